@@ -114,10 +114,6 @@ extension PushService {
         while change({ $0.isRunning }) {
             let now = clock.now
             var latest = now.advanced(by: .seconds(1))
-            receiver.loopGuard?.tellStoreAgain()
-            if let failure = receiver.loopGuard?.takeStoreFailure() {
-                tell(.storeFailed("the loop guard's breakers could not be stored: \(failure)"))
-            }
             if let due = receiver.loopGuard?.nextDue {
                 if due <= now, mayLetGo { receiver.giveTurns() }
                 if due > now { latest = min(due, latest) }

@@ -16,15 +16,14 @@ extension PushReceiver {
     ///   - deadLetters: stores dead letters; by default in memory, up to 1,000 letters and 8 MiB in all.
     ///   - deduplicator: the chain's first middleware, such as one with a store of yours, which has its own window; nil
     ///     makes one in memory with the file's window.
-    ///   - breakers: keeps the loop guard's open breakers for the next process; by default they end with this process.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
         clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
-        deduplicator: Deduplicator? = nil, breakers: (any BreakerStore)? = nil
+        deduplicator: Deduplicator? = nil
     ) {
         self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
             deduplicator ?? Deduplicator(window: rules.dedupe)
-            LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, breakers: breakers)
+            LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop)
             ScopeFilter(serving: rules.serving)
         }
         chainSettings = ChainSettings(rules, app: app)

@@ -11,10 +11,6 @@ public enum SQLiteSeenStore {}
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteDeadLetterStore {}
 
-/// A breaker store that survives a crash; not available in this build.
-@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
-public enum SQLiteBreakerStore {}
-
 /// An inbox that survives a crash; not available in this build.
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteInbox {}

@@ -44,15 +44,5 @@ struct ContractTests {
             return try SQLiteDeadLetterStore(database, capacity: capacity, bytes: bytes)
         }.verify()
     }
-
-    @Test("the store on SQLite keeps every promise of a breaker store")
-    func breakers() async throws {
-        let folder = try StateFolder()
-        await BreakerStoreContract { place, capacity in
-            try SQLiteBreakerStore(try SQLiteDatabase(directory: "\(folder.path)/\(place)"), capacity: capacity)
-        } close: {
-            $0.database.close()
-        }.verify()
-    }
 }
 #endif

@@ -24,14 +24,6 @@ struct DocumentedCodeTests {
         #expect(inbox.isDurable)
     }
 
-    @Test("a loop guard goes on with the breakers of a database")
-    func loopGuard() throws {
-        let directory = folder.next()
-        let database = try SQLiteDatabase(directory: directory)
-        let loopGuard = LoopGuard(breakers: try SQLiteBreakerStore(database))
-        #expect(loopGuard.storeFailures == 0)
-    }
-
     @Test("a receiver on a database drops after a restart what it handled before")
     func receiver() async throws {
         let directory = folder.next()
@@ -40,10 +32,9 @@ struct DocumentedCodeTests {
             let database = try SQLiteDatabase(directory: directory)
             let seen = try SQLiteSeenStore(database)
             let letters = try SQLiteDeadLetterStore(database)
-            let breakers = try SQLiteBreakerStore(database)
             let receiver = PushReceiver(deadLetters: letters) {
                 Deduplicator(store: seen, secret: database.secret)
-                LoopGuard(breakers: breakers)
+                LoopGuard()
             }
             receiver.onPushToApp { _, _ in }
             #expect(await receiver.receive(payload).name == expected)

@@ -43,12 +43,6 @@ struct Breaker {
         span = limit.slowSpan
     }
 
-    /// A breaker that opened in an earlier process.
-    init(_ key: ResourceKey, _ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
-        self.init(key, limit)
-        opened = [Suspicion(limit, waitingUntil: end, backoff: backoff, now)]
-    }
-
     var phase: Phase { opened.first?.phase ?? .closed }
     /// How long it waits after a loop, or waited after the last one; 0 if there was none.
     var backoff: Int64 { opened.first?.backoff ?? 0 }

@@ -13,13 +13,8 @@ struct BreakerTable {
     private var tripped: Set<UInt32> = []
     /// How many keys were forgotten while they still counted, because the capacity was used up.
     private(set) var forgottenEarly = 0
-    /// The changes for a breaker store.
-    var changes: BreakerChanges
 
-    init(capacity: Int, isWide: Bool = false) {
-        self.capacity = capacity
-        changes = BreakerChanges(isWide: isWide)
-    }
+    init(capacity: Int) { self.capacity = capacity }
 
     /// The number of breakers.
     var count: Int { round.count }
@@ -54,18 +49,6 @@ struct BreakerTable {
         slots.insert(breaker.key.digest, place)
         round.append(place)
         return place
-    }
-
-    /// Restores the breakers of a store; those that are idle or beyond the capacity are to be removed from it.
-    mutating func restore(_ stored: [Breaker], _ now: Int64) {
-        changes.begin(stored: stored.map(\.key))
-        for var breaker in stored where find(breaker.key) == nil {
-            if round.count < capacity, !breaker.isIdle(now) {
-                tripped.insert(insert(breaker))
-            } else {
-                changes.closed(breaker.key)
-            }
-        }
     }
 
     /// The breaker at an index.
@@ -104,17 +87,8 @@ struct BreakerTable {
     @inline(never)
     private mutating func noteStep(of place: UInt32, from before: Breaker.Phase) {
         let phase = breakers[Int(place)].phase
-        guard before != phase else { return }
         if before == .closed { tripped.insert(place) }
-        switch phase {
-        case .closed:
-            tripped.remove(place)
-            changes.closed(breakers[Int(place)].key)
-        // A listening breaker is stored too, or a loop that ends the process would be handled again after each start.
-        case .waiting(let end), .listening(let end):
-            changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].backoff)
-        case .trying, .watching, .releasing, .pausing: break
-        }
+        if phase == .closed { tripped.remove(place) }
     }
 
     // MARK: Forgetting
@@ -144,7 +118,7 @@ struct BreakerTable {
     private mutating func forget(_ place: UInt32) {
         hints = InlineArray(repeating: .max)
         slots.remove(breakers[Int(place)].key.digest, place)
-        if tripped.remove(place) != nil { changes.closed(breakers[Int(place)].key) }
+        tripped.remove(place)
         free.append(place)
     }
 }

@@ -21,19 +21,10 @@ import Synchronization
 ///
 /// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate and a kill of a route
 /// judge each of its routes. All state is in memory and bounded. It survives changes of the settings and of the routes,
-/// which it identifies by their ids. With a ``BreakerStore``, open breakers survive a restart too: they resume where
-/// they left off.
-///
-/// A store that throws stops no message. The guard continues in memory, writes again after a growing pause of 1 to 30
-/// s, and counts the failure in ``storeFailures``; a `PushService` reports it as `ServiceEvent.storeFailed(_:)`.
+/// which it identifies by their ids. It does not survive a restart: a loop may then handle its first messages again.
 public final class LoopGuard: Middleware, WriteWatch {
-    /// The most breakers of a guard, and so the most that a ``BreakerStore`` keeps.
-    public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad
-
     private let clock: StageClock
-    let secret: DedupeSecret
-    /// Writes to the breaker store; nil without one.
-    private let writer: BreakerWriter?
+    let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     let state: Mutex<LoopState>
@@ -46,24 +37,13 @@ public final class LoopGuard: Middleware, WriteWatch {
     ///   - writesAs: identities that this device shares with others, such as a user with several devices; their
     ///     messages pass, except the events of expected writes.
     ///   - settings: the layers that are on, and their numbers.
-    ///   - breakers: a store that keeps open breakers for the next process; it is read here, and belongs to this guard
-    ///     alone. Without one, open breakers are lost with the process.
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
-        breakers: (any BreakerStore)? = nil, clock: (any ReceiverClock)? = nil
+        clock: (any ReceiverClock)? = nil
     ) {
         self.clock = StageClock(clock)
-        secret = breakers?.secret ?? .ofProcess
-        let writer = breakers.map { BreakerWriter($0) }
-        var state = LoopState(Identities(me: me, writesAs: writesAs), settings)
-        if let writer {
-            let tripped = writer.read()
-            if clock == nil { state.tripped = tripped }
-            state.breakers.restore(tripped, settings.rate, self.clock.now.nanoseconds)
-        }
-        self.writer = writer
-        self.state = Mutex(state)
+        state = Mutex(LoopState(Identities(me: me, writesAs: writesAs), settings))
     }
 
     /// The layers that are on, and their numbers; a change applies from the next message on and resets nothing.
@@ -106,12 +86,10 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Drops messages that this device caused or that are switched off, and holds those that exceed their rate.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        let (verdict, hasChanges): (Verdict, Bool) = state.withLock { state in
-            if let layer = state.layerThatEnds(&message, secret) { return (.drop(.looped(layer)), false) }
-            return (state.judgeRoutes(&message, secret), state.breakers.hasChanges)
+        state.withLock { state in
+            if let layer = state.layerThatEnds(&message, secret) { return .drop(.looped(layer)) }
+            return state.judgeRoutes(&message, secret)
         }
-        if hasChanges { writeChanges() }
-        return verdict
     }
 
     /// Subtracts a message that was not handled from its counts.
@@ -128,10 +106,10 @@ public final class LoopGuard: Middleware, WriteWatch {
             }
         let failed = message.counted.filter { route in !handled.contains { $0 === route } }
         guard !failed.isEmpty else { return }
-        changeBreakers { breakers in
+        state.withLock { state in
             for route in failed {
                 let keys = RateKeys(message.message, at: message.place, for: route, secret)
-                if !message.bypass.isFrom(keys) { breakers.takeBack(keys) }
+                if !message.bypass.isFrom(keys) { state.breakers.takeBack(keys) }
             }
         }
     }
@@ -271,15 +249,7 @@ public final class LoopGuard: Middleware, WriteWatch {
 
 extension LoopGuard: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
-        guard self.clock.attach(clock, to: name) else { return self }
-        let now = clock.now.nanoseconds
-        state.withLock { state in
-            // They were restored by the system's clock, before the receiver's was known.
-            guard !state.tripped.isEmpty else { return }
-            state.breakers = RateBreakers()
-            state.breakers.restore(state.tripped, state.settings.rate, now)
-            state.tripped = []
-        }
+        _ = self.clock.attach(clock, to: name)
         return self
     }
 }
@@ -306,7 +276,7 @@ extension LoopGuard {
     }
 
     package func hold(_ message: HeldMessage, _ breaker: BreakerID) {
-        changeBreakers { $0.hold(message, breaker) }
+        state.withLock { $0.breakers.hold(message, breaker) }
     }
 
     /// The messages that are held, oldest first.
@@ -333,57 +303,15 @@ extension LoopGuard {
 
     func takeDue() -> (message: HeldMessage, breaker: BreakerID)? {
         let now = clock.now.nanoseconds
-        return changeBreakers { $0.takeDue(now) }
+        return state.withLock { $0.breakers.takeDue(now) }
     }
 
     package func turnEnded(_ breaker: BreakerID) {
         let now = clock.now.nanoseconds
-        changeBreakers { $0.turnEnded(breaker, now) }
+        state.withLock { $0.breakers.turnEnded(breaker, now) }
     }
 
     package func removeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
         state.withLock { $0.breakers.removeHeld(where: condition) }
-    }
-}
-
-// MARK: The breaker store
-
-extension LoopGuard {
-    /// How often the store of breakers threw; above zero, it is or was failing.
-    public var storeFailures: Int { writer?.failures ?? 0 }
-
-    /// Writes changes again that the store did not accept, if the pause is over; called by the driver of held messages.
-    package func tellStoreAgain() {
-        if writer != nil, state.withLock({ $0.breakers.hasWaitingChanges }) { writeChanges() }
-    }
-
-    /// The last error that the store threw; nil if it was returned already.
-    package func takeStoreFailure() -> (any Error)? { writer?.takeFailure() }
-
-    /// Runs a change of the breakers, and writes it to the store.
-    private func changeBreakers<Result: Sendable>(_ body: (inout RateBreakers) -> Result) -> Result {
-        let (result, hasChanges) = state.withLock { (body(&$0.breakers), $0.breakers.hasChanges) }
-        if hasChanges { writeChanges() }
-        return result
-    }
-
-    /// Writes the changes to the store; one of several concurrent callers writes for all.
-    ///
-    /// Without the lock, because it may wait for the disk: other threads do not wait.
-    // Not inlined: almost no message gets here.
-    @inline(never)
-    func writeChanges() {
-        guard let writer else { return }
-        repeat {
-            let now = clock.now
-            switch writer.begin(now) {
-            case .isBusy: return
-            case .later: return state.withLock { $0.breakers.postponeChanges() }
-            case .write:
-                let isWritten = writer.write(state.withLock { $0.breakers.takeChanges() }, now)
-                state.withLock { $0.breakers.changesEnded(isWritten: isWritten) }
-                writer.end()
-            }
-        } while state.withLock { $0.breakers.hasChanges }
     }
 }

@@ -13,8 +13,6 @@ struct LoopState {
     var writes = OwnWrites()
     var stamps = StampMemory()
     var breakers = RateBreakers()
-    /// The breakers of an earlier process, until the receiver's clock is known.
-    var tripped: [TrippedBreaker] = []
     var lastHeld: UInt64 = 0
     var listeners = Listeners<LoopRisk>()
 

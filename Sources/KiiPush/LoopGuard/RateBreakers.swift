@@ -14,8 +14,8 @@ struct RateBreakers {
     }
 
     private var narrow = BreakerTable(capacity: mostNarrow)
-    private var wide = BreakerTable(capacity: mostWide, isWide: true)
-    private var broad = BreakerTable(capacity: mostBroad, isWide: true)
+    private var wide = BreakerTable(capacity: mostWide)
+    private var broad = BreakerTable(capacity: mostBroad)
     /// Recently handled messages that may cause others: those of all keys that were not shown to be independent.
     private var handled = TimeBins(0)
     var budget = HeldBudget()
@@ -25,60 +25,6 @@ struct RateBreakers {
 
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly + broad.forgottenEarly }
-
-    // MARK: Changes for the store
-
-    /// Whether there are changes that no write was attempted for.
-    var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew || broad.changes.isNew }
-
-    /// Whether there are unwritten changes.
-    var hasWaitingChanges: Bool {
-        narrow.changes.isWaiting || wide.changes.isWaiting || broad.changes.isWaiting
-    }
-
-    /// Takes the unwritten changes for a write.
-    mutating func takeChanges() -> BreakerChanges.Batch {
-        var batch = narrow.changes.take()
-        for other in [wide.changes.take(), broad.changes.take()] {
-            batch.opened += other.opened
-            batch.closed += other.closed
-        }
-        return batch
-    }
-
-    /// Called when the taken changes were written or not.
-    mutating func changesEnded(isWritten: Bool) {
-        narrow.changes.ended(isWritten: isWritten)
-        wide.changes.ended(isWritten: isWritten)
-        broad.changes.ended(isWritten: isWritten)
-    }
-
-    /// Leaves the unwritten changes for a later attempt.
-    mutating func postponeChanges() {
-        narrow.changes.postpone()
-        wide.changes.postpone()
-        broad.changes.postpone()
-    }
-
-    /// Restores the breakers of an earlier process, each for the rest of its wait, but not for longer than the whole
-    /// wait, nor than `rate` allows.
-    mutating func restore(_ breakers: [TrippedBreaker], _ rate: LoopRate, _ now: Int64) {
-        let longest = max(LoopRate.longestCoolDown, rate.coolDown).inNanoseconds
-        let limits = RateLimits(rate)
-        var restored: [BreakerLevel: [Breaker]] = [:]
-        for tripped in breakers {
-            let backoff = min(max(tripped.coolDown.inNanoseconds, 0), longest)
-            let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: backoff)
-            let key = ResourceKey(digest: tripped.key.digest)
-            let level = tripped.key.isWide ? key.broadLevel ?? .bucket : .object
-            restored[level, default: []].append(
-                Breaker(
-                    key, limits[level], waitingUntil: min(tripped.until, latest).nanoseconds, backoff: backoff, now))
-        }
-        narrow.restore(restored[.object] ?? [], now)
-        wide.restore(restored[.bucket] ?? [], now)
-        broad.restore((restored[.route] ?? []) + (restored[.device] ?? []), now)
-    }
 
     // MARK: Judging
 
@@ -307,17 +253,6 @@ struct RateBreakers {
         case .object: narrow.find(id.key).map { narrow.use($0, body) }
         case .bucket: wide.find(id.key).map { wide.use($0, body) }
         case .route, .device: broad.find(id.key).map { broad.use($0, body) }
-        }
-    }
-}
-
-extension RateLimits {
-    fileprivate subscript(level: BreakerLevel) -> RateLimit {
-        switch level {
-        case .object: narrow
-        case .bucket: wide
-        case .route: route
-        case .device: device
         }
     }
 }

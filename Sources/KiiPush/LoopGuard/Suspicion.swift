@@ -61,17 +61,6 @@ struct Suspicion {
         record = ArrivalRecord(now)
     }
 
-    /// The state of a breaker that opened in an earlier process: it continues to wait, or listens again if it had not
-    /// decided yet.
-    init(_ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
-        self.init(limit, now)
-        self.backoff = backoff
-        openedAt = now
-        listen(now)
-        // Listening is out of date after ten minutes; as a wait, it counts as over.
-        if backoff > 0 || now.since(end) >= .seconds(600) { phase = .waiting(until: end) }
-    }
-
     var isTrusted: Bool { trust.pace > 0 }
     /// Whether it is trusted, so that wider breakers need not count what passes.
     var isIndependent: Bool { isTrusted && trust.isIndependent }

@@ -92,7 +92,6 @@ extension PushReceiver {
     /// cancelled, no further message begins; the others stay held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
-        loopGuard?.tellStoreAgain()
         var outcomes: [Outcome] = []
         while !Task.isCancelled, let next = await handleNextDue({ _ in }) {
             if let outcome = next.outcome { outcomes.append(outcome) }

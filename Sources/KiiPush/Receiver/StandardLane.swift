@@ -134,11 +134,7 @@ extension LoopGuard {
     fileprivate func judgePlain(
         _ storage: MessageStorage, _ place: ResourceDigest, _ route: Route, _ arrival: Arrival
     ) -> RateBreakers.Answer? {
-        let (answer, hasChanges) = state.withLock { state in
-            (state.judgePlain(storage, place, route, arrival), state.breakers.hasChanges)
-        }
-        if hasChanges { writeChanges() }
-        return answer
+        state.withLock { $0.judgePlain(storage, place, route, arrival) }
     }
 
     fileprivate var countsRate: Bool { state.withLock { $0.countsRate } }

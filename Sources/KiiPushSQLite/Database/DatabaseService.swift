@@ -86,7 +86,6 @@ extension Connection {
                 AND number NOT IN (SELECT boot FROM deadLetters)
                 AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL)
                 AND number NOT IN (SELECT boot FROM inbox)
-                AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
         // If the boot is unknown, each process counts as a boot of its own.
         if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }

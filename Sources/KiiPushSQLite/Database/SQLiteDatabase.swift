@@ -9,10 +9,9 @@ import Synchronization
 /// let database = try SQLiteDatabase(directory: directory)
 /// let seen = try SQLiteSeenStore(database)
 /// let letters = try SQLiteDeadLetterStore(database)
-/// let breakers = try SQLiteBreakerStore(database)
 /// let receiver = PushReceiver(deadLetters: letters) {
 ///     Deduplicator(store: seen, secret: database.secret)
-///     LoopGuard(breakers: breakers)
+///     LoopGuard()
 /// }
 /// ```
 ///

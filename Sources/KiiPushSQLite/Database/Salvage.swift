@@ -53,7 +53,6 @@ struct Salvage {
         if secret.rows == 1 {
             _ = try copy("deadLetterKeys", by: "letter, position")
             seen = try copy("seen", by: "strength, number")
-            _ = try copy("breakers", by: "number")
         }
         try Self.copyLastNumbers(from: &old, into: &new)
     }

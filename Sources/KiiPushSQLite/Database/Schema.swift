@@ -107,6 +107,8 @@ enum Schema {
             PRIMARY KEY (letter, position)
         ) STRICT, WITHOUT ROWID;
         """,
+        // The loop guard no longer keeps its state.
+        "DROP TABLE breakers;",
     ]
 
     /// Refuses a database that is not ours, or is newer.

@@ -49,8 +49,7 @@ final class Agent: Sendable {
             stores = try state.stores(rules, log.shortages)
         }
         receiver = PushReceiver(
-            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
-            breakers: stores.breakers)
+            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
         gate = RulesGate(
             receiver,
             actions: ProgramActions(

@@ -77,7 +77,7 @@ extension ReceiveOptions {
                 + "the token", completes: .file
         ) { $0.account = $1 },
         .state(
-            "the directory for payloads, seen messages, dead letters, open breakers, kills and the client id",
+            "the directory for payloads, seen messages, dead letters, kills and the client id",
             more:
                 "; --stdin and --unix use only $STATE_DIRECTORY, and keep everything in memory if it is not set"
         ) { $0.state = $1 },

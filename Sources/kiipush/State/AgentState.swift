@@ -126,8 +126,7 @@ final class AgentState: Sendable {
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: rules.dedupe)
         return AgentStores(
             inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
-            deduplicator: Deduplicator(store: seen, secret: database.secret),
-            breakers: try SQLiteBreakerStore(database))
+            deduplicator: Deduplicator(store: seen, secret: database.secret))
         #else
         return AgentStores()
         #endif
@@ -140,8 +139,6 @@ struct AgentStores {
     var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     /// The chain's first middleware; nil for one in memory.
     var deduplicator: Deduplicator?
-    /// Keeps the loop guard's open breakers; nil if nothing does.
-    var breakers: (any BreakerStore)?
 }
 
 /// A state directory cannot be used.

@@ -32,24 +32,6 @@ struct ChainProblemTests {
         #expect(await test.send(payload).outcome.name == "handled")
     }
 
-    @Test("a guard restores its breakers by the receiver's clock, too")
-    func restored() async {
-        let store = SpyBreakerStore()
-        let rate = LoopRate(messages: 1)
-        func receive(_ count: Int) async -> [String] {
-            let receiver = PushReceiver(clock: clock) {
-                LoopGuard(settings: LoopSettings(rate: rate), breakers: store)
-            }
-            receiver.onAny("r") { _, _ in }
-            var names: [String] = []
-            for _ in 0..<count { names.append(await receiver.receive(payload).name) }
-            return names
-        }
-        #expect(await receive(2) == ["handled", "held"])
-        clock.advance(by: .seconds(59))
-        #expect(await receive(1) == ["held"])
-    }
-
     @Test("a guard of several receivers takes the clock that they share, and may be given it")
     func shared() {
         let loopGuard = LoopGuard()
