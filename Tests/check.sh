@@ -96,7 +96,6 @@ if [ ${#only[@]} -gt 0 ]; then steps=("${only[@]}"); else mapfile -t steps < <(s
 has() {
     case "$1" in
         binutils) command -v strip ;;
-        graphviz) command -v dot ;;
         libc-bin) command -v ldd ;;
         libcurl4-openssl-dev) ls /usr/include/*/curl/curl.h ;;
         libmosquitto-dev) ls /usr/include/mosquitto.h ;;

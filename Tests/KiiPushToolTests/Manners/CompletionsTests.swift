@@ -17,7 +17,6 @@ struct CompletionsTests {
         (["inspect", "--fo"], ["--format"]),
         (["inspect", "--format", ""], ["text", "json"]),
         (["inspect", "--lines", "--format", "j"], ["json"]),
-        (["rules", "graph", "--format", "m"], ["mermaid"]),
         (["dead-letters", "list", "--reason", "k"], ["killSwitch"]),
         (["completions", "f"], ["fish"]),
         (["tap", "--kind", "pushTo"], ["pushToApp", "pushToUser"]),

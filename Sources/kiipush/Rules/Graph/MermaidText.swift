@@ -14,7 +14,7 @@ struct MermaidText {
         for (number, node) in graph.nodes.enumerated() {
             let rows =
                 ["<b>\(number + 1) \(Self.escape(node.id))</b>"] + node.conditions.map(Self.escape)
-                + (node.isInCycle ? ["part of a loop"] : [])
+                + node.writes.map { "writes \(Self.escape($0))" } + (node.isInCycle ? ["part of a loop"] : [])
             lines.append("  r\(number)(\"\(rows.joined(separator: "<br/>"))\"):::\(node.isInCycle ? "cycle" : "rule")")
         }
         for (number, name) in graph.actions.enumerated() {

@@ -20,13 +20,7 @@ struct RulesGraph {
         let to: Int
         let target: String
         let isInCycle: Bool
-
-        /// Whether a line would pass so many rules that nobody can follow it.
-        var isFar: Bool { abs(from - to) > RulesGraph.farthestLine }
     }
-
-    /// The most rules that the line of a feed passes; longer feeds have a label at both ends instead.
-    private static let farthestLine = 8
 
     /// The most characters of one line of a node.
     private static let longestLine = 56
