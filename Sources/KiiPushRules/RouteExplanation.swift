@@ -45,15 +45,32 @@ extension RouteCriteria {
             + data.map { condition in
                 var expected = JSONWriter()
                 condition.predicate.write(to: &expected)
-                let actual = message.data[condition.key].map { value in
-                    var writer = JSONWriter()
-                    writer.value(value)
-                    return writer.text
-                }
+                let actual = message.data[condition.key]?.jsonText
                 return RouteCheck(
                     name: "data", key: condition.key, expected: expected.text, actual: actual,
-                    holds: condition.holds(for: message), reason: nil)
+                    holds: condition.holds(for: message),
+                    reason: actual == nil ? message.placeOfNested(condition.key) : nil)
             }
+    }
+}
+
+extension PushMessage {
+    /// Where a key is inside a value of the data, in words; nil if it is not, or deeper than three levels.
+    ///
+    /// A condition reads the root keys of the data only.
+    fileprivate func placeOfNested(_ key: String) -> String? {
+        func path(to value: DataValue, depth: Int) -> [String]? {
+            let value = if case .string(let text) = value { DataValue(json: text) ?? value } else { value }
+            guard depth < 3, case .object(let members) = value else { return nil }
+            if members.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) { return [] }
+            return first(members, depth: depth + 1)
+        }
+        func first(_ members: [(key: String, value: DataValue)], depth: Int) -> [String]? {
+            for (name, value) in members { if let rest = path(to: value, depth: depth) { return [name] + rest } }
+            return nil
+        }
+        return first(data.members, depth: 0)
+            .map { "it is inside '\($0.joined(separator: "."))', and a condition reads root keys only" }
     }
 }
 

@@ -9,8 +9,9 @@ extension Invariants {
             (message.certainty == .ambiguous) == !classification.conflicts.isEmpty,
             "a message is ambiguous just when it has conflicts")
         try hold(
-            message.certainty != .likely || message.kind == .directPush && classification.evidence.isEmpty,
-            "only a Direct Push is likely, and by absence alone")
+            message.certainty != .likely || message.kind == .directPush && classification.evidence.isEmpty
+                || message.kind == .pushToUser && message[.topic] == nil,
+            "only a Direct Push by absence is likely, and a Push to User without its topic")
         try hold(
             message.kind == .directPush || !classification.evidence.isEmpty,
             "a kind other than Direct Push has evidence")

@@ -33,7 +33,8 @@ struct InspectTests {
                 "type":"DATA_OBJECT_CREATED","objectScopeAppID":"0123abcd","objectScopeUserID":"u-1",\
                 "objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw","objectID":"o-1",\
                 "modifiedAt":"1463364001875","sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1"},\
-                "dedupe":{"key":"\(key)","strength":"strong"}}
+                "dedupe":{"key":"\(key)","strength":"strong"},"apple":null,"completedCommandID":null,"quickBlox":null,\
+                "unused":[],"hints":[]}
                 """
             ])
     }
@@ -102,7 +103,7 @@ struct InspectTests {
         "what stands before a payload is pointed out, and is no payload",
         arguments: [
             (#"07-21 11:07:26 D/GCM: {"topic":"t"}"#, "1:2: invalidNumber", "leave out its first 22 bytes"),
-            (#"[AnyHashable("aps"): {}]"#, "1:2: unexpectedCharacter", "leave out its first 21 bytes"),
+            (#"push [1:2] = {"topic":"t"}"#, "1:1: unexpectedCharacter", "leave out its first 13 bytes"),
             ("HTTP/1.1 200 OK\r\nX-Kii-RequestID: r\r\n\r\n{}", "1:1: notAPush", "only the push topic carries pushes"),
         ])
     func prefix(text: String, place: String, advice: String) async throws {

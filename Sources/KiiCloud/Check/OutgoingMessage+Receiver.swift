@@ -20,11 +20,16 @@ extension OutgoingMessage {
                     "receivers mistake the push for a bucket event because of \(keys); rename the key")
             ]
         case .directPush:
-            let what = isSure ? "a Direct Push" : "a Direct Push that contradicts itself, since it has a scope"
             return [
                 SendProblem(
                     .looksDirect, network, at: SendSwitch.topicID.rawValue,
-                    "without the topic, receivers treat the push as \(what); topic routes do not match it")
+                    "without the topic, receivers treat the push as a Direct Push; topic routes do not match it")
+            ]
+        case .pushToUser where isSure && message[.topic] == nil && message[.sourceURI] == nil:
+            return [
+                SendProblem(
+                    .namesNoTopic, network, at: SendSwitch.topicID.rawValue,
+                    "receivers treat the push as a Push to User without a topic; topic routes do not match it")
             ]
         case .pushToUser:
             guard !isSure else { return [] }

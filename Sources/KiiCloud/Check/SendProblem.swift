@@ -24,6 +24,8 @@ public struct SendProblem: Sendable, Hashable {
 
         /// Warning: a receiver decodes the push as a Direct Push, since the topic's keys are suppressed.
         case looksDirect
+        /// Warning: a receiver does not learn the topic of the push, since its key is suppressed.
+        case namesNoTopic
         /// Warning: a receiver decodes the push as a Push to App, since a key in data is one of Kii's.
         case looksLikeAppEvent
         /// Warning: keys contradict each other, so routes ignore the push unless they allow ambiguity.
@@ -36,7 +38,7 @@ public struct SendProblem: Sendable, Hashable {
         /// Whether the push can still be sent.
         public var isWarning: Bool {
             switch self {
-            case .looksDirect, .looksLikeAppEvent, .ambiguous, .keyNotReceived, .ownData: true
+            case .looksDirect, .namesNoTopic, .looksLikeAppEvent, .ambiguous, .keyNotReceived, .ownData: true
             default: false
             }
         }

@@ -18,18 +18,18 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// The dialect of a payload without an envelope.
     ///
     /// Short keys alone are no evidence: `s`, `t` and `to` are likely names for a sender's own data.
-    static func plain(_ format: Transport.Format, aps: JSONToken) -> Dialect {
+    static func plain(_ format: Transport.Format, _ root: RootMembers, _ text: Span<UInt8>) -> Dialect {
         switch format {
         case .apns: .apns
         case .fcm, .mqtt: .long
         case .jpush: .jpush
         case .quickblox: .quickBlox
-        case .unknown: aps.kind == .object ? .apns : .long
+        case .unknown: root.hasAppleDictionary && !root.isFCMForApple(text) ? .apns : .long
         }
     }
 
     /// Whether Kii's fields have their short keys.
-    var hasShortKeys: Bool { self == .apns }
+    package var hasShortKeys: Bool { self == .apns }
 
     /// Whether it has Kii's fields.
     var hasKiiKeys: Bool { self != .quickBlox }

@@ -1,7 +1,8 @@
 /// Extracts a payload from a network's envelope, and determines its dialect.
 ///
 /// - JPush delivers extras: the payload is the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
-/// - FCM's own message object has the payload under `data`, at its root or inside `message`.
+/// - FCM's own message object has the payload under `data`, at its root or inside `message`; the objects of client
+///   libraries have it under a key of their own.
 /// - A QuickBlox sender's `event.message` is text in one of five encodings.
 ///
 /// A stated transport decides which envelope is expected; without one, the body does.
@@ -22,8 +23,8 @@ struct Envelope {
         if format == .jpush || format == .unknown && outer.wrapped.isJPush {
             return try jpush(outer, text, limits)
         }
-        guard format == .fcm || format == .unknown, outer.used == 0 else { return nil }
-        return try fcm(outer, text, isStated: format == .fcm, limits)
+        guard format == .fcm || format == .unknown, !outer.mayBeKiis else { return nil }
+        return try wrapped(outer, text, isFCM: format == .fcm, limits)
     }
 
     /// Reads the members of a payload that is not a QuickBlox event into `root`.
@@ -106,18 +107,43 @@ struct Envelope {
         return text.isEmpty ? nil : text
     }
 
-    // MARK: FCM
+    // MARK: FCM and client libraries
 
-    /// The payload in an FCM message object, under `data`, flat or inside `message`.
+    /// Where client libraries of the networks put the payload, in the order in which they are searched.
     ///
-    /// Without a stated transport, `data` may be a sender's own key; Kii's keys inside show that it is not. A duplicate
-    /// key in the payload is an error, as without an envelope: as a sender's data, it would be another kind of message.
-    private static func fcm(
-        _ outer: RootMembers, _ bytes: [UInt8], isStated: Bool, _ limits: PayloadLimits
+    /// FCM's message object, and what React Native, Flutter, Capacitor, Cordova, Expo, Titanium and JPush's plug-ins
+    /// pass to an app's code. FCM's own are first.
+    private static let places: [[String]] = [
+        ["data"], ["message", "data"], ["additionalData"], ["notification", "data"],
+        ["notification", "additionalData"],
+        ["extras"], ["userInfo"], ["notification", "userInfo"], ["request", "content", "data"],
+        ["request", "content", "userInfo"], ["notification", "request", "content", "data"],
+        ["notification", "request", "content", "userInfo"], ["notification", "extras"],
+    ]
+    private static let fcmPlaces = 2
+
+    /// The payload in an object that has none of Kii's keys itself: FCM's message object, or a client library's.
+    ///
+    /// Over FCM, its own object has the payload, whatever its keys. Without a stated transport, the object may be a
+    /// sender's own; Kii's keys inside show that it is not. A duplicate key in the payload is an error, as without an
+    /// envelope: as a sender's data, it would be another kind of message.
+    private static func wrapped(
+        _ outer: RootMembers, _ bytes: [UInt8], isFCM: Bool, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
-        let token = data(outer, bytes)
-        guard token.kind == .object else { return nil }
-        let inner = Array(bytes[token.range])
+        for place in places.prefix(isFCM ? fcmPlaces : places.count) {
+            let token = value(at: place[...], bytes.span, 0)
+            guard token.kind == .object || token.kind == .string && !isFCM else { continue }
+            guard let envelope = try payload(in: token, at: place, bytes, isFCM: isFCM, limits) else { continue }
+            return envelope
+        }
+        return nil
+    }
+
+    /// The payload that a value holds as an object, or as the JSON text of one; nil for any other value.
+    private static func payload(
+        in token: JSONToken, at place: [String], _ bytes: [UInt8], isFCM: Bool, _ limits: PayloadLimits
+    ) throws(DecodeError) -> Envelope? {
+        let inner = token.kind == .string ? token.bytes(in: bytes.span) : Array(bytes[token.range])
         var root = RootMembers()
         var failure: DecodeError?
         do throws(DecodeError) {
@@ -125,25 +151,31 @@ struct Envelope {
         } catch {
             failure = error
         }
-        guard isStated || !root.fields(in: .long).isEmpty else { return nil }
+        guard let dialect = isFCM ? .long : root.wrappedDialect(inner.span) else { return nil }
         if let failure {
-            throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in data: \(failure.detail)")
+            let name = place.joined(separator: ".")
+            guard token.kind == .string else {
+                throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in \(name): \(failure.detail)")
+            }
+            // Any other text is a sender's own.
+            guard failure.code == .duplicateKey || failure.code == .limitExceeded else { return nil }
+            let detail = "in \(name), at byte \(failure.offset) of its text: \(failure.detail)"
+            throw DecodeError(failure.code, at: Int(token.start), detail)
         }
         let id = Body.member(NetworkKeys.fcmMessageID, bytes.span)?.idText.map { NetworkID(network: .fcm, id: $0) }
-        return Envelope(text: inner, root: root, dialect: .long, messageID: id)
+        return Envelope(text: inner, root: root, dialect: dialect, messageID: id)
     }
 
-    /// The value of `data`, flat or inside `message`.
-    private static func data(_ outer: RootMembers, _ bytes: [UInt8]) -> JSONToken {
-        var token = outer.wrapped.data
-        if !token.isPresent, outer.wrapped.message.isPresent {
-            let text = bytes.span
-            var members = ObjectMembers(text, at: Int(outer.wrapped.message.start))
-            while !token.isPresent, let (key, value) = members.next(text) {
-                if key.matches("data".utf8.span, in: text) { token = value }
-            }
+    /// The value under a path of keys in the object at `offset`; absent without one. Of duplicates the first counts.
+    private static func value(at path: ArraySlice<String>, _ text: Span<UInt8>, _ offset: Int) -> JSONToken {
+        guard let name = path.first else { return .absent }
+        var members = ObjectMembers(text, at: offset)
+        while let (key, value) = members.next(text) {
+            guard key.matches(name.utf8.span, in: text) else { continue }
+            if path.count == 1 { return value }
+            return value.kind == .object ? Self.value(at: path.dropFirst(), text, Int(value.start)) : .absent
         }
-        return token
+        return .absent
     }
 }
 
@@ -152,36 +184,38 @@ struct WrappedMembers {
     private(set) var jpushMessage = JSONToken.absent
     private(set) var jpushExtra = JSONToken.absent
     private(set) var jpushID = JSONToken.absent
-    private(set) var data = JSONToken.absent
-    private(set) var message = JSONToken.absent
     /// Whether there is a key of JPush.
     private(set) var isJPush = false
+    /// Whether there is an object, or a text that may be one, in which a payload may be.
+    private(set) var hasObject = false
     /// Whether there is any of these.
-    var isAny: Bool { isJPush || data.isPresent || message.isPresent }
+    var isAny: Bool { isJPush || hasObject }
 
     /// Whether a member could be one of these; a cheap test.
     @inline(__always)
     static func isCandidate(_ key: JSONToken, _ value: JSONToken) -> Bool {
-        value.kind == .object || key.range.count > Self.jpush.utf8.count
+        value.kind == .object || value.hasEscapes || key.range.count > Self.jpush.utf8.count
     }
 
     static let jpush = "cn.jpush.android."
 
     mutating func note(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
+        // An object in a string has escapes, since its keys are quoted.
+        if value.kind == .object || value.hasEscapes && text[Int(value.start)] == UInt8(ascii: "{") { hasObject = true }
         if key.hasEscapes {
             let name = key.bytes(in: text)
-            return note(name.span, JSONToken(.string, 0, name.count), value)
+            noteJPush(name.span, 0..<name.count, value)
+        } else {
+            noteJPush(text, key.range, value)
         }
-        let range = key.range
-        if text.begins(range, with: Self.jpush) {
-            isJPush = true
-            let name = (range.lowerBound + Self.jpush.utf8.count)..<range.upperBound
-            if text.matches(name, "MESSAGE") { jpushMessage = value }
-            if text.matches(name, "EXTRA") { jpushExtra = value }
-            if text.matches(name, "MSG_ID") { jpushID = value }
-        } else if value.kind == .object {
-            if text.matches(range, "data") { data = value }
-            if text.matches(range, "message") { message = value }
-        }
+    }
+
+    private mutating func noteJPush(_ text: Span<UInt8>, _ range: Range<Int>, _ value: JSONToken) {
+        guard text.begins(range, with: Self.jpush) else { return }
+        isJPush = true
+        let name = (range.lowerBound + Self.jpush.utf8.count)..<range.upperBound
+        if text.matches(name, "MESSAGE") { jpushMessage = value }
+        if text.matches(name, "EXTRA") { jpushExtra = value }
+        if text.matches(name, "MSG_ID") { jpushID = value }
     }
 }

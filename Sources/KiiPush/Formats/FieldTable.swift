@@ -115,6 +115,15 @@ struct FieldSet: OptionSet, Hashable {
         FieldSet(.scopeThingID),
     ]
 
+    /// The keys of a bucket or a scope, which only Kii sends, in either style.
+    static let resourceKeys = bucketKeys.union(scopeKeys)
+
+    /// The keys, in either style, that hardly anybody but Kii sends.
+    static let telling: FieldSet = [resourceKeys, objectKeys, FieldSet(.topic)]
+
+    /// The keys that name the owner of a scope.
+    static let scopeOwners: FieldSet = [FieldSet(.scopeUserID), FieldSet(.scopeGroupID), FieldSet(.scopeThingID)]
+
     /// The keys that name an object: they identify a Push to App on APNs only.
     static let objectKeys: FieldSet = [FieldSet(.objectID), FieldSet(.objectModifiedAt)]
 }

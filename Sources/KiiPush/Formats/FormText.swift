@@ -14,26 +14,34 @@ enum FormText {
         return escaped
     }
 
+    /// Replaces `%` and two hexadecimal digits by the byte, and returns where each byte was; `+` stays.
+    static func unescaped(_ escaped: [UInt8]) -> (bytes: [UInt8], offsets: [Int]) {
+        var (bytes, offsets): ([UInt8], [Int]) = ([], [])
+        var index = 0
+        while index < escaped.count {
+            offsets.append(index)
+            let byte = byte(escaped, at: index)
+            bytes.append(byte ?? escaped[index])
+            index += byte == nil ? 1 : 3
+        }
+        return (bytes, offsets)
+    }
+
+    /// The byte that is escaped at an index; nil if none is.
+    private static func byte(_ escaped: [UInt8], at index: Int) -> UInt8? {
+        guard escaped[index] == UInt8(ascii: "%"), index + 2 < escaped.count,
+            let high = Character(Unicode.Scalar(escaped[index + 1])).hexDigitValue,
+            let low = Character(Unicode.Scalar(escaped[index + 2])).hexDigitValue
+        else { return nil }
+        return UInt8(high * 16 + low)
+    }
+
     /// Decodes an escaped text; nil if it escapes bytes that are not UTF-8.
     ///
     /// A `%` without two digits stays, because not every sender escapes.
     static func decode(_ text: String) -> String? {
-        let escaped = Array(text.utf8)
-        var bytes: [UInt8] = []
-        var index = 0
-        while index < escaped.count {
-            let byte = escaped[index]
-            if byte == UInt8(ascii: "%"), index + 2 < escaped.count,
-                let high = Character(Unicode.Scalar(escaped[index + 1])).hexDigitValue,
-                let low = Character(Unicode.Scalar(escaped[index + 2])).hexDigitValue
-            {
-                bytes.append(UInt8(high * 16 + low))
-                index += 3
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                index += 1
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
+        String(
+            validating: unescaped(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }).bytes,
+            as: UTF8.self)
     }
 }

@@ -8,6 +8,9 @@ enum NetworkKeys {
     /// FCM's own id of a message, in the payload itself.
     static let fcmMessageID = "google.message_id"
 
+    /// FCM's id of a message for Apple's devices, beside `aps`.
+    static let fcmIDForApple = "gcm.message_id"
+
     /// Whether the network adds this key, differently for each delivery.
     static func isAdded(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
         if key.hasEscapes {

@@ -8,6 +8,8 @@ public enum QuickBloxEvent: Sendable, Hashable {
     /// For iOS: `payload=` and the Base64 of a JSON text.
     case ios(json: String)
     /// For Android: `data.message=` first, then `data.key=`, each value form-escaped, then Base64.
+    ///
+    /// QuickBlox requires the message, so it is encoded as an empty text if there is none.
     case android([Pair])
     /// For all platforms, a text: its Base64, not escaped.
     case text(String)
@@ -41,7 +43,10 @@ public enum QuickBloxEvent: Sendable, Hashable {
         case .ios(let json): return "payload=" + Base64.encode(Array(json.utf8))
         case .android(let pairs):
             let message = pairs.filter { $0.key.isExactly("message") }
-            return joined(message + pairs.filter { !$0.key.isExactly("message") }, "data.")
+            // QuickBlox requires a message, and that it comes first.
+            return joined(
+                (message.isEmpty ? [Pair("message", "")] : message) + pairs.filter { !$0.key.isExactly("message") },
+                "data.")
         case .text(let text), .json(let text): return Base64.encode(Array(text.utf8))
         }
     }
@@ -50,10 +55,26 @@ public enum QuickBloxEvent: Sendable, Hashable {
 
     /// Reads the text of an `event.message`, with or without that name before it.
     ///
+    /// Separators may be escaped (`%26` for `&`), as in a request's form: neither keys nor Base64 have a `%`.
+    ///
     /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte at which the text is invalid.
     public init(_ message: String) throws(DecodeError) {
+        let escaped = Array(message.utf8)
+        guard escaped.contains(UInt8(ascii: "%")) else {
+            try self.init(escaped)
+            return
+        }
+        let (text, offsets) = FormText.unescaped(escaped)
+        do throws(DecodeError) {
+            try self.init(text)
+        } catch {
+            let offset = offsets.indices.contains(error.offset) ? offsets[error.offset] : escaped.count
+            throw DecodeError(error.code, at: offset, error.detail)
+        }
+    }
+
+    private init(_ text: [UInt8]) throws(DecodeError) {
         let name = "event.message="
-        let text = Array(message.utf8)
         var body = 0..<text.count
         // Repeatedly, because as a parameter's name it would be lost when the event is encoded again.
         while text.span.begins(body, with: name) { body = (body.lowerBound + name.utf8.count)..<body.upperBound }

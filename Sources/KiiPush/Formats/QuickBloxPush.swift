@@ -21,19 +21,25 @@ public struct QuickBloxPush: Sendable, Hashable {
     /// The call, if it is one.
     public let call: QuickBloxCall?
 
+    /// Whether the sender asks for a VoIP push on iOS: `ios_voip` is 1.
+    public let isVoIP: Bool
+
     /// The keys that only QuickBlox sends.
     enum Marks {
         static let voipCall = "VOIPCall"
-        static let iosVoIP = "ios_voip"
+        static let iosVoIP = QuickBloxParameter.voIP.rawValue
         static let dialogID = "dialog_id"
         /// `event` and digits, set by QuickBlox's server.
         static let collapseKey = "collapse_key"
     }
 
-    /// The name of a root member's key, if only QuickBlox sends such a member.
+    /// The name of a root member's key, if only QuickBlox sends such a member: a call's marks are 1, and ids not blank.
     static func mark(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) -> String? {
-        for mark in [Marks.voipCall, Marks.iosVoIP, Marks.dialogID] where key.matches(mark.utf8.span, in: text) {
-            return mark
+        for mark in [Marks.voipCall, Marks.iosVoIP] where key.matches(mark.utf8.span, in: text) {
+            return DataValue(text, value).bool == true ? mark : nil
+        }
+        if key.matches(Marks.dialogID.utf8.span, in: text) {
+            return DataValue(text, value).idText == nil ? nil : Marks.dialogID
         }
         guard key.matches(Marks.collapseKey.utf8.span, in: text), value.kind == .string else { return nil }
         return isEvent(value.string(in: text)) ? Marks.collapseKey : nil
@@ -52,6 +58,7 @@ public struct QuickBloxPush: Sendable, Hashable {
         userID = member("user_id")?.string
         dialogID = member(Marks.dialogID)?.string
         call = QuickBloxCall(member)
+        isVoIP = member(Marks.iosVoIP)?.bool ?? false
     }
 }
 

@@ -150,8 +150,8 @@ extension QuickBloxParameter {
         var translated: [(key: String, value: DataValue)] = []
         var members = ObjectMembers(text)
         while let (key, value) = members.next(text) {
-            guard value.kind != .null, let parameter = QuickBloxParameter(text, key) else { continue }
-            translated.append((parameter.appleKey, DataValue(text, value)))
+            guard value.kind != .null, let name = QuickBloxParameter(text, key)?.appleKey else { continue }
+            translated.append((name, DataValue(text, value)))
         }
         return translated
     }

@@ -8,7 +8,8 @@ public struct Classification: Sendable, Hashable {
 
     /// The keys that are evidence for the kind, as in the payload, such as `bi` or `sourceURI`.
     ///
-    /// Empty for a Direct Push that has no evidence for another kind.
+    /// Empty for a Direct Push that has no evidence for another kind; only the keys of the scope for a Push to User
+    /// whose topic was left out.
     public let evidence: [String]
 
     /// The evidence against the kind; a message is ambiguous if and only if this is not empty.
@@ -39,7 +40,7 @@ struct ConflictSet: OptionSet, Hashable {
     static let sourceObject = ConflictSet(rawValue: 1 << 8)
     static let sourceTopic = ConflictSet(rawValue: 1 << 9)
     static let otherApp = ConflictSet(rawValue: 1 << 10)
-    /// Kii sends a scope only with buckets and topics: most likely a Push to User that was sent without its topic.
+    /// The scope of an owner beside evidence for a Direct Push, which has none; or a scope of an unknown type.
     static let scopeOnDirectPush = ConflictSet(rawValue: 1 << 11)
 
     static let ofSource: ConflictSet = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]

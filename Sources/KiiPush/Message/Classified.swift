@@ -95,9 +95,29 @@ package struct Classified {
         case .pushToUser:
             if fields[.objectID].isPresent { conflictSet.insert(.objectWithoutBucket) }
             if fields[.objectModifiedAt].isPresent { conflictSet.insert(.modifiedAtWithoutBucket) }
-        case .directPush:
-            if !fields.present.isDisjoint(with: .scopeKeys) { conflictSet.insert(.scopeOnDirectPush) }
+        // Only the scope of an owner contradicts; see `judgeByScope`.
+        case .directPush: break
         }
+    }
+
+    /// Judges a Direct Push by its scope, which Kii sends only with buckets and topics.
+    ///
+    /// The scope of a user, a group or a thing is evidence for a Push to User without its topic: everybody who may send
+    /// to a topic can omit that, so such a push must not pass for an administrator's. The app's scope is none, because
+    /// only the app's developer can send to the topics of the app, as to a user directly.
+    mutating func judgeByScope(_ fields: FieldTable, isCertain: Bool) {
+        let isOwned = scopeKind == .user || scopeKind == .group || scopeKind == .thing
+        let hasType = fields.present.contains(.scopeType)
+        let namesOwner = !fields.present.isDisjoint(with: .scopeOwners)
+        // The app's scope, whatever ids stand beside it, or none.
+        if scopeKind == .app || !hasType && !namesOwner { return }
+        guard !isCertain, evidence.isEmpty, isOwned || !hasType else {
+            conflictSet.insert(.scopeOnDirectPush)
+            return
+        }
+        kind = .pushToUser
+        evidence = fields.present.intersection(.scopeKeys)
+        noteKeysOfOtherKinds(fields)
     }
 
     private mutating func noteOrigin(

@@ -86,7 +86,7 @@ public struct PushToUserMessage: Sendable {
         self.message = message
     }
 
-    /// The topic, if the payload states its scope.
+    /// The topic; nil if its sender left it out, or if the payload does not state its scope.
     public var topic: KiiTopic? { message.topic }
     /// Who sent it, unless the sender left that out.
     public var sender: Sender? { message.sender }
@@ -118,7 +118,7 @@ public struct TopicMessage: Sendable {
 
 /// A Direct Push: a message of an administrator to this device's user; also every payload that is not a Kii push.
 ///
-/// Anyone who may send to a topic can send a message that looks the same, by suppressing Kii's keys. Only a `senderURI`
+/// Anyone who may send to a topic can send a message that looks the same, by suppressing all of Kii's keys. Only a `senderURI`
 /// names an administrator, and Kii's servers add it only over MQTT; over other transports it may be a sender's own
 /// data.
 public struct DirectPushMessage: Sendable {

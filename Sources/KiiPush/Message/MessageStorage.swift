@@ -42,7 +42,7 @@ struct MessageContent {
         } else {
             try Envelope.read(buffer, limits, into: &root)
         }
-        var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
+        var dialect = Dialect.plain(format, root, buffer.span)
         var envelopeID: NetworkID?
         if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
             raw.bytes = buffer
@@ -68,6 +68,7 @@ struct MessageContent {
                 classified = Classified()
                 classified.read(buffer.span, fields, dialect)
             }
+            if isKii { classified.judgeByScope(fields, isCertain: body == .command) }
         }
         if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
@@ -83,7 +84,7 @@ struct MessageContent {
         stamp = root.slots.span[RootKey.stamp.slot]
         self.classified = classified
         let isClear = classified.conflictSet.isEmpty && fields.wrongTypes.isEmpty
-        let isByAbsence = classified.evidence.isEmpty && body == .data && dialect.hasKiiKeys
+        let isByAbsence = classified.evidence.isSubset(of: .scopeKeys) && body == .data && dialect.hasKiiKeys
         certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
 }

@@ -23,10 +23,11 @@ public enum PushKind: String, Sendable, Hashable, CaseIterable, CustomStringConv
 public enum Certainty: String, Sendable, Hashable, CaseIterable {
     /// The payload has evidence for the kind, and none against it.
     case certain
-    /// A Direct Push, because nothing indicates another kind.
+    /// A Direct Push, because nothing indicates another kind; or a Push to User whose topic was left out, because it
+    /// has the scope of a user, a group or a thing.
     ///
-    /// A Push to User that was sent with its default keys suppressed looks exactly the same, and no rule can
-    /// distinguish it.
+    /// A Push to User that was sent with all its default keys suppressed looks exactly like a Direct Push, and no rule
+    /// can distinguish it.
     case likely
     /// The payload contradicts itself and may be forged. It matches only routes that accept ambiguous messages.
     case ambiguous

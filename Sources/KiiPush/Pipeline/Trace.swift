@@ -157,13 +157,14 @@ package final class TraceRecorder: Sendable {
     }
 
     /// Records that a route's handler is not called because the message is too old.
-    func expired(_ route: Route, _ age: Duration, _ limit: Duration) {
+    func expired(_ route: Route, _ age: Duration, _ limit: Duration, sentAt: Int64?) {
         begin()
         record.withLock { $0.expired.append(route.id) }
         // Whole seconds, which is the wall clock's precision, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
-        end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)")
+        let unit = sentAt?.probableUnit.map { "; its 'when' is probably in \($0), not milliseconds" } ?? ""
+        end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)\(unit)")
     }
 
     /// Records what the deduplication store is asked to do.

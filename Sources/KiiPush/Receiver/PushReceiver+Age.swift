@@ -19,7 +19,7 @@ extension PushReceiver {
         let age = age(of: message)
         guard age > limit else { return false }
         route.expired.add(1, ordering: .relaxed)
-        message.recorder?.expired(route, age, limit)
+        message.recorder?.expired(route, age, limit, sentAt: message.message.sentAt)
         return true
     }
 

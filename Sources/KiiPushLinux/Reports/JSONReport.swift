@@ -26,6 +26,7 @@ package enum JSONReport {
                 writer.member("key", keys.primary.description)
                 writer.member("strength", keys.strength.rawValue)
             }
+            writeRest(message, &writer)
             more(&writer)
         }
         return writer.text
@@ -55,7 +56,7 @@ package enum JSONReport {
         writer.member("dialect", message.dialect.rawValue)
         writer.member("evidence", classification.evidence)
         writer.member("conflicts", classification.conflicts.map(\.name))
-        writer.member("appID", message[.appID])
+        writer.member("appID", message.appID)
         writer.member("origin", message[.origin])
         writer.member("event", message.event?.name)
     }
@@ -123,6 +124,32 @@ package enum JSONReport {
                 if let text = message[field] { writer.member(field.longName, text) }
             }
         }
+    }
+}
+
+extension JSONReport {
+    /// Apple's dictionary as sent, the contents of other pushes than Kii's, and what a person should know.
+    private static func writeRest(_ message: PushMessage, _ writer: inout JSONWriter) {
+        writer.key("apple")
+        writer.value(message.aps.map { .object($0.members) } ?? .null)
+        let direct = DirectPushMessage(message)
+        writer.member("completedCommandID", direct?.completedCommandID)
+        writer.member("quickBlox", if: direct?.quickBlox) { writer, push in
+            writer.member("text", push.text)
+            writer.member("rawText", push.rawText)
+            writer.member("userID", push.userID)
+            writer.member("dialogID", push.dialogID)
+            writer.member("voIP", push.isVoIP)
+            writer.member("call", if: push.call) { writer, call in
+                writer.member("sessionID", call.sessionID)
+                writer.member("participants", call.participants)
+                writer.member("names", call.names)
+                writer.member("video", call.isVideo)
+                writer.member("calledAt", call.calledAt)
+            }
+        }
+        writer.member("unused", message.unusedFields.map(\.longName))
+        writer.member("hints", message.hints)
     }
 }
 

@@ -15,7 +15,8 @@ import KiiPushSystem
 ///
 /// It has its own thread, which blocks on the descriptor, and submits up to 64 payloads at once. While the service is
 /// full, it reads nothing. It acknowledges nothing, and lines are never redelivered: lines that could not be submitted
-/// before a cancellation are reported as `TransportEvent.possibleGap`. If the inbox fails, it retries, with pauses from
+/// before a cancellation are reported as `TransportEvent.possibleGap`, as is the first line of JSON that is printed over
+/// several lines. If the inbox fails, it retries, with pauses from
 /// 100 ms to 10 s.
 public struct LinesTransport: PushTransport {
     /// Its name in logs and metrics.
@@ -75,6 +76,7 @@ private struct LinesReading {
     /// The lines that were read but not submitted, at most a batch.
     private var waiting: [RawPayload] = []
     private var inputHasEnded = false
+    private var hasToldOfOpening = false
 
     init(
         _ descriptor: Int32, _ transport: Transport?, _ splitter: LineSplitter, _ intake: PushIntake,
@@ -106,12 +108,23 @@ private struct LinesReading {
         while waiting.count < BatchedIntake.largestBatch {
             guard let line = splitter.next() ?? (inputHasEnded ? splitter.finish() : nil) else { return }
             switch line {
-            case .bytes(let bytes, _):
+            case .bytes(let bytes, let number):
+                tellOfOpening(bytes, number)
                 waiting.append(RawPayload(bytes, transport: transport, hasWaited: isBehind))
             case .tooLong(let number):
                 intake.intake.report(.ignored("line \(number) is longer than the limit of a payload"))
             }
         }
+    }
+
+    /// Reports, once, a line that is only the beginning of JSON: no line of such input is a payload.
+    private mutating func tellOfOpening(_ bytes: [UInt8], _ number: Int) {
+        guard !hasToldOfOpening, bytes.isOpeningOfJSON else { return }
+        hasToldOfOpening = true
+        intake.intake.report(
+            .possibleGap(
+                "line \(number) is only the beginning of a JSON text; write each payload on one line, as 'jq -c .' does"
+            ))
     }
 
     /// Waits for input and reads what is available.

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPush
 
 /// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.
 public struct UTCDate: Sendable, Hashable, Comparable {
@@ -6,7 +7,6 @@ public struct UTCDate: Sendable, Hashable, Comparable {
     public let milliseconds: Int64
 
     private static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
-    private static let millisecondsOfDay: Int64 = 86_400_000
 
     /// Makes a time; nil if it is outside those years.
     public init?(milliseconds: Int64) {
@@ -36,7 +36,7 @@ public struct UTCDate: Sendable, Hashable, Comparable {
 
     /// The beginning of the next second, or this time if it begins one.
     package var roundedUpToSecond: UTCDate {
-        let (seconds, rest) = Self.divide(milliseconds, by: 1000)
+        let (seconds, rest) = GregorianDate.divide(milliseconds, by: 1000)
         return rest == 0 ? self : UTCDate(clamping: (seconds + 1) * 1000)
     }
 
@@ -45,11 +45,6 @@ public struct UTCDate: Sendable, Hashable, Comparable {
 
     /// Whether one time is before another.
     public static func < (left: UTCDate, right: UTCDate) -> Bool { left.milliseconds < right.milliseconds }
-
-    private static func divide(_ number: Int64, by divisor: Int64) -> (quotient: Int64, rest: Int64) {
-        let rest = (number % divisor + divisor) % divisor
-        return ((number - rest) / divisor, rest)
-    }
 }
 
 // MARK: - Written
@@ -61,31 +56,7 @@ extension UTCDate: CustomStringConvertible {
     /// The same, without a zero fraction: `2026-11-21T12:00:00Z`.
     package var shortText: String { text(fraction: milliseconds % 1000 != 0) }
 
-    private func text(fraction: Bool) -> String {
-        func digits(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        let (days, rest) = Self.divide(milliseconds, by: Self.millisecondsOfDay)
-        let (year, month, day) = Self.calendar(days)
-        let (seconds, milliseconds) = Self.divide(rest, by: 1000)
-        return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))T\(digits(seconds / 3600, 2)):"
-            + "\(digits(seconds / 60 % 60, 2)):\(digits(seconds % 60, 2))"
-            + (fraction ? ".\(digits(milliseconds, 3))Z" : "Z")
-    }
-
-    /// The date this many days after 1 January 1970.
-    private static func calendar(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Counted from 1 March of the year 0, so that a leap day ends its year; 400 years are 146,097 days.
-        let (era, dayOfEra) = divide(days + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (
-            era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        )
-    }
+    private func text(fraction: Bool) -> String { GregorianDate.text(milliseconds, fraction: fraction) }
 }
 
 // MARK: - Read
@@ -105,7 +76,7 @@ extension UTCDate {
         guard year >= 1, (1...12).contains(month), hour <= 23, minute <= 59, second <= 60 else { return nil }
         let days = Self.days(year, month, day)
         // A day that the month does not have is converted to one of the next month.
-        guard Self.calendar(days) == (year, month, day) else { return nil }
+        guard GregorianDate.date(days) == (year, month, day) else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset * 60
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
         self.init(milliseconds: seconds * 1000 + fraction)

@@ -87,7 +87,7 @@ private struct Demo {
     private func send(_ payload: RawPayload) async {
         if let message = try? PushMessage(payload) {
             let classification = message.classification
-            console.print("    \(message.kind), \(TextReport.reason(classification))")
+            console.print("    \(message.kind), \(TextReport.reason(message, classification))")
             for conflict in classification.conflicts {
                 console.print("    conflict: \(conflict.name): \(conflict.reason)")
             }

@@ -1,18 +1,21 @@
 import KiiPush
 
-/// Parses the property-list description of a payload in Apple's logs, and converts it to JSON.
+/// Parses the description of a payload in Apple's logs, and converts it to JSON.
 ///
-/// `{ aps = { alert = "Hello"; }; bi = settings; w = 1403844866395; }`: keys and values are bare words or quoted, lists
+/// A property list, as `NSLog` prints it, or Swift's description of a dictionary; see `readSwiftCollection`. Each may
+/// contain the other, and may be inside `Optional(…)`. A property list: `{ aps = { alert = "Hello"; }; bi = settings; w = 1403844866395; }`: keys and values are bare words or quoted, lists
 /// are in round brackets, and a missing semicolon at a line's end is accepted, since Kii's own guide contains one. Text
 /// before the first brace, such as a log's prefix, is skipped.
 ///
 /// In a description, a number and a string of the same digits look the same. A value that reads as a JSON number
 /// becomes one, which does no harm, since Kii's fields treat a number as its text.
 struct DescriptionReader {
-    private let text: [UInt8]
-    private var offset: Int
+    let text: [UInt8]
+    var offset: Int
     /// The JSON so far.
-    private(set) var json = ""
+    var json = ""
+    /// The language of the description, in errors.
+    private var language = "a property-list description"
     /// The positions of each key and value in the JSON and in the description.
     private var places: [(json: Int, text: Int)] = []
 
@@ -23,17 +26,25 @@ struct DescriptionReader {
     ///
     /// - Throws: `DecodeError` with the offset of the first error.
     init?(_ text: [UInt8]) throws(DecodeError) {
-        guard let start = Self.start(of: text) else { return nil }
+        let (list, swift) = (Self.start(of: text), Self.startOfSwift(text))
+        guard let start = [list, swift].compactMap(\.self).min() else { return nil }
         self.init(text: text, offset: start)
-        try readValue(depth: 0)
+        if start == swift {
+            language = "Swift's description of a dictionary"
+            notePlace()
+            try readSwiftCollection(depth: 0)
+        } else {
+            try readValue(depth: 0)
+        }
         skipSpace()
+        if String(decoding: text[..<start], as: UTF8.self).contains("Optional(") { skipBrackets() }
         if offset < text.count { throw unexpected("the end") }
     }
 
     /// The byte of the description that corresponds to an offset in its JSON.
     func place(of jsonOffset: Int) -> Int { places.last { $0.json <= jsonOffset }?.text ?? 0 }
 
-    private init(text: [UInt8], offset: Int) {
+    init(text: [UInt8], offset: Int) {
         self.text = text
         self.offset = offset
     }
@@ -41,23 +52,32 @@ struct DescriptionReader {
     /// The beginning of the description: the first brace, if a key and an equals sign follow.
     private static func start(of text: [UInt8]) -> Int? {
         guard let brace = text.firstIndex(of: UInt8(ascii: "{")) else { return nil }
-        var reader = DescriptionReader(text: text, offset: brace + 1)
+        return DescriptionReader(text: text, offset: brace).isAtDictionary ? brace : nil
+    }
+
+    /// Whether a brace follows, then a key and an equals sign.
+    var isAtDictionary: Bool {
+        var reader = DescriptionReader(text: text, offset: offset + 1)
         reader.skipSpace()
-        guard (try? reader.readText()) != nil else { return nil }
+        guard (try? reader.readText()) != nil else { return false }
         reader.skipSpace()
-        return reader.peek == UInt8(ascii: "=") ? brace : nil
+        return reader.peek == UInt8(ascii: "=")
     }
 
     // MARK: Values
 
-    private mutating func readValue(depth: Int) throws(DecodeError) {
+    mutating func readValue(depth: Int) throws(DecodeError) {
         skipSpace()
         notePlace()
         switch peek {
+        case UInt8(ascii: "{") where isAt("{length = "): json += try readData(until: UInt8(ascii: "}")).quotedAsJSON
         case UInt8(ascii: "{"): try readDictionary(depth: depth + 1)
         case UInt8(ascii: "("): try readArray(depth: depth + 1)
-        case UInt8(ascii: "<"): json += try readData().quotedAsJSON
-        case UInt8(ascii: "\""): json += try readText().quotedAsJSON
+        case UInt8(ascii: "<"): json += try readData(until: UInt8(ascii: ">")).quotedAsJSON
+        case UInt8(ascii: "\""):
+            // A null is printed as a text.
+            let text = try readText()
+            json += text == "<null>" ? "null" : text.quotedAsJSON
         default:
             let word = try readText()
             json += Self.isNumber(word) ? word : word.quotedAsJSON
@@ -87,7 +107,7 @@ struct DescriptionReader {
         json += "}"
     }
 
-    private mutating func readArray(depth: Int) throws(DecodeError) {
+    mutating func readArray(depth: Int) throws(DecodeError) {
         try checkDepth(depth)
         offset += 1
         json += "["
@@ -119,7 +139,7 @@ struct DescriptionReader {
         }
     }
 
-    private func checkDepth(_ depth: Int) throws(DecodeError) {
+    func checkDepth(_ depth: Int) throws(DecodeError) {
         guard depth <= Self.deepest else {
             throw DecodeError(.limitExceeded, at: offset, "nested deeper than \(Self.deepest) levels")
         }
@@ -128,7 +148,7 @@ struct DescriptionReader {
     // MARK: Texts
 
     /// Parses a quoted text or a bare word.
-    private mutating func readText() throws(DecodeError) -> String {
+    mutating func readText() throws(DecodeError) -> String {
         if peek == UInt8(ascii: "\"") { return try readQuoted() }
         let start = offset
         while let byte = peek, Self.isBare(byte) { offset += 1 }
@@ -140,26 +160,47 @@ struct DescriptionReader {
         offset += 1
         var units: [UInt16] = []
         var bytes: [UInt8] = []
-        func flush() {
+        // Octal escapes are bytes of UTF-8, so that several make one character.
+        var octal: Int?
+        func flush() throws(DecodeError) {
+            if let octal, String(validating: bytes, as: UTF8.self) == nil {
+                throw DecodeError(.invalidEscape, at: octal, "octal escapes whose bytes are not UTF-8")
+            }
+            octal = nil
             units += Array(String(decoding: bytes, as: UTF8.self).utf16)
             bytes = []
         }
         while let byte = peek {
             offset += 1
             if byte == UInt8(ascii: "\"") {
-                flush()
+                try flush()
                 return String(decoding: units, as: UTF16.self)
             }
             if byte == UInt8(ascii: "\\") {
                 // A backslash before a non-ASCII character has no effect.
                 if let next = peek, next >= 0x80 { continue }
-                flush()
+                if let byte = readOctal() {
+                    octal = octal ?? offset - 4
+                    bytes.append(byte)
+                    continue
+                }
+                try flush()
                 units.append(try readEscape())
             } else {
                 bytes.append(byte)
             }
         }
         throw end("a closing quote")
+    }
+
+    /// Reads the three digits of an octal escape; nil if something else follows the backslash.
+    private mutating func readOctal() -> UInt8? {
+        let digits = text[offset...].prefix(3)
+        guard digits.count == 3, digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
+        let value = digits.reduce(0) { $0 * 8 + Int($1 - 0x30) }
+        guard value < 256 else { return nil }
+        offset += 3
+        return UInt8(value)
     }
 
     /// Parses the text after a backslash: `\Uxxxx`, a UTF-16 code unit as in logs, or one character.
@@ -181,11 +222,11 @@ struct DescriptionReader {
         }
     }
 
-    /// Reads data in angle brackets, which stays text.
-    private mutating func readData() throws(DecodeError) -> String {
+    /// Reads the description of data, which stays text.
+    private mutating func readData(until end: UInt8) throws(DecodeError) -> String {
         let start = offset
-        while let byte = peek, byte != UInt8(ascii: ">") { offset += 1 }
-        guard peek != nil else { throw end("a closing angle bracket") }
+        while let byte = peek, byte != end { offset += 1 }
+        guard peek != nil else { throw self.end("a closing \(end == UInt8(ascii: ">") ? "angle bracket" : "brace")") }
         offset += 1
         return String(decoding: text[start..<offset], as: UTF8.self)
     }
@@ -199,25 +240,35 @@ struct DescriptionReader {
         }
     }
 
-    private static func isNumber(_ word: String) -> Bool {
+    static func isNumber(_ word: String) -> Bool {
         word.first.map { $0.isNumber || $0 == "-" } == true && JSONNumber.isNumber(word.utf8.span, 0..<word.utf8.count)
     }
 
     // MARK: Position
 
-    private mutating func notePlace() { places.append((json.utf8.count, offset)) }
+    mutating func notePlace() { places.append((json.utf8.count, offset)) }
 
-    private var peek: UInt8? { offset < text.count ? text[offset] : nil }
+    var peek: UInt8? { offset < text.count ? text[offset] : nil }
 
-    private mutating func skipSpace() {
+    /// Whether a text follows.
+    func isAt(_ expected: String) -> Bool { text[offset...].starts(with: expected.utf8) }
+
+    mutating func skipSpace() {
         while let byte = peek, byte == 0x20 || (0x09...0x0D).contains(byte) { offset += 1 }
     }
 
-    private func end(_ expected: String) -> DecodeError {
+    private mutating func skipBrackets() {
+        while peek == UInt8(ascii: ")") {
+            offset += 1
+            skipSpace()
+        }
+    }
+
+    func end(_ expected: String) -> DecodeError {
         DecodeError(.unexpectedEnd, at: text.count, "the description ends where \(expected) is expected")
     }
 
-    private func unexpected(_ expected: String) -> DecodeError {
-        DecodeError(.unexpectedCharacter, at: offset, "expected \(expected), in a property-list description")
+    func unexpected(_ expected: String) -> DecodeError {
+        DecodeError(.unexpectedCharacter, at: offset, "expected \(expected), in \(language)")
     }
 }

@@ -28,7 +28,10 @@ struct InspectCommand {
         self.console = console
     }
 
-    private static let limits = PastedPayload.limits
+    /// The most bytes of a file or a line: a line of a capture is longer than its payload.
+    private static let mostBytes = CorpusFile.mostBytesOfLine
+
+    private static let tooLarge = PastedPayload.limits.tooLarge
 
     private mutating func inspect(file: String) {
         do throws(ReadError) {
@@ -48,21 +51,23 @@ struct InspectCommand {
 
     private mutating func inspectWhole(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
         do throws(ReadError) {
-            inspect(try reader.readAll(limit: Self.limits.bytes), source: file, line: nil)
+            inspect(try reader.readAll(limit: Self.mostBytes), source: file, line: nil)
         } catch .tooLarge {
-            report(Self.limits.tooLarge, source: file, at: (1, Self.limits.bytes + 1))
+            report(
+                Self.tooLarge, source: file, at: (1, PastedPayload.limits.bytes + 1),
+                hint: "; if each line is a payload, use --lines")
         }
     }
 
     private mutating func inspectLines(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
-        var lines = LineReader(reader, limit: Self.limits.bytes)
+        var lines = LineReader(reader, limit: Self.mostBytes)
         while let line = try lines.next() {
             switch line {
             case .bytes(let bytes, let number):
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 inspect(bytes, source: "\(file):\(number)", line: number)
             case .tooLong(let number):
-                report(Self.limits.tooLarge, source: "\(file):\(number)", at: (number, Self.limits.bytes + 1))
+                report(Self.tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))
             }
         }
     }
@@ -88,7 +93,8 @@ struct InspectCommand {
             let place = SourcePosition(error.offset, in: bytes)
             report(
                 error, source: source, at: line.map { ($0, error.offset + 1) } ?? (place.line, place.column),
-                hint: PastedPayload.hint(bytes, error))
+                hint: line != nil && bytes.isOpeningOfJSON
+                    ? "; if a payload takes several lines, leave out --lines" : PastedPayload.hint(bytes, error))
         }
     }
 

@@ -26,7 +26,12 @@ extension InspectCommand {
     static let command = Command(
         name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
         usage: ["[OPTION…] [FILE…]"],
-        about: [.text("Reads one payload per file, or standard input if no file (or -) is given.")],
+        about: [
+            .text(
+                "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
+                    + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
+                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal, or a map of Java.")
+        ],
         options: InspectOptions.table.texts, operands: .file,
         notes: [
             .text(

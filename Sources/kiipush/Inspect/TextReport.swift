@@ -6,7 +6,7 @@ import KiiPushSystem
 enum TextReport {
     static func lines(_ message: PushMessage, source: String, app: String?, ink: Ink = .none) -> [String] {
         let classification = message.classification
-        var lines = [headline(classification, source, ink)]
+        var lines = [headline(message, classification, source, ink)]
         func add(_ name: String, _ text: String?, _ tone: Ink.Tone? = nil) {
             guard let text else { return }
             lines.append(ink("  " + name.padded(to: 10) + escaped(text), tone))
@@ -14,8 +14,15 @@ enum TextReport {
         for conflict in classification.conflicts {
             add("conflict", "\(conflict.name): \(conflict.reason)", .warning)
         }
+        for hint in message.hints { add("hint", hint, .warning) }
+        add("format", message.dialect.rawValue)
         add("event", message.event?.name)
         add("scope", scope(message.scope))
+        for field in message.unusedFields {
+            add(
+                "unused",
+                "\(message.dialect.hasShortKeys ? field.shortName : field.longName): the scope is of another type")
+        }
         add(
             "bucket",
             message.bucket.map { bucket in bucket.name + (bucket.type.map { " (\($0))" } ?? "") }
@@ -24,23 +31,72 @@ enum TextReport {
         add("topic", message.topic?.name ?? placeless(.topic, of: .pushToUser, message))
         add("uri", (message.object?.uri ?? message.bucket?.uri ?? message.topic?.uri)?.description)
         add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
+        add("origin", message[.origin])
         add("app", message.appID)
         add("sent", message.sentAt.map(time))
         add("modified", message.modifiedAt.map(time))
         add("alert", message.alert.map(alert))
-        if message.aps?.isSilent == true { add("silent", "it wakes the app and shows nothing") }
-        for (key, value) in message.data.members {
-            var writer = JSONWriter()
-            writer.value(value)
-            add("data", "\(key) = \(writer.text)")
-        }
+        for (name, text) in shown(message.aps) { add(name, text) }
+        for (name, text) in direct(message) { add(name, text) }
+        for (key, value) in message.data.members { add("data", "\(key) = \(value.jsonText)") }
         let keys = message.dedupeKeys(app: app, secret: .published)
         add("dedupe", "\(keys.strength.rawValue) \(keys.primary)")
         return lines
     }
 
-    private static func headline(_ classification: Classification, _ source: String, _ ink: Ink) -> String {
-        let reason = reason(classification)
+    /// The keys of Apple's dictionary but the alert's texts; those without a name of their own as sent.
+    private static func shown(_ aps: AppleDictionary?) -> [(String, String?)] {
+        guard let aps else { return [] }
+        var lines: [(String, String?)] = [
+            ("badge", aps.badge.map { String($0) }), ("sound", aps.sound), ("category", aps.category),
+            ("thread", aps.threadID), ("mutable", aps.mutableContent ? "an extension may change it first" : nil),
+            ("wakes", aps.contentAvailable && !aps.isSilent ? "it wakes the app" : nil),
+            ("silent", aps.isSilent ? "it wakes the app and shows nothing" : nil),
+        ]
+        for (key, value) in aps.members {
+            switch (key, value) {
+            case ("alert", .object(let members)):
+                lines += members.filter { !["title", "subtitle", "body"].contains($0.key) }
+                    .map { ("aps", "alert.\($0.key) = \($0.value.jsonText)") }
+            case ("alert", .string), ("badge", .number), ("sound", .string), ("category", .string),
+                ("thread-id", .string), ("content-available", _), ("mutable-content", _):
+                break
+            default: lines.append(("aps", "\(key) = \(value.jsonText)"))
+            }
+        }
+        return lines
+    }
+
+    /// The command or the contents of a QuickBlox push.
+    private static func direct(_ message: PushMessage) -> [(String, String?)] {
+        guard let direct = DirectPushMessage(message) else { return [] }
+        var lines: [(String, String?)] = [("done", direct.completedCommandID.map { "the command \($0)" })]
+        if let command = direct.command {
+            lines.append(("command", command.id + (command.issuer.map { ", issued by \($0)" } ?? "")))
+            lines.append(("schema", command.schema.map { "\($0.name), version \($0.version)" }))
+            lines += command.actions.map { action in
+                ("action", (action.alias.map { "\($0): " } ?? "") + "\(action.name) = \(action.value.jsonText)")
+            }
+        }
+        guard let push = direct.quickBlox else { return lines }
+        lines += [
+            ("user", push.userID), ("dialog", push.dialogID),
+            ("voip", push.isVoIP ? "it wakes the app for a call" : nil),
+        ]
+        if let call = push.call {
+            let video = call.isVideo.map { $0 ? ", with video" : ", audio only" } ?? ""
+            lines.append(("call", "\(call.sessionID)\(video)"))
+            lines.append(("with", call.participants.isEmpty ? nil : call.participants.joined(separator: ", ")))
+            lines.append(("names", call.names.isEmpty ? nil : call.names.joined(separator: ", ")))
+            lines.append(("called", call.calledAt.map(time)))
+        }
+        return lines
+    }
+
+    private static func headline(
+        _ message: PushMessage, _ classification: Classification, _ source: String, _ ink: Ink
+    ) -> String {
+        let reason = reason(message, classification)
         let certainty = reason.prefix { $0 != ":" }
         let tone: Ink.Tone? =
             switch classification.certainty {
@@ -53,10 +109,17 @@ enum TextReport {
     }
 
     /// Why a message has its kind, in a few words.
-    static func reason(_ classification: Classification) -> String {
+    static func reason(_ message: PushMessage, _ classification: Classification) -> String {
         let evidence = classification.evidence.joined(separator: ", ")
         switch classification.certainty {
+        case .certain where evidence.isEmpty:
+            return
+                "certain: it came by \(escaped(message.raw.transport?.name ?? "quickblox")), which carries nothing of Kii's"
         case .certain: return "certain: the payload has \(evidence)"
+        case .likely where !evidence.isEmpty:
+            return "likely: the payload has the scope of a topic (\(evidence)), but names none"
+        case .likely where MisplacedKeys.hint(message) != nil:
+            return "likely: none of Kii's keys are where they are read"
         case .likely: return "likely: nothing in the payload says otherwise"
         case .ambiguous where evidence.isEmpty: return "ambiguous: it contradicts itself"
         case .ambiguous: return "ambiguous: the payload has \(evidence), but contradicts itself"
@@ -95,6 +158,7 @@ enum TextReport {
     /// Milliseconds since 1970 as a date in UTC, followed by the original number.
     static func time(_ milliseconds: Int64) -> String {
         let date = UTCDate(milliseconds: milliseconds)
-        return date.map { "\($0) (\(milliseconds))" } ?? String(milliseconds)
+        let shown = date.map { "\($0) (\(milliseconds))" } ?? String(milliseconds)
+        return shown + (milliseconds.probableUnit.map { ", probably \($0), not milliseconds" } ?? "")
     }
 }

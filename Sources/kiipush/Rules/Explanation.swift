@@ -77,6 +77,9 @@ struct Explanation {
             return taken.joined(separator: ", then ")
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
+        case .expired:
+            let unit = message.sentAt?.probableUnit.map { ", but its 'when' is probably in \($0), not milliseconds" }
+            return Self.words(outcome.name, reason: nil) + (unit ?? "")
         default: return Self.words(outcome.name, reason: outcome.reason)
         }
     }

@@ -1,11 +1,13 @@
 import KiiPush
 import KiiPushRules
+import KiiPushSystem
 
 /// `kiipush rules lint`: finds statements of rules files that have no effect or cannot be meant.
 struct RulesLintCommand {
     private var files: [String] = []
     private var isStrict = false
     private var handlers: [String]?
+    private var corpus: String?
     private var format = ReportFormat.text
 
     static let table = OptionTable<RulesLintCommand>([
@@ -14,17 +16,41 @@ struct RulesLintCommand {
             "--handlers", "A,B,C",
             "the handlers that the program registers: unknown ones are errors, unused ones warnings"
         ) { $0.handlers = ($0.handlers ?? []) + $1.split(separator: ",").map { String($0) } },
+        .value(
+            "--corpus", "FILE", "also checks captured messages, one step a line (- is standard input)"
+        ) { $0.corpus = $1 },
         .format("text for people (the default), or json: one object a finding, on one line") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesLintCommand(), console) {
             options, operands throws(Arguments.Mistake) in
             if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
         }
         guard case .options(let options) = reading else { return reading.code }
-        return options.files.map { options.lint($0, console) }.max() ?? .fine
+        let code = options.files.map { options.lint($0, console) }.max() ?? .fine
+        return max(code, await options.checkCorpus(console))
+    }
+
+    /// Checks the captured messages, whatever the rules: each finding once, with the first line that it is of.
+    private func checkCorpus(_ console: Console) async -> ExitCode {
+        guard let corpus else { return .fine }
+        let findings = CorpusFindings(corpus: corpus)
+        do throws(ReadError) {
+            let isReadable = try await CorpusFile(path: corpus, console: console)
+                .eachLine { bytes, number in try findings.take(bytes, number) }
+            for finding in findings.all {
+                switch format {
+                case .text: console.error(console.errorInk.located(escaped(finding.text)))
+                case .json: console.print(finding.json)
+                }
+            }
+            return !isReadable || isStrict && !findings.all.isEmpty ? .failed : .fine
+        } catch {
+            console.error("\(error)")
+            return .failed
+        }
     }
 
     private func lint(_ file: String, _ console: Console) -> ExitCode {
@@ -83,10 +109,14 @@ struct RulesLintCommand {
             .text(
                 "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
                     + "json, on standard output, where an unreadable file is an object with \"problems\"."),
+            .text(
+                "With --corpus, the warnings also name captured messages that rules read wrongly or not at all: times "
+                    + "in seconds, Kii's keys inside other values, and payloads that cannot be decoded. Each is "
+                    + "reported once, with its first line."),
         ],
         exits: [
             (.fine, "no errors"),
             (.failed, "an error, or a warning under --strict, or a file cannot be read"),
         ],
-        action: { arguments, console in run(arguments, console) })
+        action: { arguments, console in await run(arguments, console) })
 }

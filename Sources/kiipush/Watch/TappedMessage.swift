@@ -63,8 +63,17 @@ struct TappedMessage: Sendable {
         writer.member("why", why)
         writer.member("route", trace.routes.first)
         writer.member("routes", trace.routes)
+        if let message = trace.message { Self.write(message.raw, &writer) }
         writer.member("waited", Self.milliseconds(trace.waitedNanoseconds))
         writer.member("took", trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
+    }
+
+    /// Writes the payload as received: as JSON, or as text if it is none.
+    private static func write(_ payload: RawPayload, _ writer: inout JSONWriter) {
+        let text = String(decoding: payload.bytes, as: UTF8.self)
+        guard case .object(let members)? = DataValue(json: text) else { return writer.member("raw", text) }
+        writer.key("payload")
+        writer.value(.object(members))
     }
 
     /// Milliseconds, to the microsecond.

@@ -40,7 +40,7 @@ struct SendProblemTests {
             (#"{"apns":{"enabled":false},"fcm":{"enabled":false},"mqtt":{"enabled":false}}"#, ["all  noNetwork"]),
             (#"{"fcm":{"dryRun":true},"apns":{}}"#, ["all fcm.dryRun dryRunWithAPNS"]),
             (#"{"sendTopicID":false,"sendObjectScope":false,"apns":{}}"#, ["apns sendTopicID looksDirect"]),
-            (#"{"sendTopicID":false,"fcm":{}}"#, ["fcm sendTopicID looksDirect"]),
+            (#"{"sendTopicID":false,"fcm":{}}"#, ["fcm sendTopicID namesNoTopic"]),
             (#"{"sendTopicID":false,"mqtt":{}}"#, []),
             (#"{"data":{"bi":"x"},"apns":{}}"#, ["apns data looksLikeAppEvent", "apns data.bi keyNotReceived"]),
             (#"{"data":{"bi":"x"},"mqtt":{}}"#, []),
@@ -112,6 +112,7 @@ struct SendProblemTests {
     @Test("every code says whether the push can be sent all the same")
     func warnings() {
         let warnings = SendProblem.Code.allCases.filter(\.isWarning).map(\.rawValue)
-        #expect(warnings == ["looksDirect", "looksLikeAppEvent", "ambiguous", "keyNotReceived", "ownData"])
+        #expect(
+            warnings == ["looksDirect", "namesNoTopic", "looksLikeAppEvent", "ambiguous", "keyNotReceived", "ownData"])
     }
 }

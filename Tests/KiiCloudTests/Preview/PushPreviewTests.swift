@@ -76,7 +76,9 @@ struct PushPreviewTests {
                 let isMQTT = network == .mqtt
                 let namesTopic = isMQTT || !off.contains(.topicID) && !off.contains(.objectScope)
                 #expect(received.topic == (namesTopic ? address.topic : nil), comment)
-                #expect(received.kind == (isMQTT || !off.contains(.topicID) ? .pushToUser : .directPush), comment)
+                let hasOwner = scope != .app && !off.contains(.objectScope)
+                let isToUser = isMQTT || !off.contains(.topicID) || hasOwner
+                #expect(received.kind == (isToUser ? .pushToUser : .directPush), comment)
                 #expect(received.sender == (isMQTT || !off.contains(.sender) ? sender : nil), comment)
                 #expect(received.sentAt == (off.contains(.when) ? nil : address.sentAt), comment)
                 #expect(received.data.keys == ["text", "count", "on", "at"], comment)

@@ -35,6 +35,16 @@ struct LinesTransportTests {
         #expect(intake.events == [])
     }
 
+    @Test("JSON over several lines is told of once, and its lines are handed over as they are")
+    func prettyPrinted() async throws {
+        pipe.write("{\n  \"a\": [\n1\n]}\n{\n}\n")
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts.count == 6)
+        let what = "line 1 is only the beginning of a JSON text; write each payload on one line, as 'jq -c .' does"
+        #expect(intake.events == [.possibleGap(what)])
+    }
+
     @Test("a line that is longer than the limit is told of by its number, and the next one is read as usual")
     func tooLong() async throws {
         pipe.write("a\n" + String(repeating: "x", count: 101) + "\n" + String(repeating: "y", count: 100) + "\n")

@@ -31,7 +31,7 @@ struct FCMEnvelopeTests {
 
     @Test("over FCM any data is the payload, over nothing only one with Kii's long keys")
     func foreignData() throws {
-        for data in [#"{"x":"1"}"#, #"{"t":"1","to":"me"}"#, #"{"aps":{},"bi":"b"}"#, "{}"] {
+        for data in [#"{"x":"1"}"#, #"{"t":"1","to":"me"}"#, #"{"aps":{},"x":"b"}"#, "{}"] {
             let stated = try PushMessage(json: #"{"data":\#(data)}"#, over: .fcm)
             #expect(stated.kind == .directPush && stated.data["data"] == nil, "\(data)")
             let unstated = try PushMessage(json: #"{"data":\#(data)}"#)

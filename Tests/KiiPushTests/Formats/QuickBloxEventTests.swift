@@ -92,8 +92,29 @@ struct QuickBloxEventTests {
         let event = QuickBloxEvent.android([Pair("a", "1"), Pair("message", "m"), Pair("b", "2")])
         #expect(event.encoded == "data.message=bQ==&data.a=MQ==&data.b=Mg==")
         #expect(try QuickBloxEvent(event.encoded) != event)
+        // QuickBlox requires it.
+        #expect(QuickBloxEvent.android([Pair("a", "1")]).encoded == "data.message=&data.a=MQ==")
+        #expect(QuickBloxEvent.android([]).encoded == "data.message=")
         #expect(try QuickBloxEvent("data.message=") == .android([Pair("message", "")]))
         #expect(try QuickBloxEvent("data.message=&data.a=MQ==") == .android([Pair("message", ""), Pair("a", "1")]))
+    }
+
+    @Test(
+        "separators may be escaped, as in a request's form",
+        arguments: [
+            "key1=YQ==%26key2=Yg==", "event.message%3Dkey1%3DYQ%3D%3D%26key2%3DYg%3d%3d", "key1=YQ==&key2=Yg%3D%3D",
+        ])
+    func percents(text: String) throws {
+        #expect(try QuickBloxEvent(text) == .pairs([Pair("key1", "a"), Pair("key2", "b")]))
+        #expect(try PushMessage(json: text, over: .quickblox).data.keys == ["key1", "key2"])
+    }
+
+    @Test("an error in an escaped text has its place there, and a percent that escapes nothing is no Base64")
+    func percentErrors() {
+        for (text, offset) in [("a=YQ==%26b=?", 11), ("a=YQ%3D%3D&b=YQ%", 15), ("a=%2", 2), ("a%3DYQ", 6)] {
+            let error = #expect(throws: DecodeError.self) { try QuickBloxEvent(text) }
+            #expect(error?.code == .badEncoding && error?.offset == offset, "\(text): \(error?.offset ?? -1)")
+        }
     }
 
     // MARK: Telling them apart

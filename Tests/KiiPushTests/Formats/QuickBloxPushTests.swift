@@ -76,8 +76,8 @@ struct QuickBloxPushTests {
     @Test(
         "each mark makes it one alone",
         arguments: [
-            ("VOIPCall", "\"1\""), ("VOIPCall", "1"), ("ios_voip", "\"1\""), ("ios_voip", "0"), ("dialog_id", "\"d\""),
-            ("dialog_id", "\"\""), ("collapse_key", "\"event1\""), ("collapse_key", "\"event0123456789\""),
+            ("VOIPCall", "\"1\""), ("VOIPCall", "1"), ("ios_voip", "\"1\""), ("ios_voip", "1"), ("dialog_id", "\"d\""),
+            ("dialog_id", "7"), ("collapse_key", "\"event1\""), ("collapse_key", "\"event0123456789\""),
             ("collapse_key", #""\u0065vent1""#), (#"dialo\u0067_id"#, "\"d\""),
         ])
     func marks(key: String, value: String) throws {
@@ -102,6 +102,8 @@ struct QuickBloxPushTests {
             #"{"collapse_key":"Event1"}"#, #"{"collapse_key":" event1"}"#, #"{"collapse_key":"event-1"}"#,
             #"{"collapse_key":"event١"}"#, #"{"collapse_key":"bucket"}"#, #"{"collapse_key":1}"#,
             #"{"collapse_key":["event1"]}"#, #"{"dialog_id":{"a":1}}"#, #"{"VOIPCall":null}"#, #"{"ios_voip":true}"#,
+            #"{"ios_voip":0}"#, #"{"ios_voip":""}"#, #"{"VOIPCall":"0"}"#, #"{"VOIPCall":"yes"}"#,
+            #"{"dialog_id":""}"#, #"{"dialog_id":" "}"#,
             #"{"x":{"dialog_id":"d"}}"#, #"{"voipcall":"1"}"#, #"{"user_id":"1","message":"m"}"#, "{}",
         ])
     func noMarks(payload: String) throws {

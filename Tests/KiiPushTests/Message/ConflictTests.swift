@@ -167,32 +167,69 @@ struct ConflictTests {
     }
 
     @Test(
-        "a scope on a Direct Push, under the field that says most about it",
+        "the scope of an owner without bucket and topic makes a likely Push to User, by the scope's keys",
         arguments: [
             Judged(
-                #"{"aps":{"alert":"x"},"s":"U-2","st":"APP_AND_GROUP","sg":"G1","w":5}"#, .directPush, by: [],
-                despite: ["objectScopeType"]),
-            Judged(#"{"aps":{},"st":"APP"}"#, .directPush, by: [], despite: ["objectScopeType"]),
-            Judged(#"{"aps":{},"sa":"app"}"#, .directPush, by: [], despite: ["objectScopeAppID"]),
-            Judged(#"{"su":"U"}"#, over: .apns, .directPush, by: [], despite: ["objectScopeUserID"]),
-            Judged(#"{"sth":"th.1","sa":"app"}"#, over: .apns, .directPush, by: [], despite: ["objectScopeThingID"]),
-            Judged(#"{"objectScopeType":"NEW"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+                #"{"aps":{"alert":{"body":"x"}},"s":"U","sa":"app","st":"APP_AND_USER","su":"U","w":1}"#, .pushToUser,
+                by: ["sa", "su", "st"]),
             Judged(
-                #"{"objectScopeGroupID":"G","x":1}"#, over: .fcm, .directPush, by: [], despite: ["objectScopeGroupID"]),
+                #"{"aps":{"alert":"x"},"s":"U-2","st":"APP_AND_GROUP","sg":"G1","w":5}"#, .pushToUser, by: ["sg", "st"]),
+            Judged(#"{"aps":{},"st":"APP_AND_THING"}"#, .pushToUser, by: ["st"]),
+            Judged(#"{"aps":{},"st":"APP_AND_USER","sg":"G"}"#, .pushToUser, by: ["sg", "st"]),
+            Judged(#"{"su":"U"}"#, over: .apns, .pushToUser, by: ["su"]),
+            Judged(#"{"sth":"th.1","sa":"app"}"#, over: .apns, .pushToUser, by: ["sa", "sth"]),
+            Judged(#"{"objectScopeGroupID":"G","x":1}"#, over: .fcm, .pushToUser, by: ["objectScopeGroupID"]),
             Judged(
-                #"{"cn.jpush.android.EXTRA":"{\"objectScopeType\":\"APP\",\"text\":\"x\"}"}"#, .directPush, by: [],
-                despite: ["objectScopeType"]),
+                #"{"cn.jpush.android.EXTRA":"{\"objectScopeType\":\"APP_AND_USER\",\"text\":\"x\"}"}"#, .pushToUser,
+                by: ["objectScopeType"]),
+            Judged(
+                #"{"objectScopeType":"APP_AND_GROUP","senderURI":"kiicloud://users/U"}"#, over: .mqtt, .pushToUser,
+                by: ["objectScopeType"]),
+            Judged(
+                #"{"dialog_id":"d","objectScopeType":"APP_AND_USER"}"#, .pushToUser, by: ["objectScopeType"]),
+            // What belongs to buckets contradicts, as beside a topic.
+            Judged(
+                #"{"objectID":"o","modifiedAt":1,"objectScopeType":"APP_AND_USER","objectScopeUserID":"U"}"#,
+                .pushToUser,
+                by: ["objectScopeUserID", "objectScopeType"], despite: ["objectID", "modifiedAt"]),
+            Judged(
+                #"{"aps":{},"o":"EVENT","st":"APP_AND_USER"}"#, .pushToUser, by: ["st"], despite: ["origin"]),
+            // The app's scope says nothing, whatever ids stand beside it: only the developer can send to its topics.
+            Judged(#"{"aps":{},"st":"APP"}"#, .directPush, by: []),
+            Judged(#"{"aps":{},"st":"APP","su":"U","sg":"G","sth":"th.1","sa":"app"}"#, .directPush, by: []),
+            Judged(#"{"aps":{},"sa":"app"}"#, .directPush, by: []),
+            Judged(#"{"objectID":"o","objectScopeType":"APP"}"#, .directPush, by: []),
+            Judged(#"{"dialog_id":"d","objectScopeType":"APP"}"#, .directPush, by: []),
             Judged(
                 #"{"sourceURI":"kiicloud://users/U","senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"APP"}"#,
-                over: .mqtt, .directPush, by: ["sourceURI", "senderURI"], despite: ["objectScopeType"]),
+                over: .mqtt, .directPush, by: ["sourceURI", "senderURI"]),
+            // Keys of the other style, blank ones, and those of a QuickBlox push state no scope.
+            Judged(#"{"st":"APP_AND_USER","sg":"G1"}"#, .directPush, by: []),
+            Judged(#"{"aps":{},"st":"","sg":" ","su":null}"#, .directPush, by: []),
+        ])
+    func scopeWithoutTopic(_ judged: Judged) throws {
+        try judged.check()
+        let message = try PushMessage(json: judged.payload, over: judged.transport)
+        #expect(message.topic == nil && message.bucket == nil && message.object == nil)
+    }
+
+    @Test(
+        "an owner's scope contradicts evidence for a Direct Push, and an unknown one contradicts alone",
+        arguments: [
+            Judged(#"{"aps":{},"st":"NEW","su":"U"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+            Judged(#"{"objectScopeType":"app"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+            Judged(
+                #"{"sourceURI":"kiicloud://users/U","objectScopeType":"APP_AND_USER","objectScopeUserID":"U"}"#,
+                over: .mqtt, .directPush, by: ["sourceURI"], despite: ["objectScopeType"]),
+            Judged(
+                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeUserID":"U"}"#, over: .mqtt, .directPush,
+                by: ["senderURI"], despite: ["objectScopeUserID"]),
+            Judged(
+                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"NEW"}"#, over: .mqtt, .directPush,
+                by: ["senderURI"], despite: ["objectScopeType"]),
             Judged(
                 #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"objectScopeThingID":"th.1"}"#, over: .mqtt, .directPush,
                 by: ["commandID", "actions"], despite: ["objectScopeThingID"]),
-            Judged(#"{"dialog_id":"d","objectScopeType":"APP"}"#, .directPush, by: [], despite: ["objectScopeType"]),
-            // Keys of the other style, blank ones, and those of a QuickBlox push state no scope.
-            Judged(#"{"st":"APP","sg":"G1"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"objectScopeType":"APP"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"st":"","sg":" ","sa":null}"#, .directPush, by: []),
         ])
     func scopeOnDirectPush(_ judged: Judged) throws { try judged.check() }
 

@@ -13,7 +13,7 @@ struct Judged: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(payload) over \(transport?.name ?? "any transport")" }
 
-    /// Certain, or likely without evidence.
+    /// Certain; likely without evidence, or with that of a scope alone.
     init(_ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: [String]) {
         self.init(payload, over: transport, kind, by: evidence, despite: [])
     }
@@ -26,10 +26,15 @@ struct Judged: Sendable, CustomTestStringConvertible {
         self.payload = payload
         self.transport = transport
         self.kind = kind
-        self.certainty = !conflicts.isEmpty ? .ambiguous : evidence.isEmpty ? .likely : .certain
+        self.certainty =
+            !conflicts.isEmpty ? .ambiguous : evidence.allSatisfy(Self.scopeKeys.contains) ? .likely : .certain
         self.evidence = evidence
         self.conflicts = conflicts
     }
+
+    private static let scopeKeys: Set<String> = Set(
+        [KiiField.scopeType, .scopeAppID, .scopeUserID, .scopeGroupID, .scopeThingID]
+            .flatMap { [$0.shortName, $0.longName] })
 
     func check(app: String? = nil) throws {
         let message = try PushMessage(json: payload, over: transport, app: app)

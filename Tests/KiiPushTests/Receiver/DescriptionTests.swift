@@ -38,6 +38,40 @@ struct DescriptionTests {
         #expect("\(none)" == "dead letter 0: heldFull, no route, 6 bytes")
     }
 
+    @Test(
+        "a message shows on one line what it is, what it is about, who sent it, when and how large it is",
+        arguments: [
+            (
+                #"{"bucketID":"b\n","objectID":"o-1","objectScopeType":"APP","type":"DATA_OBJECT_UPDATED","sender":"th.1","#
+                    + #""when":1403844866395,"secret":"x"}"#,
+                "Push to App DATA_OBJECT_UPDATED, bucket b\\n, object o-1, from thing th.1, sent 2014-06-27T04:54:26.395Z, "
+                    + "mqtt payload, 145 bytes"
+            ),
+            (#"{"topic":"t","secret":"x"}"#, "Push to User, topic t, mqtt payload, 26 bytes"),
+            (#"{"topic":"t","bucketID":"b"}"#, "Push to App, ambiguous, bucket b, mqtt payload, 28 bytes"),
+            (
+                #"{"senderURI":"kiicloud://admins/APP_ADMIN","when":9e18}"#,
+                "Direct Push, from admin APP_ADMIN, sent 9000000000000000000, mqtt payload, 54 bytes"
+            ),
+        ])
+    func message(payload: String, line: String) throws {
+        let message = try PushMessage(json: payload, over: .mqtt)
+        #expect("\(message)" == line && String(reflecting: [message]) == "[\(line)]")
+        #expect(message.jsonText == payload)
+        let views: [Any?] = [
+            PushToAppMessage(message), BucketEvent(message), ObjectEvent(message), PushToUserMessage(message),
+            TopicMessage(message), DirectPushMessage(message),
+        ]
+        for case let view? in views { #expect("\(view)" == line) }
+    }
+
+    @Test("data and Apple's dictionary show their JSON")
+    func data() throws {
+        let message = try PushMessage(json: #"{"aps":{"badge":5},"a":[1, {"b":null}],"c":"é\u000a"}"#)
+        #expect("\(message.data)" == #"{"a":[1,{"b":null}],"c":"é\n"}"#)
+        #expect(message.aps.map { "\($0)" } == #"{"badge":5}"#)
+    }
+
     @Test("a payload shows its transport and its size, never what it says")
     func payload() {
         #expect("\(RawPayload("secret", transport: .mqtt))" == "mqtt payload, 6 bytes")

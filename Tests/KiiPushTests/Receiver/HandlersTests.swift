@@ -79,19 +79,22 @@ struct HandlersTests {
         #expect(log.events == ["admin hello", "nobody hello"])
     }
 
-    @Test(
-        "a message to a topic that leaves the topic out, but not its scope, reaches no Direct Push handler by default")
+    @Test("a message to a topic that leaves the topic out, but not its scope, reaches handlers of users' pushes only")
     func topicLeftOut() async {
+        receiver.onPushToUser("user") { [log] message, _ in
+            log.add("user \(message.topic == nil) \(message.sender?.id ?? "nobody")")
+        }
         receiver.onDirectPush("direct") { [log] message, _ in log.add("direct \(message.sender?.id ?? "nobody")") }
         for style in PayloadFixture.KeyStyle.allCases {
             var fixture = PayloadFixture.pushToUser(scope: .group(KiiGroup(id: "G1")), sender: "U-2")
             fixture.fields[.topic] = nil
-            #expect(await "\(send(fixture, style))" == "unrouted (ambiguous)")
+            #expect(await "\(send(fixture, style))" == "handled")
+            #expect(log.events.last == "user true U-2")
             // Without its scope nothing tells it from a Direct Push; its sender is known all the same.
             for field in [KiiField.scopeType, .scopeAppID, .scopeGroupID] { fixture.fields[field] = nil }
             #expect(await "\(send(fixture, style))" == "handled")
         }
-        #expect(log.events == ["direct U-2", "direct U-2", "direct U-2"])
+        #expect(log.events.filter { $0.hasPrefix("direct") } == ["direct U-2", "direct U-2", "direct U-2"])
     }
 
     @Test("each way takes just its kind, and onAny all of them")

@@ -93,6 +93,27 @@ struct RulesExplainToolTests {
          {"id": "log", "when": {"topic": "log"}, "then": {"print": true}}]}
         """
 
+    @Test("a value inside another one, and a time in seconds, are pointed out")
+    func hints() async throws {
+        let rules = """
+            {"version": 1, "rules": [
+             {"id": "hot", "when": {"topic": "t", "data": {"temp": {"greater": 20}}}, "then": {"print": true}},
+             {"id": "door", "when": {"topic": "door"}, "then": {"print": true}, "delivery": {"maxAge": "30s"}}]}
+            """
+        for (data, place) in [(#""data":{"temp":21}"#, "data"), (#""a":"{\"b\":{\"temp\":21}}""#, "a.b")] {
+            let run = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP",\#(data)}"#)
+            let hint = "the message has nothing: it is inside '\(place)', and a condition reads root keys only"
+            #expect(run.output.last?.hasSuffix(hint) == true, "\(run.output)")
+        }
+        let none = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP","data":{"x":21}}"#)
+        #expect(none.output.last?.hasSuffix("the message has nothing") == true, "\(none.output)")
+        let late = try await explain(
+            rules, "--now", "1795641001000", "--text", #"{"topic":"door","objectScopeType":"APP","when":1795641000}"#)
+        let unit = "its 'when' is probably in seconds, not milliseconds"
+        #expect(late.output.last?.hasSuffix("no handler is called, but \(unit)") == true, "\(late.output)")
+        #expect(late.output.contains { $0.contains("maxAge 30s; \(unit)") })
+    }
+
     @Test("what is too old for a rule is told with its age, at the present or at a given time")
     func age() async throws {
         func payload(_ topic: String) -> String {

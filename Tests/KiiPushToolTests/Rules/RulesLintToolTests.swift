@@ -26,6 +26,34 @@ struct RulesLintToolTests {
         #expect(await ToolRun(["rules", "lint"] + options + [file.path]).code == code)
     }
 
+    @Test("a corpus is checked too: each finding once, with its first line and how many there are")
+    func corpus() async throws {
+        let rules = try TemporaryFile(Self.clean)
+        let corpus = try TemporaryFile(
+            """
+            {"at":"0s","transport":"mqtt","payload":{"topic":"t","when":1795641000000}}
+            {"at":"1s","transport":"mqtt","payload":{"topic":"t","when":1795641000}}
+            {"at":"2s","transport":"mqtt","payload":{"x":{"bucketID":"b"}}}
+            {"at":"3s","transport":"mqtt","payload":{"topic":"t","when":1795641001}}
+            {"at":"4s","transport":"mqtt","raw":"{"}
+            """, name: "corpus.jsonl")
+        let run = await ToolRun("rules", "lint", "--corpus", corpus.path, rules.path)
+        #expect(run.code == .fine && run.output == ["\(rules.path): 1 rule: nothing found"])
+        let time = "'when' is probably in seconds; it is due in milliseconds since 1970"
+        #expect(
+            run.errors.first == "\(corpus.path):2:1: warning: \(time) (and 1 more line) [messageHint]", "\(run.errors)")
+        #expect(run.errors.dropFirst().first?.contains(":3:1: warning: Kii's keys are inside 'x'") == true)
+        #expect(
+            run.errors.last == "\(corpus.path):5:1: warning: the payload cannot be decoded: unexpectedEnd [undecodable]"
+        )
+        let strict = await ToolRun("rules", "lint", "--strict", "--format", "json", "--corpus", corpus.path, rules.path)
+        #expect(strict.code == .failed && strict.output.count == 3)
+        #expect(
+            strict.output.first?.contains(#""line":2,"column":1,"severity":"warning","code":"messageHint""#) == true)
+        let none = await ToolRun("rules", "lint", "--corpus", "/nowhere/x", rules.path)
+        #expect(none.code == .failed && none.errors == ["/nowhere/x: cannot be read: No such file or directory"])
+    }
+
     @Test("findings go to standard error, one a line, and a summary to standard output")
     func text() async throws {
         let file = try TemporaryFile(
