@@ -48,7 +48,7 @@ public struct RoutingRule: Sendable {
     /// The positions of its conditions, in the order of the file.
     public let conditions: [Condition]
 
-    let criteria: RouteCriteria
+    package let criteria: RouteCriteria
 
     /// Where ``delivery`` begins; nil if the rule does not state it.
     let deliveryPosition: SourcePosition?

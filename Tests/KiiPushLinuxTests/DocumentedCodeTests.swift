@@ -47,7 +47,8 @@ struct DocumentedCodeTests {
 
     @Test("a loop guard obeys a kill file, and a program learns of a file's changes")
     func watching() async {
-        let loopGuard = LoopGuard()
+        let receiver = PushReceiver()
+        guard let loopGuard = receiver.loopGuard else { return }
         let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
         let following = Task { await watch.run() }
         following.cancel()

@@ -28,7 +28,7 @@ struct KillAgentTests {
         let agent = try agent()
         let real = URL(filePath: state).resolvingSymlinksInPath().path
         let name = "confirmed by agent \(agent.process), which runs in \(real) since "
-        for target in ["*", "settings", "kiicloud://users/U/buckets/b"] {
+        for target in ["*", "settings", "kiicloud://users/U/buckets/settings"] {
             for command in ["kill", "revive"] {
                 let run = await ToolRun(command, target, "--state", state)
                 #expect(run.code == .fine && run.errors.isEmpty, "\(run.errors)")
@@ -44,12 +44,33 @@ struct KillAgentTests {
         #expect(after.code == .nobody)
     }
 
-    @Test("a route that the agent does not have is told, since nothing is off there")
-    func unknownRoute() async throws {
+    @Test("a target that nothing in the agent matches is told, with what there is")
+    func unknown() async throws {
+        let rules = #"""
+            {"version":1,"rules":[{"id":"lamp","when":{"bucket":"rooms","scope":"user:U"},"then":{"print":true}}]}
+            """#
+        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
         let agent = try agent()
-        let run = await ToolRun("kill", "setings", "--state", state)
-        #expect(run.code == .failed)
-        #expect(run.errors.first?.hasSuffix(", has no such route, so nothing is off there") == true)
+        for (target, what) in [
+            ("lmap", "unknown route 'lmap'; did you mean 'lamp'?"), ("garden", "unknown route 'garden'; known: lamp"),
+            (
+                "rooms",
+                "unknown route 'rooms'; known: lamp; a bucket is named by its URI, such as kiicloud://buckets/rooms"
+            ),
+            (
+                "kiicloud://buckets/rooms",
+                "no route takes events of the bucket kiicloud://buckets/rooms; routes: lamp"
+            ),
+        ] {
+            let run = await ToolRun("kill", target, "--state", state)
+            #expect(run.code == .failed)
+            #expect(
+                run.errors.first?.hasSuffix(", has nothing to switch off for that: \(what)") == true, "\(run.errors)")
+        }
+        for target in ["lamp", "kiicloud://users/U/buckets/rooms", "*"] {
+            let run = await ToolRun("kill", target, "--state", state)
+            #expect(run.code == .fine && run.errors.isEmpty, "\(run.errors)")
+        }
         #expect(try agent.stop() == 0)
     }
 
@@ -78,6 +99,7 @@ struct KillAgentTests {
         #expect(AgentIdentity(json: identity.json) == identity)
         identity.killed = ["*", "kiicloud://buckets/b"]
         identity.isKnown = false
+        identity.instead = "unknown route 'x'; known: \"a\nb"
         #expect(AgentIdentity(json: identity.json) == identity)
         for text in ["", "{}", "[]", "no agent"] { #expect(AgentIdentity(json: text) == nil) }
     }

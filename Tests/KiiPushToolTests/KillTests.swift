@@ -49,7 +49,10 @@ struct KillTests {
         return (isOfNobody ? .fine : code, output, errors)
     }
 
-    private var nobody: String { ": no agent is running in \(state); the next one will apply it" }
+    private var nobody: String {
+        ": no agent answers in \(state), so nothing is confirmed; 'kiipush receive' obeys from its next start, a program "
+            + "of your own within two seconds if it watches \(file)"
+    }
 
     private let kill = { await KillCommand.kill($0, $1, now: $2) }
     private let revive = { await KillCommand.revive($0, $1, now: $2) }
@@ -130,7 +133,13 @@ struct KillTests {
         _ = try await run(kill, "*")
         #expect(try await run(revive, "*").output == ["everything is on again"])
         let again = try await run(revive, "*")
-        #expect(again.code == .fine && again.output == ["everything was not off in \(file)"])
+        #expect(again.code == .fine && again.output == ["everything was not off in \(file); off: nothing"])
+        _ = try await run(kill, "settings")
+        let other = try await run(revive, "setings")
+        #expect(
+            other.output == [
+                "route 'setings' (if the program has a route of that name) was not off in \(file); off: settings"
+            ])
     }
 
     @Test("the list shows what is off, the next to end first, and nothing that is over")

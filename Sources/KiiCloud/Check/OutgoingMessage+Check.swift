@@ -15,6 +15,17 @@ extension OutgoingMessage {
         }
         if let refusal = SendingRights.refusal(of: address.sender, to: address.topic) {
             problems.append(SendProblem(.notAllowed, at: "topic", refusal))
+        } else if case .user(let owner) = address.topic.scope, case .user = address.sender,
+            address.sender != .user(owner)
+        {
+            problems.append(
+                SendProblem(
+                    .notOwner, at: "topic",
+                    "Kii's guide lets only the topic's owner send to it, but shows a push of another user: the server "
+                        + "decides"))
+        }
+        if let fault = KiiName.topic.fault(address.topic.name) {
+            problems.append(SendProblem(.impossibleName, at: "topic", fault))
         }
         if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
             let path = "\(name(of: .fcm)).dryRun"
@@ -28,6 +39,7 @@ extension OutgoingMessage {
         let own = ownData(network)
         let path = "\(name(of: network)).data"
         var problems = network == .fcm ? fcmProblems() : valueProblems(own, at: path, network)
+        problems += optionProblems(network)
         let preview = preview(network, sentTo: address)
         if let problem = sizeProblem(preview, address) { problems.append(problem) }
         if !own.isEmpty, !data.isEmpty {
@@ -37,6 +49,25 @@ extension OutgoingMessage {
                     "Kii does not document whether this adds to data or replaces it; shown as an addition"))
         }
         return problems + receiverProblems(preview)
+    }
+
+    /// The delivery options that the network refuses.
+    private func optionProblems(_ network: PushNetwork) -> [SendProblem] {
+        if network == .fcm, let time = fcm.timeToLive, !(0...FCMFields.mostTimeToLive).contains(time) {
+            return [
+                SendProblem(
+                    .outOfRange, .fcm, at: "\(name(of: .fcm)).timeToLive",
+                    "FCM keeps a push for 0 to \(FCMFields.mostTimeToLive) seconds, which are 28 days")
+            ]
+        }
+        if network == .mqtt, let quality = mqtt.qos, quality != 0 {
+            return [
+                (0...2).contains(quality)
+                    ? SendProblem(.undocumented, .mqtt, at: "mqtt.qos", "Kii documents the quality of service 0 only")
+                    : SendProblem(.outOfRange, .mqtt, at: "mqtt.qos", "MQTT has the qualities of service 0, 1 and 2")
+            ]
+        }
+        return []
     }
 
     // MARK: Values and keys

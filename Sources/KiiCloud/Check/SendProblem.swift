@@ -19,9 +19,17 @@ public struct SendProblem: Sendable, Hashable {
         case tooLarge
         /// The sender may not send to the topic.
         case notAllowed
+        /// No topic of Kii's can have this name.
+        case impossibleName
+        /// A delivery option outside the network's range.
+        case outOfRange
         /// FCM is in dry run while APNs is enabled, which Kii refuses.
         case dryRunWithAPNS
 
+        /// Warning: a user sends to another user's topic, on which Kii's guides differ.
+        case notOwner
+        /// Warning: a delivery option that Kii does not document.
+        case undocumented
         /// Warning: a receiver decodes the push as a Direct Push, since the topic's keys are suppressed.
         case looksDirect
         /// Warning: a receiver does not learn the topic of the push, since its key is suppressed.
@@ -38,7 +46,9 @@ public struct SendProblem: Sendable, Hashable {
         /// Whether the push can still be sent.
         public var isWarning: Bool {
             switch self {
-            case .looksDirect, .namesNoTopic, .looksLikeAppEvent, .ambiguous, .keyNotReceived, .ownData: true
+            case .notOwner, .undocumented, .looksDirect, .namesNoTopic, .looksLikeAppEvent, .ambiguous, .keyNotReceived,
+                .ownData:
+                true
             default: false
             }
         }

@@ -10,7 +10,10 @@ public struct FCMFields: Sendable, Hashable {
     public var collapseKey: String?
     /// Whether FCM waits until the device is in use.
     public var delayWhileIdle: Bool?
-    /// How long FCM keeps the push for an offline device, in seconds.
+    /// The largest ``timeToLive``: 28 days.
+    static let mostTimeToLive: Int64 = 2_419_200
+
+    /// How long FCM keeps the push for an offline device, in seconds: 0 to 28 days.
     public var timeToLive: Int64?
     /// The only package that may receive the push.
     public var restrictedPackageName: String?

@@ -132,10 +132,12 @@ public enum DataValue: Sendable, Hashable {
 
     // MARK: Comparing
 
-    /// Whether two values are equal: texts to the byte, members in any order.
+    /// Whether two values are equal: texts to the byte, numbers by value, members in any order.
     public static func == (left: DataValue, right: DataValue) -> Bool {
         switch (left, right) {
-        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left.isExactly(right)
+        case (.string(let left), .string(let right)): left.isExactly(right)
+        case (.number(let left), .number(let right)):
+            left.isExactly(right) || DecimalText.areEqual(left.utf8.span, 0..<left.utf8.count, right)
         case (.bool(let left), .bool(let right)): left == right
         case (.null, .null): true
         case (.array(let left), .array(let right)): left == right
@@ -155,7 +157,8 @@ public enum DataValue: Sendable, Hashable {
     /// Hashes the value.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .string(let text), .number(let text): text.hashExactly(into: &hasher)
+        case .string(let text): text.hashExactly(into: &hasher)
+        case .number(let text): hasher.combine(DecimalText(text)?.canonical ?? text)
         case .bool(let value): hasher.combine(value)
         case .null: hasher.combine(0)
         case .array(let elements): hasher.combine(elements)

@@ -29,7 +29,7 @@ extension DataPredicate {
         _ limit: String, _ text: Span<UInt8>, _ value: JSONToken, _ isSo: (DecimalText, DecimalText) -> Bool
     ) -> Bool {
         guard value.kind == .number || value.kind == .string,
-            let number = DecimalText(text, value.range), let limit = DecimalText(limit.utf8.span, 0..<limit.utf8.count)
+            let number = DecimalText(text, value.range), let limit = DecimalText(limit)
         else { return false }
         return isSo(limit, number)
     }
@@ -44,10 +44,14 @@ extension JSONToken {
         }
     }
 
+    /// Whether the value equals a literal: a number by its value, a string or boolean by its text.
+    ///
+    /// The literal decides, not the payload, because FCM makes every value a string.
     fileprivate func equals(_ wanted: DataValue, _ text: Span<UInt8>) -> Bool {
-        if wanted == .null { return kind == .null }
-        guard isTextual, let wanted = wanted.string else { return false }
-        return text.matches(range, wanted)
+        if case .null = wanted { return kind == .null }
+        guard isTextual, let wantedText = wanted.string else { return false }
+        if case .number = wanted { return DecimalText.areEqual(text, range, wantedText) }
+        return text.matches(range, wantedText)
     }
 }
 

@@ -1,9 +1,10 @@
 /// A condition on a value of the sender's data.
 ///
 /// A literal matches the value itself: `"eco"`, `30`, `true`; a `*` in a string literal matches any run of characters,
-/// and a list matches any of its elements. A number or boolean and a string of the same text are equal, because FCM has
-/// only strings: `30` and `"30"` are, `30` and `30.0` are not. For a missing key, only ``exists(_:)`` with false and
-/// ``not(_:)`` can hold.
+/// and a list matches any of its elements. A number literal matches every number of the same value, to the last digit, and
+/// a string that contains one, because FCM has only strings: `30` matches `30`, `30.0`, `3e1` and `"30.0"`. A string
+/// literal matches by its text: `"30"` matches `"30"` and `30`, but not `30.0`, and `"007"` does not match `7`; use one for
+/// an id with leading zeros or a version. For a missing key, only ``exists(_:)`` with false and ``not(_:)`` can hold.
 public struct DataPredicate: Sendable, Hashable {
     package indirect enum Test: Sendable, Hashable {
         /// A pattern with one alternative, in which every `*` is a wildcard.
@@ -43,7 +44,7 @@ public struct DataPredicate: Sendable, Hashable {
 
     /// The text equals this one; `*` has no special meaning.
     public static func equals(_ text: String) -> DataPredicate { DataPredicate(.equals(.string(text))) }
-    /// The value is this number, or a string of the same text.
+    /// The value is this number, however it is written, or a string that contains it.
     public static func equals(_ number: Int) -> DataPredicate { DataPredicate(.equals(.number(String(number)))) }
     /// The value is this boolean, or a string of the same text.
     public static func equals(_ bool: Bool) -> DataPredicate { DataPredicate(.equals(.bool(bool))) }
@@ -113,7 +114,7 @@ extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 {
     /// The text matches a pattern in which `*` matches any run of characters.
     public init(stringLiteral pattern: String) { self = .matches(TextPattern(pattern)) }
-    /// The value is this number, or a string of the same text.
+    /// The value is this number, however it is written, or a string that contains it.
     public init(integerLiteral number: Int) { self = .equals(number) }
     /// The value is this boolean, or a string of the same text.
     public init(booleanLiteral bool: Bool) { self = .equals(bool) }

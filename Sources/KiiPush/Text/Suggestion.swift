@@ -31,10 +31,14 @@ package enum Suggestion {
     package static func unknown(_ what: String, _ name: String, known: [String]) -> String {
         let complaint = "unknown \(what) '\(shown(name))'"
         if let nearest = of(name, among: known) { return "\(complaint); did you mean '\(shown(nearest))'?" }
-        guard !known.isEmpty else { return "\(complaint); there is none" }
+        return known.isEmpty ? "\(complaint); there is none" : "\(complaint); known: \(listed(known))"
+    }
+
+    /// The first names of a list; `nothing` if it is empty.
+    package static func listed(_ names: [String]) -> String {
         // Ten thousand registered names would not help.
-        let listed = known.prefix(16).map(shown).joined(separator: ", ")
-        return "\(complaint); known: \(listed)\(known.count > 16 ? " and \(known.count - 16) more" : "")"
+        let first = names.prefix(16).map(shown).joined(separator: ", ")
+        return names.isEmpty ? "nothing" : first + (names.count > 16 ? " and \(names.count - 16) more" : "")
     }
 
     /// A text for one line of a report: truncated, and without control characters.

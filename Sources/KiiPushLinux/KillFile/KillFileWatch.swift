@@ -5,6 +5,7 @@ import Synchronization
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
 ///
 /// ```swift
+/// guard let loopGuard = receiver.loopGuard else { return }
 /// let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
 /// let following = Task { await watch.run() }
 /// ```

@@ -117,8 +117,10 @@ public struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertib
     /// What is missing, and how to fix it.
     public var description: String {
         let name = Suggestion.shown(field)
-        return wanted.map { "the message's \(name) is no \($0)" }
-            ?? "the message has no \(name); ask for it in the rule's 'when', as with \"exists\": true"
+        if let wanted { return "the message's \(name) is no \(wanted)" }
+        let isDotted = field.split(separator: ".", omittingEmptySubsequences: false).count > 2
+        return "the message has no \(name); "
+            + (isDotted ? "a dot does not look into a value" : "require it in the rule's 'when'")
     }
 }
 

@@ -7,7 +7,12 @@ extension RulesLint {
     mutating func checkCloud() {
         for (number, rule) in rules.rules.enumerated() {
             if case .send(let push) = rule.action { check(push, of: rule) }
-            for field in rule.filledFields where !isThere(field, profiles[number]) { reportMissing(field, rule) }
+            for field in rule.filledFields where !isThere(field, profiles[number]) {
+                report(
+                    .missingValue, rule.actionPosition, rule.id,
+                    "the rule \(name(rule)) fills in \(Suggestion.shown(field.name)), and matches messages without it, "
+                        + "which then fail; \(advice(field, rule, profiles[number]))")
+            }
         }
     }
 
@@ -22,7 +27,7 @@ extension RulesLint {
         for problem in message.problems(sentTo: address) where !problem.isWarning {
             // A size that depends on placeholders is known only with a message.
             if problem.code == .tooLarge, !rule.filledFields.isEmpty { continue }
-            if problem.code == .notAllowed, !push.topic.fields.isEmpty { continue }
+            if [.notAllowed, .impossibleName].contains(problem.code), !push.topic.fields.isEmpty { continue }
             let place = problem.path.isEmpty ? "" : "\(problem.path): "
             report(
                 .refusedPush, rule.actionPosition, rule.id,
@@ -50,18 +55,59 @@ extension RulesLint {
         }
     }
 
-    private mutating func reportMissing(_ field: RuleField, _ rule: RoutingRule) {
-        let shown = Suggestion.shown(field.name)
-        let advice: String =
-            if case .data(let key) = field.source {
-                "add \"data\": {\(Suggestion.shown(key.quotedAsJSON)): {\"exists\": true}} to 'when'"
-            } else if case .senderID = field.source {
-                "add \"sender\": \"*\" to 'when'"
-            } else {
-                "add \"\(shown)\": \"*\" to 'when'"
-            }
-        report(
-            .missingValue, rule.actionPosition, rule.id,
-            "the rule \(name(rule)) fills in \(shown), and matches messages without it, which then fail; \(advice)")
+    /// How to match only messages that have the value, as a text to paste; or why there is none.
+    private func advice(_ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile) -> String {
+        guard case .data(let key) = field.source else {
+            var criteria = rule.criteria
+            let condition = criteria.require(field.source)
+            return RuleProfile(criteria).isEmpty
+                ? "none of them has it: fill in another field" : placed("\"\(condition)\": \"*\"", rule)
+        }
+        if let never = neverThere(key) { return "it \(never): fill in another field" }
+        if profile.kinds == KindSet(.pushToApp) {
+            return "Kii sends no data with a Push to App: read the object's fields in a handler"
+        }
+        if key.utf8.contains(UInt8(ascii: ".")) {
+            return "a dot does not look into a value: send the value under a key of its own, and fill that in"
+        }
+        var required = DataPredicate.exists()
+        let present = rule.criteria.data.first { $0.key.isExactly(key) }
+        if let present {
+            var proof = DataProof()
+            if proof.excludes(present.predicate, required) { return "its 'data' asks that the field is missing" }
+            required = .all([required, present.predicate])
+        }
+        var writer = JSONWriter()
+        required.write(to: &writer)
+        let condition = "\(key.quotedAsJSON): \(writer.text)"
+        guard condition.utf8.count <= 400 else { return "require the field in 'when'" }
+        if present != nil { return "write \(condition) in 'data'" }
+        return rule.criteria.data.isEmpty ? placed("\"data\": {\(condition)}", rule) : "add \(condition) to 'data'"
+    }
+
+    /// A condition with the place where it belongs.
+    private func placed(_ condition: String, _ rule: RoutingRule) -> String {
+        rule.conditions.isEmpty ? "write \"when\": {\(condition)} in the rule" : "add \(condition) to 'when'"
+    }
+}
+
+extension RouteCriteria {
+    /// Requires a field that is not one of the data; returns its condition's key.
+    fileprivate mutating func require(_ source: RuleField.Source) -> String {
+        switch source {
+        case .bucket:
+            bucket = .any
+            return "bucket"
+        case .object:
+            object = .any
+            return "object"
+        case .topic:
+            topic = .any
+            return "topic"
+        case .scopeID:
+            scopeID = .any
+            return "scopeID"
+        case .senderID, .data, .event, .when: return "sender"
+        }
     }
 }

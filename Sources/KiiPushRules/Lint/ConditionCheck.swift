@@ -14,6 +14,8 @@ extension RulesLint {
         if found.contains(where: { $0.severity == .error }) { dead.insert(number) }
         if found.contains(.neverMatches) { unmatched.insert(number) }
         checkNames(rule, profile)
+        checkKiiNames(rule)
+        checkRun(rule)
         checkRepeats(rule)
     }
 
@@ -45,13 +47,13 @@ extension RulesLint {
             report(
                 .neverMatches, position(scope, of: rule), rule.id,
                 "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, "
-                    + "or add \"ambiguous\" to 'certainty'"
+                    + "or write \"certainty\": \(Self.list(criteria.certainty + [.ambiguous]))"
             )
         } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
                 "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User "
-                    + "is 'certain' or 'ambiguous'; write \"certain\""
+                    + "is 'certain' or 'ambiguous'; write \"certainty\": \"certain\""
             )
         }
         let stated = rule.conditions.contains { $0.name == "kind" }
@@ -60,6 +62,10 @@ extension RulesLint {
                 .alwaysHolds, position("kind", of: rule), rule.id,
                 "every message is of one of these kinds; leave 'kind' out")
         }
+    }
+
+    private static func list(_ certainties: [Certainty]) -> String {
+        "[\(certainties.map(\.rawValue.quotedAsJSON).joined(separator: ", "))]"
     }
 
     // MARK: Scope and sender
@@ -123,8 +129,14 @@ extension RulesLint {
             } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing so the rule \(name(rule)) never "
+                    "Kii sends no data with a Push to App, so \(key) is missing, and the rule \(name(rule)) never "
                         + "matches; match the bucket, and check the object's fields in the handler"
+                )
+            } else if condition.key.utf8.contains(UInt8(ascii: ".")), !DataSample.missing.meets(condition.predicate) {
+                report(
+                    .dottedKey, place, rule.id,
+                    "\(key) is one key of the data: a dot does not look into a value, and Kii's data have no levels; "
+                        + "if the payload has them, send the value under a key of its own"
                 )
             }
         }

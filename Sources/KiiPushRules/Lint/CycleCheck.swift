@@ -64,7 +64,7 @@ extension RulesLint {
         let advice =
             isUnguarded
             ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out "
-                + "'rate': false"
+                + "\"rate\": false"
             : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
                 ? "\(causesElsewhere); break the loop"
                 : "each message would cause the next; break the loop, or have the handlers announce their writes"

@@ -2,8 +2,9 @@ import KiiPush
 
 /// Proves relations of data predicates without a message: one implies another, or they exclude each other.
 ///
-/// A predicate sees a value as missing, null, a container or a text; a number or boolean counts as its text. True is
-/// proved; false also means "unknown". A step limit bounds the work.
+/// A predicate sees a value as missing, null, a container or a text; a number or boolean counts as its text. A number
+/// that a predicate names has many texts, of which another predicate may match some. True is proved; false also means
+/// "unknown". A step limit bounds the work.
 struct DataProof {
     private var stepsLeft: Int
 
@@ -20,7 +21,8 @@ struct DataProof {
     mutating func implies(_ premise: DataPredicate, _ conclusion: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
         if let values = values(of: premise) {
-            return values.allSatisfy { !$0.meets(premise) || $0.meets(conclusion) }
+            if values.allSatisfy({ !$0.mayMeet(premise) || $0.meets(conclusion) }) { return true }
+            if !values.contains(where: \.isNumber) { return false }
         }
         if case .any(let parts) = premise.test { return all(parts) { $0.implies($1, conclusion) } }
         switch conclusion.test {
@@ -55,7 +57,9 @@ struct DataProof {
     mutating func excludes(_ left: DataPredicate, _ right: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
         for (one, other) in [(left, right), (right, left)] {
-            if let values = values(of: one) { return !values.contains { $0.meets(one) && $0.meets(other) } }
+            guard let values = values(of: one) else { continue }
+            if !values.contains(where: { $0.mayMeet(one) && $0.mayMeet(other) }) { return true }
+            if !values.contains(where: \.isNumber) { return false }
         }
         for (one, other) in [(left, right), (right, left)] {
             switch one.test {
@@ -73,7 +77,10 @@ struct DataProof {
     /// Whether no value satisfies the predicate, and a missing one does not either.
     mutating func neverHolds(_ predicate: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
-        if let values = values(of: predicate) { return !values.contains { $0.meets(predicate) } }
+        if let values = values(of: predicate) {
+            if !values.contains(where: { $0.mayMeet(predicate) }) { return true }
+            if !values.contains(where: \.isNumber) { return false }
+        }
         switch predicate.test {
         case .any(let parts): return all(parts) { $0.neverHolds($1) }
         case .all(let parts):
@@ -153,22 +160,59 @@ enum DataSample {
     case missing
     case null
     case text(String)
+    /// Any text of a number of this value.
+    case number(String)
 
-    init(_ value: DataValue) { self = value.string.map { .text($0) } ?? .null }
+    init(_ value: DataValue) {
+        if case .number(let text) = value {
+            self = .number(text)
+        } else {
+            self = value.string.map { .text($0) } ?? .null
+        }
+    }
 
-    func meets(_ predicate: DataPredicate) -> Bool {
+    var isNumber: Bool { if case .number = self { true } else { false } }
+
+    /// Whether the predicate holds for it; for a number, in every spelling.
+    func meets(_ predicate: DataPredicate) -> Bool { answer(predicate) == true }
+
+    /// False only if the predicate does not hold for it; for a number, in no spelling.
+    func mayMeet(_ predicate: DataPredicate) -> Bool { answer(predicate) != false }
+
+    /// nil if some spellings of a number may meet the predicate, and others not.
+    private func answer(_ predicate: DataPredicate) -> Bool? {
         switch self {
         case .missing: predicate.holds("".utf8.span, .absent)
         case .null: predicate.holds("null".utf8.span, JSONToken(.null, 0, 4))
         case .text(let text): predicate.holds(text.utf8.span, JSONToken(.string, 0, text.utf8.count))
+        case .number(let text): Self.answer(predicate, ofNumber: text)
+        }
+    }
+
+    private static func answer(_ predicate: DataPredicate, ofNumber number: String) -> Bool? {
+        func any(_ parts: [DataPredicate]) -> Bool? {
+            let answers = parts.map { answer($0, ofNumber: number) }
+            return answers.contains(true) ? true : answers.contains(nil) ? nil : false
+        }
+        switch predicate.test {
+        case .not(let inner): return answer(inner, ofNumber: number).map { !$0 }
+        case .any(let parts): return any(parts)
+        case .all(let parts): return any(parts.map { .not($0) }).map { !$0 }
+        case .anyOf(let values): return any(values.map { DataPredicate(.equals($0)) })
+        case .like(let pattern) where pattern.takesAnything: return true
+        case .like, .prefix, .suffix, .equals(.string):
+            return predicate.textPattern?.mayBeNumber(number) == true ? nil : false
+        case .equals, .greater, .less, .exists:
+            return predicate.holds(number.utf8.span, JSONToken(.number, 0, number.utf8.count))
         }
     }
 }
 
 extension DataPredicate {
-    /// The pattern of the text, if the predicate requires a prefix, a suffix or a pattern.
+    /// The pattern of the text, if the predicate requires a text, a prefix, a suffix or a pattern.
     var textPattern: TextPattern? {
         switch test {
+        case .equals(.string(let text)): .exactly(text)
         case .like(let pattern): pattern.takesAnything ? nil : pattern
         case .prefix(let text): TextPattern([.pieces([text, ""])])
         case .suffix(let text): TextPattern([.pieces(["", text])])
@@ -193,7 +237,7 @@ extension DataPredicate {
     fileprivate func isSurelyOutside(_ other: DataPredicate) -> Bool {
         switch (test, other.test) {
         case (.greater(let low), .less(let high)): return !Self.isLess(low, high)
-        case (.greater, _), (.less, _): return other.textPattern.map { !$0.mayBeNumber } ?? false
+        case (.greater, _), (.less, _): return other.textPattern.map { !$0.mayBeNumber() } ?? false
         default:
             guard let mine = textPattern, let theirs = other.textPattern else { return false }
             return !mine.mayMeet(theirs)
@@ -209,19 +253,18 @@ extension DataPredicate {
     }
 
     private static func isLess(_ left: String, _ right: String) -> Bool {
-        guard let left = DecimalText(left.utf8.span, 0..<left.utf8.count),
-            let right = DecimalText(right.utf8.span, 0..<right.utf8.count)
-        else { return true }
+        guard let left = DecimalText(left), let right = DecimalText(right) else { return true }
         return left < right
     }
 }
 
 extension TextPattern {
-    /// False only if it matches no JSON number: one begins with a digit or a minus and ends with a digit.
-    fileprivate var mayBeNumber: Bool {
+    /// False only if it matches no JSON number, or none of the given value: a number begins with a digit or a minus and
+    /// ends with a digit.
+    fileprivate func mayBeNumber(_ number: String? = nil) -> Bool {
         alternatives.contains { alternative in
             switch alternative {
-            case .exactly(let text): JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count)
+            case .exactly(let text): DecimalText.areEqual(text.utf8.span, 0..<text.utf8.count, number ?? text)
             case .pieces(let pieces):
                 (pieces.first?.utf8.first.map { $0.isDigit || $0 == UInt8(ascii: "-") } ?? true)
                     && (pieces.last?.utf8.last?.isDigit ?? true)

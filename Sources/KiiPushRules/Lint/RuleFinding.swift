@@ -31,6 +31,10 @@ public struct RuleFinding: Sendable, Hashable {
         case unguardedCycle
         /// A rule sends a push that Kii refuses, whatever the placeholders contain.
         case refusedPush
+        /// A rule names a bucket, object, topic or owner that Kii cannot have.
+        case impossibleName
+        /// `run` contains what only a shell understands, or a placeholder, which it does not fill in.
+        case noShell
         /// A test expects something impossible, or names an unknown rule or handler.
         case impossibleTest
 
@@ -64,6 +68,8 @@ public struct RuleFinding: Sendable, Hashable {
         case neverRetried
         /// A rule requires data on a Push to App; Kii sends none with it.
         case dataOfPushToApp
+        /// A key of the data with a dot, which does not look into a value.
+        case dottedKey
         /// A rule's deduplication field never has an effect.
         case unusedID
         /// A rule writes or sends a value that some of its messages lack.
@@ -79,11 +85,11 @@ public struct RuleFinding: Sendable, Hashable {
         public var severity: Severity {
             switch self {
             case .neverMatches, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
-                .refusedPush, .impossibleTest:
+                .refusedPush, .impossibleName, .noShell, .impossibleTest:
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
-                .dataOfPushToApp, .unusedID, .missingValue, .emptyTest, .repeatedTestName, .notAllCompared:
+                .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }

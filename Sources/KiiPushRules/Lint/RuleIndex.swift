@@ -103,9 +103,9 @@ extension DataPredicate {
     fileprivate var filedTexts: [TextPattern.Alternative]? {
         switch test {
         case .like(let pattern): return pattern.takesAnything ? nil : pattern.alternatives
-        case .equals(let value): return value.string.map { [.exactly($0)] }
+        case .equals(let value): return value.filedText.map { [.exactly($0)] }
         case .anyOf(let values):
-            let texts = values.compactMap(\.string)
+            let texts = values.compactMap(\.filedText)
             return texts.count == values.count ? texts.map { .exactly($0) } : nil
         case .prefix(let text): return [.pieces([text, ""])]
         case .any(let parts):
@@ -115,12 +115,25 @@ extension DataPredicate {
         }
     }
 
-    /// Texts of which every accepted value matches one; for several operators, those of each.
+    /// Texts of which every accepted value matches one; for several operators, those of each, and for the text of a
+    /// number also its value's.
     fileprivate var lookedUpTexts: [TextPattern.Alternative] {
         switch test {
         case .all(let parts): parts.flatMap(\.lookedUpTexts)
         case .any(let parts): parts.first?.lookedUpTexts ?? []
-        default: (filedTexts?.first).map { [$0] } ?? []
+        default:
+            switch filedTexts?.first {
+            case .exactly(let text)?:
+                [.exactly(text)] + (DecimalText(text).map { [.exactly($0.canonical)] } ?? [])
+            case let first: first.map { [$0] } ?? []
+            }
         }
+    }
+}
+
+extension DataValue {
+    /// The text by which it is indexed: one for all spellings of a number; nil for null.
+    fileprivate var filedText: String? {
+        if case .number(let text) = self { DecimalText(text)?.canonical ?? text } else { string }
     }
 }

@@ -48,6 +48,22 @@ enum Figures {
         return isRight ? spaces + shown : shown + spaces
     }
 
+    /// A line of columns in lines of at most this width: broken at spaces if possible, the later ones indented.
+    static func folded(_ line: String, _ width: Int) -> [String] {
+        let indent = "    "
+        let width = max(width, indent.count + 8)
+        var lines: [String] = []
+        var rest = line[...]
+        while rest.count > width {
+            let head = rest.prefix(width + 1)
+            let space = head.dropFirst(indent.count).lastIndex(of: " ")
+            let cut = space ?? rest.index(rest.startIndex, offsetBy: width)
+            lines.append(rest[..<cut].trimmingSpacesAtEnd)
+            rest = (indent + rest[cut...].drop { $0 == " " })[...]
+        }
+        return lines + [String(rest)]
+    }
+
     /// A text in lines of at most this width, broken at spaces if possible.
     static func wrapped(_ text: String, _ width: Int) -> [String] {
         let width = max(width, 8)
@@ -66,5 +82,13 @@ enum Figures {
             line += (line.isEmpty ? "" : " ") + word
         }
         return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpacesAtEnd: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return String(text)
     }
 }

@@ -7,10 +7,10 @@ extension KillCommand {
         ],
         about: [
             .text(
-                "TARGET is the id of a route or a rule, a bucket URI such as kiicloud://users/U/buckets/settings, or "
-                    + "'*' for everything. Ids are not checked: in a program without a route of that name, the kill "
-                    + "has no effect. While a target is off, its messages end as looped (killSwitch), and its held "
-                    + "messages become dead letters. If a target is off already, the later end applies."
+                "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
+                    + "'*' for everything. A running agent says so if nothing in it matches the target; without one, "
+                    + "ids are not checked. While a target is off, its messages end as looped (killSwitch), and its "
+                    + "held messages become dead letters. If a target is off already, the later end applies."
             )
         ],
         options: KillOptions.killTable.texts,
@@ -24,9 +24,10 @@ extension KillCommand {
             (.fine, "the agent obeys"),
             (
                 .failed,
-                "DIR does not exist, the file cannot be read or written, or the agent did not confirm"
+                "DIR does not exist, the file cannot be read or written, nothing in the agent matches the target, or "
+                    + "the agent did not confirm"
             ),
-            (.nobody, "stored, but no agent runs in DIR; the next one applies it"),
+            (.nobody, "stored, but no agent answers in DIR"),
         ],
         examples: [
             "mkdir -p /tmp/state; kiipush kill settings --for 10m --state /tmp/state",

@@ -59,14 +59,12 @@ struct KillCommand {
 
     // MARK: Actions
 
-    /// Whether a rules file has a rule with this name; reports it if not.
+    /// Whether a rule of a file matches the target; reports it if none does.
     private func check(_ target: KillTarget, against path: String) -> Bool {
         guard let rules = RulesFile.load(path, console) else { return false }
-        guard case .route(let id) = target, !rules.rules.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
-            return true
-        }
-        let unknown = escaped(Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
-        console.error("kiipush kill: \(escaped(path)): \(unknown); for a route that code declares leave out --rules")
+        guard let lack = target.lack("rule", rules.rules.map { ($0.id, $0.criteria) }) else { return true }
+        console.error(
+            "kiipush kill: \(escaped(path)): \(escaped(lack)); for a route that code declares leave out --rules")
         return false
     }
 
@@ -95,7 +93,7 @@ struct KillCommand {
             console.print("\(words) is off until \(after.shortText), for \(duration.inWords)")
         }
         console.print("kept in \(escaped(file.path))")
-        if !isChecked, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
+        if !isChecked, !presence.knows, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
             console.error("kiipush kill: '\(id)' is treated as a route's id; use '*' for everything")
         }
         // A device without a battery-backed clock starts in 1970.
@@ -105,7 +103,7 @@ struct KillCommand {
         }
         return tell(presence) { killed in
             guard killed.contains(target.description) else { return "has not switched it off" }
-            return presence.lacks ? "has no such route, so nothing is off there" : nil
+            return presence.lack.map { "has nothing to switch off for that: \(escaped($0))" }
         }
     }
 
@@ -119,7 +117,9 @@ struct KillCommand {
         report(edit.problems)
         let words = words(target, isChecked: presence.knows)
         if edit.before == nil {
-            console.print("\(words) was not off in \(escaped(file.path))")
+            let off = Suggestion.listed(
+                try file.read().kills.filter { $0.value > now }.keys.map(\.description).sorted())
+            console.print("\(words) was not off in \(escaped(file.path)); off: \(escaped(off))")
         } else {
             console.print("\(words) is on again")
         }
@@ -185,7 +185,9 @@ struct KillCommand {
             console.error("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
             return .failed
         case .nobody:
-            console.error("kiipush \(name): no agent is running in \(place); the next one will apply it")
+            console.error(
+                "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "
+                    + "next start, a program of your own within two seconds if it watches \(escaped(file.path))")
             return .nobody
         }
     }
@@ -209,6 +211,29 @@ struct KillCommand {
         case .everything: "everything"
         case .bucket(let uri): "bucket \(escaped(uri.description))"
         case .route(let id): "route '\(escaped(id))'"
+        }
+    }
+}
+
+extension KillTarget {
+    /// Finds out whether the target matches anything among these routes.
+    ///
+    /// - Parameters:
+    ///   - what: the word for a route.
+    ///   - routes: the ids and conditions of all routes.
+    /// - Returns: why it matches nothing, with what there is; nil if it matches something.
+    func lack(_ what: String, _ routes: [(id: String, criteria: RouteCriteria)]) -> String? {
+        switch self {
+        case .route(let id):
+            if routes.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) { return nil }
+            let unknown = Suggestion.unknown(what, id, known: routes.map(\.id))
+            guard routes.contains(where: { $0.criteria.bucket?.matches(id) == true }) else { return unknown }
+            return "\(unknown); a bucket is named by its URI, such as \(KiiBucket(scope: .app, name: id).uri)"
+        case .bucket(let uri):
+            guard let bucket = uri.bucket, !routes.contains(where: { $0.criteria.mayTake(bucket) }) else { return nil }
+            let ids = Suggestion.listed(routes.map(\.id))
+            return "no \(what) takes events of the bucket \(Suggestion.shown(uri.description)); \(what)s: \(ids)"
+        case .everything: return nil
         }
     }
 }

@@ -73,11 +73,8 @@ enum DeskCommand {
         session.lookAtKills()
         identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
         if let target = arguments.first {
-            if case .route(let id)? = KillTarget(target) {
-                identity.isKnown = receiver.routes.contains { $0.id.utf8.elementsEqual(id.utf8) }
-            } else {
-                identity.isKnown = true
-            }
+            identity.instead = KillTarget(target)?.lack("route", receiver.routes.map { ($0.id, $0.criteria) })
+            identity.isKnown = identity.instead == nil
         }
         console.print(identity.json)
         return .fine

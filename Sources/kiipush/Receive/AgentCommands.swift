@@ -28,7 +28,10 @@ struct AgentCommands: Sendable {
         try await control.serve(shortages: log.shortages) { arguments, reply in
             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
             let rest = Array(arguments.dropFirst())
-            if arguments.first == "tap" { return await TapCommand.serve(rest, taps, app: app, reply).rawValue }
+            if arguments.first == "tap" {
+                let routes = session.receiver?.routes.map(\.id) ?? []
+                return await TapCommand.serve(rest, taps, app: app, routes: routes, reply).rawValue
+            }
             return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
         }
     }

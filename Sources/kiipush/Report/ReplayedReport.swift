@@ -76,6 +76,7 @@ struct ReplayedReport {
             kind: report.kinds.number(of: message?.kind.rawValue ?? "none"),
             place: report.places.number(of: place), lane: report.lanes.number(of: lane),
             route: 0, outcome: 0, reason: 0, way: -1)
+        if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = message?.bucket?.uri.description }
         fill(&entry, receipt)
         if let message { entry.payload = report.keep(payload: Array(message.raw.bytes)) }
         if case .held = receipt.outcome {
@@ -87,7 +88,7 @@ struct ReplayedReport {
 
     /// Records which routes matched a message, its outcome, and the reasons.
     private mutating func fill(_ entry: inout ReportMessage, _ receipt: TestReceipt) {
-        entry.route = report.routes.number(of: receipt.routes.first ?? "(none)")
+        entry.route = report.routes.number(of: receipt.routes.first ?? Report.noRoute)
         entry.outcome = report.outcomes.number(of: receipt.outcome.name)
         entry.reason = report.reasons.number(of: receipt.outcome.reason ?? "")
         let isDull = ["handled", "duplicate"].contains(receipt.outcome.name)

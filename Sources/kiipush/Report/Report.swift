@@ -6,6 +6,9 @@ struct Report {
     /// The most messages in the tool's reports; further ones are only counted.
     static let mostMessages = 200_000
 
+    /// Stands for the route of a message that no route took.
+    static let noRoute = "(none)"
+
     /// The most messages in this report.
     let limit: Int
 
@@ -25,6 +28,10 @@ struct Report {
     let origin: Origin
     /// The rules file; nil if none was given.
     var rules: String?
+    /// The agent's state directory, for advised commands; nil for the standard one.
+    var state: String?
+    /// For each lane of a bucket: the bucket's URI.
+    var bucketURIs: [Int: String] = [:]
     let showsValues: Bool
     var messages: [ReportMessage] = []
     var kinds = ReportNames()

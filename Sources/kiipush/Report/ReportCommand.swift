@@ -9,6 +9,7 @@ struct ReportCommand {
     private var output = ""
     private var rules: String?
     private var app: String?
+    private var state: String?
     private var showsValues = false
 
     static let table = OptionTable<ReportCommand>([
@@ -21,6 +22,7 @@ struct ReportCommand {
             "the rules to run the captured payloads through; without it, all are handled", completes: .file
         ) { $0.rules = $1 },
         .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
+        .state("the agent's state directory, which the commands that the page advises then name") { $0.state = $1 },
         .flag(
             "--values",
             "includes payloads, and the values that conditions on data and senders test"
@@ -50,7 +52,8 @@ struct ReportCommand {
             loaded = read
         }
         do {
-            guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
+            guard var (report, isWhole) = try await read(loaded, console) else { return .failed }
+            report.state = state
             guard !report.messages.isEmpty else {
                 console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
                 return .failed

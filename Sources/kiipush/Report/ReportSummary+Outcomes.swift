@@ -6,18 +6,18 @@ extension ReportSummary {
         return all.flatMap { name, count -> [Finding] in
             let reasons = report.reasons(of: name)
             switch name {
-            case "looped": return reasons.map { looped($0.name, $0.count) }
-            case "deadLettered": return reasons.map { deadLettered($0.name, $0.count) }
+            case "looped": return reasons.map { looped($0.name, $0.count, report) }
+            case "deadLettered": return reasons.map { deadLettered($0.name, $0.count, report) }
             case "refused": return reasons.map { refused($0.name, $0.count) }
             case "unrouted": return reasons.map { unrouted($0.name, $0.count, hasRules: report.rules != nil) }
             case "undecodable": return [undecodable(reasons, count)]
             case "duplicate": return [duplicate(count, of: total)]
-            default: return simple(name, reasons.first?.name, count)
+            default: return simple(name, reasons.first?.name, count, report)
             }
         }
     }
 
-    private static func looped(_ layer: String, _ count: Int) -> Finding {
+    private static func looped(_ layer: String, _ count: Int, _ report: Report) -> Finding {
         let (tone, what, advice): (Finding.Tone, String, String) =
             switch layer {
             case "identity":
@@ -30,7 +30,10 @@ extension ReportSummary {
                     "Find the handlers that send or write in turn; the limit is \"hops\" under \"loop\"."
                 )
             case "killSwitch":
-                (.warning, "were dropped, since somebody switched their route or bucket off.", "When it is over, use:")
+                (
+                    .warning, "were dropped, since somebody switched their route or bucket off.",
+                    "'kiipush revive TARGET' switches it on again. See what is off:"
+                )
             case "ownBucket":
                 (
                     .warning, "ended since their handler was about to write to the bucket that called it.",
@@ -40,14 +43,14 @@ extension ReportSummary {
             }
         return Finding(
             tone: tone, what: "\(counted(count)) \(count == 1 ? singular(what) : what)", advice: advice,
-            command: layer == "killSwitch" ? "kiipush kill --list" : nil, shows: "looped")
+            command: layer == "killSwitch" ? command(report, "kill --list") : nil, shows: "looped")
     }
 
-    private static func deadLettered(_ reason: String, _ count: Int) -> Finding {
+    private static func deadLettered(_ reason: String, _ count: Int, _ report: Report) -> Finding {
         Finding(
             tone: .bad, what: "\(counted(count)) dead-lettered (\(reason)).",
             advice: "They are kept. Inspect them, fix the cause, and replay them:",
-            command: "kiipush dead-letters list", shows: "deadLettered")
+            command: command(report, "dead-letters list"), shows: "deadLettered")
     }
 
     private static func refused(_ reason: String, _ count: Int) -> Finding {
@@ -94,21 +97,21 @@ extension ReportSummary {
             shows: "duplicate")
     }
 
-    private static func simple(_ name: String, _ reason: String?, _ count: Int) -> [Finding] {
+    private static func simple(_ name: String, _ reason: String?, _ count: Int, _ report: Report) -> [Finding] {
         switch name {
         case "failed":
             [
                 Finding(
                     tone: .bad, what: "\(counted(count)) failed, first at \(reason ?? "a handler").",
                     advice: "The log has the error. A service retries; see how often:",
-                    command: "kiipush status", shows: name)
+                    command: command(report, "status"), shows: name)
             ]
         case "quarantined":
             [
                 Finding(
                     tone: .bad, what: "\(counted(count)) quarantined: the process ended while they were handled.",
                     advice: "The handler crashes on them. They are kept as dead letters:",
-                    command: "kiipush dead-letters list --reason quarantined", shows: name)
+                    command: command(report, "dead-letters list --reason quarantined"), shows: name)
             ]
         case "expired":
             [

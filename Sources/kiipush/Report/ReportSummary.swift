@@ -1,3 +1,5 @@
+import KiiPush
+
 /// What happened in a capture, and what to do about it: the top of a report's page.
 struct ReportSummary {
     struct Finding: Hashable {
@@ -50,7 +52,8 @@ struct ReportSummary {
 
     private static func loops(_ report: Report) -> [Finding] {
         storms(report, .loop) { storm, name in
-            Finding(
+            let (target, what) = killTarget(report, storm)
+            return Finding(
                 tone: .bad,
                 what: "Loop on \(name): \(counted(storm.messages)) in \(Figures.seconds(storm.seconds)); handling them "
                     + "brought more. The loop guard slowed it down: it held some for up to "
@@ -58,8 +61,8 @@ struct ReportSummary {
                     + (storm.stillHeld > 0 ? ", and \(storm.stillHeld) still when the capture ends." : "."),
                 advice: "Find the handler that writes to what it listens to. Let it announce the write "
                     + "(context.willWrite, or a line 'write URI' of a program), or write somewhere else. To stop it now, "
-                    + "switch its route off:",
-                command: killCommand(report.routes.all[storm.route]), shows: "loop")
+                    + "switch \(what) off\(report.state == nil ? "; add --state DIR if the agent has one of its own" : ""):",
+                command: command(report, "kill --for 10m", target.description), shows: "loop")
         }
             + storms(report, .burst) { storm, name in
                 Finding(
@@ -83,7 +86,7 @@ struct ReportSummary {
             Finding(
                 tone: .warning, what: "\(counted(open)) still held when the capture ends.",
                 advice: "The loop guard has not decided yet whether this is a loop. Check the agent:",
-                command: "kiipush held list", shows: "held")
+                command: command(report, "held list"), shows: "held")
         ]
     }
 
@@ -118,12 +121,34 @@ struct ReportSummary {
     /// The fewest messages of a burst with a finding of its own.
     private static let leastOfStorm = 10
 
-    private static func killCommand(_ route: String) -> String? {
-        let isPlain = route.utf8.allSatisfy { byte in
-            let scalar = Unicode.Scalar(byte)
-            return scalar.properties.isAlphabetic && scalar.isASCII || "0123456789._-".unicodeScalars.contains(scalar)
+    /// What to switch off on the agent to stop a storm, and the words for it.
+    private static func killTarget(_ report: Report, _ storm: Report.Storm) -> (target: KillTarget, what: String) {
+        let route = report.routes.all[storm.route]
+        // Without rules, a replay has one route of its own, which no agent has.
+        // A page escapes and cuts names.
+        let isWhole = !route.utf8.contains(UInt8(ascii: "\\")) && !route.hasSuffix("…")
+        if report.origin == .watched || report.rules != nil, route != Report.noRoute, isWhole,
+            case let target? = KillTarget(route), case .route = target
+        {
+            return (target, "its route")
         }
-        return isPlain && !route.isEmpty && !route.hasPrefix("-") ? "kiipush kill \(route) --for 10m" : nil
+        if let target = report.bucketURIs[storm.lane].flatMap({ KillTarget($0) }) { return (target, "its bucket") }
+        return (.everything, "everything (with --rules, the page names the route)")
+    }
+
+    /// A command for the report's agent, to paste into a shell.
+    static func command(_ report: Report, _ words: String, _ operand: String? = nil) -> String {
+        let state = report.state.map { " --state \(shellQuoted($0))" } ?? ""
+        let rest = operand.map { "\($0.hasPrefix("-") ? " --" : "") \(shellQuoted($0))" } ?? ""
+        return "kiipush \(words)\(state)\(rest)"
+    }
+
+    private static func shellQuoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            byte.isDigit || "-_./:".utf8.contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        }
+        if isPlain, !text.isEmpty { return text }
+        return "'" + text.replacingScalars { $0 == "'" ? "'\\''" : nil } + "'"
     }
 
     private static func missing(_ report: Report) -> [Finding] {

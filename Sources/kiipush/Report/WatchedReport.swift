@@ -48,6 +48,7 @@ struct WatchedReport {
             time: date.milliseconds - Int64(min(max(spent, 0), 1e12)), line: number,
             kind: report.kinds.number(of: value["kind"]?.string ?? "none"), place: report.places.number(of: place),
             lane: report.lanes.number(of: lane), route: 0, outcome: 0, reason: 0, way: -1)
+        if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = value["bucket"]?["uri"]?.string }
         fill(&entry, value, outcome)
         if report.showsValues { entry.payload = report.keep(payload: line) }
         if outcome == "held" {
@@ -58,7 +59,7 @@ struct WatchedReport {
     }
 
     private mutating func fill(_ entry: inout ReportMessage, _ value: DataValue, _ outcome: String) {
-        entry.route = report.routes.number(of: value["route"]?.string ?? "(none)")
+        entry.route = report.routes.number(of: value["route"]?.string ?? Report.noRoute)
         entry.outcome = report.outcomes.number(of: TapOptions.outcomes.contains(outcome) ? outcome : "failed")
         entry.reason = report.reasons.number(of: value["reason"]?.string ?? "")
         var way = ReportWay()

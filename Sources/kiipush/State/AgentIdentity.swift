@@ -7,7 +7,7 @@ import KiiPushSystem
 ///
 /// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["lamp"]}`, on
 /// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"known"`: whether it has a
-/// route with this name; true for any other target.
+/// route with this name, or one that takes events of this bucket; and if not, `"instead"`: what it has.
 struct AgentIdentity: Sendable, Equatable {
     /// Its process id.
     let process: Int32
@@ -19,6 +19,8 @@ struct AgentIdentity: Sendable, Equatable {
     var killed: [String]?
     /// Whether it knows the target of the question; nil without one.
     var isKnown: Bool?
+    /// Why it does not know the target, with what there is.
+    var instead: String?
 
     /// Names this process as the agent of a directory.
     init(directory: String, since: UTCDate = .now) {
@@ -43,6 +45,7 @@ struct AgentIdentity: Sendable, Equatable {
             writer.member("version", Version.number)
             if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
             if let isKnown { writer.member("known", isKnown) }
+            if let instead { writer.member("instead", instead) }
         }
         return writer.text
     }
@@ -57,5 +60,6 @@ struct AgentIdentity: Sendable, Equatable {
         (self.process, self.state, self.since) = (process, state, since)
         if case .array(let targets)? = root["killed"]?.content { killed = targets.compactMap(\.text) }
         isKnown = root["known"]?.flag
+        instead = root["instead"]?.text
     }
 }

@@ -12,8 +12,10 @@ enum AgentPresence: Sendable {
     /// Whether it is known to have the target.
     var knows: Bool { if case .agent(let agent) = self { agent.isKnown == true } else { false } }
 
-    /// Whether it is known to lack the target.
-    var lacks: Bool { if case .agent(let agent) = self { agent.isKnown == false } else { false } }
+    /// Why nothing matches the target in it; nil if something does, or if that is unknown.
+    var lack: String? {
+        if case .agent(let agent) = self, agent.isKnown == false { agent.instead ?? "unknown target" } else { nil }
+    }
 
     /// Asks a directory's agent for its identity; it checks its kill file before it answers.
     ///

@@ -1,3 +1,4 @@
+import Glibc
 import KiiPush
 import KiiPushLinux
 import KiiPushSystem
@@ -14,8 +15,13 @@ enum TapCommand {
         guard case .options(let options) = reading else { return reading.code }
         let agent = WatchedAgent(directory: options.directory)
         let console = given.untilClosed
+        let isFolded = given.isStandard && options.format == .text && isatty(STDOUT_FILENO) == 1
+        let print: @Sendable (String) -> Void = { line in
+            // By the current width: a terminal can be resized meanwhile.
+            for line in isFolded ? Figures.folded(line, ScreenSize.current.columns) : [line] { console.print(line) }
+        }
         do {
-            let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)
+            let code = try await agent.control.ask(["tap"] + arguments, print: print, error: console.error)
             return ExitCode(rawValue: code) ?? .failed
         } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
             console.error("kiipush tap: the agent closed the connection without an answer")
@@ -26,7 +32,9 @@ enum TapCommand {
     }
 
     /// Serves a watcher, in the agent, until it has enough or has gone, or the agent ends.
-    static func serve(_ arguments: [String], _ board: TapBoard, app: String?, _ reply: ControlReply) async -> ExitCode {
+    static func serve(
+        _ arguments: [String], _ board: TapBoard, app: String?, routes: [String], _ reply: ControlReply
+    ) async -> ExitCode {
         let reader: TapReader
         do throws(Arguments.Mistake) {
             let options = try TapOptions.read(arguments) ?? TapOptions()
@@ -46,6 +54,10 @@ enum TapCommand {
             return .usage
         }
         defer { board.remove(reader) }
+        if let route = reader.options.route, !routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) {
+            let unknown = Suggestion.unknown("route", route, known: routes)
+            reply.error("kiipush tap: \(escaped(unknown)); waiting until the rules have one of that name")
+        }
         let format = reader.options.format
         let isWhole = await reply.stream(reader.signal) {
             let (messages, leftOut, isOver) = reader.take()

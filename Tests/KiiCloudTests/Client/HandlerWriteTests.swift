@@ -87,7 +87,8 @@ struct HandlerWriteTests {
         "a write that would change nothing of what was read is not sent",
         arguments: [
             (ObjectWrite.patch(["temp": 21]), false), (.patch(["temp": 21, "on": true]), false),
-            (.patch([:]), false), (.patch(["temp": 22]), true), (.patch(["new": 1]), true),
+            (.patch(["temp": .number("21.0")]), false), (.patch(["temp": "21"]), true), (.patch([:]), false),
+            (.patch(["temp": 22]), true), (.patch(["new": 1]), true),
             (.replace(["on": true, "temp": 21]), false), (.replace(["temp": 21]), true),
             (.replace(["temp": 21, "on": true, "new": .null]), true),
         ])

@@ -119,6 +119,9 @@ struct DataValueTests {
             left != .object([("a", .number("1"))]) && left != .object([("a", .number("2")), ("b", .array([.null]))]))
         let mixed: [DataValue] = [.null, .bool(true), .bool(false), .string("a"), .number("1"), .array([.null]), left]
         #expect(Set(mixed + mixed).count == mixed.count)
+        let numbers: [DataValue] = [.number("21"), .number("21.0"), .number("2.1e1")]
+        #expect(Set(numbers).count == 1 && numbers[0] != .number("21.00000000000000000001"))
+        #expect(DataValue.number("9007199254740993") != .number("9007199254740992"))
         // To Swift the two spellings of é are one; in a payload they are two keys.
         let twice = DataValue.object([("\u{E9}", .null), ("e\u{301}", .bool(true))])
         #expect(twice != .object([("\u{E9}", .null)]) && twice["\u{E9}"] == .null && twice["e\u{301}"] == .bool(true))

@@ -15,11 +15,26 @@ struct DataPredicateTests {
             (#""*""#, "null", true), (#""*""#, "[1]", true), (#""*""#, nil, false), (#""3*""#, "30", true),
             (#""a*""#, "[1]", false), (#""e.o""#, #""eco""#, false), (#""e.o""#, #""e.o""#, true),
             (#""[a-z]+""#, #""abc""#, false), (#""^a$""#, #""^a$""#, true), (#""""#, #""""#, true),
-            (#""""#, "null", false), ("30", "30", true), ("30", #""30""#, true), ("30", "30.0", false),
+            (#""""#, "null", false), ("30", "30", true), ("30", #""30""#, true), ("30", "30.0", true),
             (#""30""#, "30", true), ("true", "true", true), ("true", #""true""#, true), ("true", "1", false),
             (#""false""#, "false", true), ("null", "null", true), ("null", #""null""#, false), ("null", nil, false),
             (#"["a","b*",3]"#, #""bcd""#, true), (#"["a","b*",3]"#, #""3""#, true), (#"["a","b*",3]"#, "4", false),
             (#"[{"less":3},{"greater":30}]"#, "31", true), (#"[{"less":3},{"greater":30}]"#, "5", false),
+            // A number literal asks for the value, to the last digit; a string literal asks for the text.
+            ("21", "2.1e1", true), ("21", "210E-1", true), ("21", #""21.0""#, true), ("21", #""2.1e1""#, true),
+            ("21.0", "21", true), ("21", "21.00000000000000000000000000001", false), ("-0.0", "0", true),
+            ("0", "0e99999999999999999999", true), ("21", "-21", false), ("21", #""021""#, false),
+            ("21", #""21 ""#, false), ("21", #""+21""#, false), ("21", "[21]", false), ("21", "null", false),
+            ("9007199254740993", "9007199254740992", false), ("9007199254740993", "9007199254740993.0", true),
+            ("9007199254740993", #""9007199254740993""#, true), (#""007""#, "7", false), (#""007""#, #""007""#, true),
+            ("7", #""007""#, false), (#""1.10""#, #""1.1""#, false), (#""21""#, "21", true), (#""21""#, "21.0", false),
+            ("1e999999999", "10e999999998", true), ("1e999999999", "1e999999998", false),
+            ("1e99999999999999999999", "1e99999999999999999999", true),
+            ("1e99999999999999999999", "1e99999999999999999998", false), ("1e-999999999", "0", false),
+            ("21", #""\u0032\u0031.0""#, true), (#"[1,21]"#, "21.0", true),
+            (#"{"equals":21}"#, "21.0", true), (#"{"anyOf":[1,21.0]}"#, #""21""#, true),
+            (#"{"anyOf":["1","21"]}"#, "21.0", false), (#"{"not":21}"#, "21.0", false),
+            (#"{"not":{"anyOf":[1,21]}}"#, "2.1e1", false), (#"{"not":21}"#, "21.5", true),
             // Operators.
             (#"{"equals":"e*o"}"#, #""e*o""#, true), (#"{"equals":"e*o"}"#, #""eco""#, false),
             (#"{"equals":7}"#, #""7""#, true), (#"{"equals":null}"#, "null", true),
@@ -123,6 +138,7 @@ struct DecimalTextTests {
         let (left, right) = (try #require(number(smaller)), try #require(number(larger)))
         #expect(left < right)
         #expect(!(right < left))
+        #expect(left != right && left.canonical != right.canonical)
     }
 
     @Test(
@@ -132,6 +148,7 @@ struct DecimalTextTests {
         let (left, right) = (try #require(number(left)), try #require(number(right)))
         #expect(!(left < right))
         #expect(!(right < left))
+        #expect(left == right && left.hashValue == right.hashValue && left.canonical == right.canonical)
     }
 
     @Test("what is no JSON number has no value", arguments: ["", "x", "01", "+1", " 1", "1 ", ".5", "1.", "0x1", "1e"])

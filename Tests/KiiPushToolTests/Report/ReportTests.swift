@@ -54,7 +54,7 @@ struct ReportTests {
         let first = try #require(written.objects("findings").first)
         #expect(first["tone"]?.string == "bad" && first["shows"]?.string == "loop")
         #expect(first["what"]?.string?.hasPrefix("Loop on bucket counter / c-1: ") == true, "\(written.findings)")
-        #expect(first["command"]?.string == "kiipush kill all --for 10m")
+        #expect(first["command"]?.string == "kiipush kill --for 10m kiicloud://buckets/counter")
         let lanes = written.texts("lanes")
         let ofLoop = zip(written.column("lane"), written.column("guarding")).filter { $0.1 & 2 != 0 }.map {
             lanes[Int($0.0)]

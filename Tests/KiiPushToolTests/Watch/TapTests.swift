@@ -52,6 +52,30 @@ struct TapTests {
         for line in tap.output.split(separator: "\n") { #expect(line.hasPrefix("{") && line.hasSuffix("}"), "\(line)") }
     }
 
+    @Test("a route that no rule has is told, with those that there are")
+    func unknownRoute() throws {
+        let run = try WatchedRun(folder.path, state)
+        let tap = try tap("--route", "setings")
+        try tap.wait { $0.log.contains("\n") }
+        #expect(
+            tap.log
+                == "kiipush tap: unknown route 'setings'; did you mean 'settings'?; waiting until the rules have one of "
+                + "that name\n")
+        #expect(try run.agent.stop() == 0)
+    }
+
+    @Test("a line is broken between words for a terminal, and none is longer than it is wide")
+    func folded() {
+        let line = "12:00:00.000 handled               settings     bucket settings/o-1; waited 0.1 ms; took 0.2 ms"
+        #expect(
+            Figures.folded(line, 80) == [
+                "12:00:00.000 handled               settings     bucket settings/o-1; waited 0.1",
+                "    ms; took 0.2 ms",
+            ])
+        #expect(Figures.folded(line, 200) == [line])
+        #expect(Figures.folded(String(repeating: "x", count: 100), 80).map(\.count) == [80, 24])
+    }
+
     @Test("it ends after a count, on a pipe that is closed, and when the agent is killed")
     func ends() async throws {
         let run = try WatchedRun(folder.path, state)

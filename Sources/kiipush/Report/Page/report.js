@@ -140,8 +140,7 @@ function refresh() {
 // MARK: Words
 
 const number = (n) => n.toLocaleString("en-US");
-function clock(ms) {
-  const step = state.to - state.from;
+function clock(ms, step = state.to - state.from) {
   if (step < 3000) return (ms / 1000).toFixed(step < 300 ? 3 : 2) + " s";
   if (last < 120000) return (ms / 1000).toFixed(step < 20000 ? 1 : 0) + " s";
   const s = Math.round(ms / 1000), pad = (n) => String(n).padStart(2, "0");
@@ -482,7 +481,7 @@ function chooseMany(cell) {
   for (const i of found.slice(0, 100)) {
     const button = element("button"), mark = element("span", look(outcome[i])[0] + "  " + ended(i), "how");
     button.type = "button";
-    button.append(element("span", clock(time[i]), "when"), mark, element("span", data.lanes[fields.lane.values[i]]));
+    button.append(element("span", clock(time[i], cell.to - cell.from), "when"), mark, element("span", data.lanes[fields.lane.values[i]]));
     button.addEventListener("click", () => choose(i, true));
     list.append(button);
   }

@@ -24,6 +24,8 @@ struct LintConditionTests {
             (#"{"topic":"t","data":{"n":{"exists":false,"equals":1}}}"#, ["3:39 neverMatches"]),
             (#"{"topic":"t","data":{"n":{"prefix":"a","not":"a*"}}}"#, ["3:39 neverMatches"]),
             (#"{"topic":"t","data":{"n":{"anyOf":[1,2],"greater":7}}}"#, ["3:39 neverMatches"]),
+            (#"{"topic":"t","data":{"n":{"equals":21.0,"not":2.1e1}}}"#, ["3:39 neverMatches"]),
+            (#"{"topic":"t","data":{"n":{"equals":21,"prefix":"x"}}}"#, ["3:39 neverMatches"]),
             (#"{"topic":"t","data":{"aps":"x"}}"#, ["3:39 neverMatches"]),
         ])
     func never(when: String, expected: [String]) throws {
@@ -46,6 +48,7 @@ struct LintConditionTests {
             #"{"topic":"t","data":{"n":{"prefix":"aa","suffix":"aa"}}}"#,
             #"{"topic":"t","data":{"n":{"not":{"exists":true}}}}"#,
             #"{"topic":"t","data":{"n":{"equals":30,"prefix":"3"}}}"#,
+            #"{"topic":"t","data":{"n":{"equals":21,"not":"21"}}}"#,
             #"{"topic":"t","data":{"n":["x",{"not":"y"}]}}"#,
             #"{"topic":"t","data":{"aps":{"exists":false}}}"#,
             #"{"bucket":"b","events":"DATA_OBJECT_BODY_UPDATE"}"#,

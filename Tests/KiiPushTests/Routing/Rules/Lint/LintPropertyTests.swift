@@ -130,16 +130,20 @@ struct LintPropertyTests {
 struct RandomData {
     private var source: SeededGenerator
     private static let texts = ["", "a", "ab", "b", "ba", "1", "2", "10", "-1", "1.0", "true", "x*"]
+    private static let numbers = ["1", "1.0", "10e-1", "2", "10", "1e1", "-1", "0", "-0"]
     static let samples: [DataSample] =
-        [.missing, .null] + texts.map { .text($0) } + ["aba", "3", "1e1", "false"].map { .text($0) }
+        [.missing, .null] + texts.map { .text($0) }
+        + ["aba", "3", "1e1", "false", "0", "0.0", "10e-1", "-10e-1"].map { .text($0) }
 
     init(seed: UInt64) { source = SeededGenerator(seed: seed &+ 77) }
 
     private mutating func text() -> String { Self.texts.randomElement(using: &source) ?? "a" }
 
+    private mutating func literal() -> DataValue { .number(Self.numbers.randomElement(using: &source) ?? "1") }
+
     mutating func predicate(depth: Int) -> DataPredicate {
         let number = Int.random(in: -1...10, using: &source)
-        switch Int.random(in: 0...(depth > 0 ? 12 : 8), using: &source) {
+        switch Int.random(in: 0...(depth > 0 ? 14 : 10), using: &source) {
         case 0: return .equals(text())
         case 1: return .anyOf((0..<Int.random(in: 1...3, using: &source)).map { _ in text() })
         case 2: return .prefix(text())
@@ -149,8 +153,10 @@ struct RandomData {
         case 6: return .exists(.random(using: &source))
         case 7: return .matches(TextPattern(["a*", "*b", "*", "a*b", "*1*"].randomElement(using: &source) ?? "*"))
         case 8: return .null
-        case 9: return .not(predicate(depth: depth - 1))
-        case 10: return .any([predicate(depth: depth - 1), predicate(depth: depth - 1)])
+        case 9: return DataPredicate(.equals(literal()))
+        case 10: return DataPredicate(.anyOf([literal(), .string(text()), literal()]))
+        case 11: return .not(predicate(depth: depth - 1))
+        case 12: return .any([predicate(depth: depth - 1), predicate(depth: depth - 1)])
         default: return .all([predicate(depth: depth - 1), predicate(depth: depth - 1)])
         }
     }

@@ -31,7 +31,21 @@ struct LintShadowTests {
                 [#"{"kind":["pushToApp","pushToUser"]}"#, #"{"certainty":"likely"}"#, #"{"certainty":"certain"}"#],
                 #"{}"#, true
             ),
+            // Numbers are compared by their value, in whatever spelling; texts are not.
+            ([#"{"data":{"n":21}}"#], #"{"data":{"n":21.0}}"#, true),
+            ([#"{"data":{"n":21}}"#], #"{"data":{"n":"2.1e1"}}"#, true),
+            ([#"{"data":{"n":{"anyOf":[1,21.0]}}}"#], #"{"data":{"n":[210e-1,1.00]}}"#, true),
+            ([#"{"data":{"n":{"not":21}}}"#], #"{"data":{"n":22.0}}"#, true),
+            ([#"{"data":{"n":{"not":"x*"}}}"#], #"{"data":{"n":21}}"#, true),
+            ([#"{"data":{"n":{"greater":20}}}"#], #"{"data":{"n":{"anyOf":[2.1e1,"30"]}}}"#, true),
+            ([#"{"data":{"n":9007199254740993}}"#], #"{"data":{"n":9007199254740993.0}}"#, true),
             // And nearly, but not quite.
+            ([#"{"data":{"n":"21"}}"#], #"{"data":{"n":21}}"#, false),
+            ([#"{"data":{"n":"2*"}}"#], #"{"data":{"n":21}}"#, false),
+            ([#"{"data":{"n":{"not":"21.0"}}}"#], #"{"data":{"n":21}}"#, false),
+            ([#"{"data":{"n":{"not":21}}}"#], #"{"data":{"n":21.0}}"#, false),
+            ([#"{"data":{"n":7}}"#], #"{"data":{"n":"007"}}"#, false),
+            ([#"{"data":{"n":9007199254740993}}"#], #"{"data":{"n":9007199254740992}}"#, false),
             ([#"{"bucket":"b"}"#], #"{"bucket":"b*"}"#, false),
             ([#"{"bucket":"b","object":"o"}"#], #"{"bucket":"b"}"#, false),
             ([#"{"bucket":"b*"}"#], #"{"bucket":["b1","a"]}"#, false),

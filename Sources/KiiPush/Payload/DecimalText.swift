@@ -1,0 +1,113 @@
+/// The value of a JSON number, for comparison without rounding: a 64-bit id or a price keeps each digit.
+///
+/// Two spellings of one value are equal: `21`, `21.0` and `2.1e1`; so are `0` and `-0`.
+package struct DecimalText: Hashable {
+    private let isNegative: Bool
+    /// The significant digits, without zeros at either end; empty for zero.
+    private let digits: [UInt8]
+    /// The power of ten, with the decimal point before the first digit; 0 for zero.
+    private let exponent: Int
+    /// The digits of an exponent after the `e` that is too large to count with; only equal ones are equal.
+    private let farExponent: [UInt8]
+
+    /// Beyond this exponent, a larger one makes no difference to the order of a payload's numbers.
+    private static let mostPower = 1_000_000_000_000_000
+
+    /// Reads the number in `range`; nil if it is not a JSON number.
+    package init?(_ text: Span<UInt8>, _ range: Range<Int>) {
+        guard JSONNumber.isNumber(text, range) else { return nil }
+        var digits: [UInt8] = []
+        var exponent = 0
+        var farExponent: [UInt8] = []
+        var isBeforePoint = true
+        var index = range.lowerBound
+        let hasMinus = text[index] == UInt8(ascii: "-")
+        if hasMinus { index += 1 }
+        while index < range.upperBound {
+            let byte = text[index]
+            if byte == UInt8(ascii: ".") {
+                isBeforePoint = false
+            } else if byte.isDigit {
+                if digits.isEmpty, byte == UInt8(ascii: "0") {
+                    if !isBeforePoint { exponent -= 1 }
+                } else {
+                    digits.append(byte)
+                    if isBeforePoint { exponent += 1 }
+                }
+            } else {
+                let power = Self.power(text, (index + 1)..<range.upperBound)
+                exponent += power
+                if power.magnitude >= Self.mostPower {
+                    farExponent = text.extracting((index + 1)..<range.upperBound).digitsWithoutLeadingZeros
+                }
+                break
+            }
+            index += 1
+        }
+        while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+        self.digits = digits
+        isNegative = hasMinus && !digits.isEmpty
+        self.exponent = digits.isEmpty ? 0 : exponent
+        self.farExponent = digits.isEmpty ? [] : farExponent
+    }
+
+    package init?(_ text: String) { self.init(text.utf8.span, 0..<text.utf8.count) }
+
+    /// The exponent after the `e`, up to about ten times the largest that counts.
+    private static func power(_ text: Span<UInt8>, _ range: Range<Int>) -> Int {
+        var power = 0
+        for index in range where text[index].isDigit && power < mostPower {
+            power = power * 10 + Int(text[index] &- UInt8(ascii: "0"))
+        }
+        return text[range.lowerBound] == UInt8(ascii: "-") ? -power : power
+    }
+
+    /// Whether the text in `range` is a number of the same value as another one.
+    package static func areEqual(_ text: Span<UInt8>, _ range: Range<Int>, _ other: String) -> Bool {
+        if text.matches(range, other) { return JSONNumber.isNumber(text, range) }
+        // Whole numbers have one spelling each, so most comparisons end here.
+        if text.isPlainNumber(range), other.utf8.span.isPlainNumber(0..<other.utf8.count) { return false }
+        guard let number = DecimalText(text, range), let other = DecimalText(other) else { return false }
+        return number == other
+    }
+
+    package static func < (left: DecimalText, right: DecimalText) -> Bool {
+        let leftSign = left.sign
+        let rightSign = right.sign
+        if leftSign != rightSign { return leftSign < rightSign }
+        return leftSign < 0 ? right.isSmaller(than: left) : left.isSmaller(than: right)
+    }
+
+    private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
+
+    /// The value in one spelling: equal numbers have equal ones.
+    package var canonical: String {
+        let point = farExponent.isEmpty ? "" : "e\(String(decoding: farExponent, as: UTF8.self))"
+        return "\(isNegative ? "-" : "")0.\(String(decoding: digits, as: UTF8.self))e\(exponent)\(point)"
+    }
+
+    private func isSmaller(than other: DecimalText) -> Bool {
+        guard !digits.isEmpty, !other.digits.isEmpty else { return false }
+        if exponent != other.exponent { return exponent < other.exponent }
+        return digits.lexicographicallyPrecedes(other.digits)
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether a text is a number other than zero without a point or an exponent.
+    fileprivate func isPlainNumber(_ range: Range<Int>) -> Bool {
+        guard !range.isEmpty else { return false }
+        let start = range.lowerBound + (self[range.lowerBound] == UInt8(ascii: "-") ? 1 : 0)
+        guard start < range.upperBound, self[start] != UInt8(ascii: "0") else { return false }
+        for index in start..<range.upperBound where !self[index].isDigit { return false }
+        return true
+    }
+
+    fileprivate var digitsWithoutLeadingZeros: [UInt8] {
+        var digits: [UInt8] = []
+        for index in indices where self[index].isDigit && !(digits.isEmpty && self[index] == UInt8(ascii: "0")) {
+            digits.append(self[index])
+        }
+        return digits
+    }
+}

@@ -1,0 +1,98 @@
+// Names that nothing in Kii's cloud can have: such a condition never holds, and such a write or push is refused.
+
+import KiiPush
+
+extension RulesLint {
+    mutating func checkKiiNames(_ rule: RoutingRule) {
+        let criteria = rule.criteria
+        let patterns: [(String, KiiName, TextPattern?)] = [
+            ("bucket", .bucket, criteria.bucket), ("object", .object, criteria.object),
+            ("topic", .topic, criteria.topic),
+        ]
+        for (condition, kind, pattern) in patterns {
+            for alternative in pattern?.alternatives ?? [] {
+                guard let fault = kind.fault(pieces: alternative.literalPieces) else { continue }
+                let text = Suggestion.shown(RuleText(alternative).text)
+                let hint =
+                    text.contains(exactly: "://")
+                    ? "write the name alone, and its owner as 'scope'" : "the only wildcard is '*'"
+                report(
+                    .impossibleName, position(condition, of: rule), rule.id,
+                    "the rule \(name(rule)) asks for '\(text)', which Kii cannot have: \(fault); \(hint)")
+                break
+            }
+        }
+        checkIDs(rule)
+        for target in rule.targets { checkNames(of: target, rule) }
+    }
+
+    /// Finds owners and senders that are no ids.
+    private mutating func checkIDs(_ rule: RoutingRule) {
+        let criteria = rule.criteria
+        let patterns: [(String, [TextPattern.Alternative])] = [
+            ("scopeID", criteria.scopeID?.alternatives ?? []),
+            ("scope", criteria.scope?.alternatives.flatMap { $0.id?.alternatives ?? [] } ?? []),
+            ("sender", criteria.sender?.alternatives.flatMap { $0.id.alternatives } ?? []),
+        ]
+        for (condition, alternatives) in patterns {
+            for alternative in alternatives {
+                let text = RuleText(alternative).text
+                let hasType = ["user:", "group:", "thing:", "admin:"].contains { text.begins(exactlyWith: $0) }
+                guard hasType || alternative.literalPieces.contains(where: \.isOfNoID) else { continue }
+                let advice =
+                    hasType && condition == "scopeID"
+                    ? "write \"scope\": \(text.quotedAsJSON) instead" : "write the id alone, without a URI or spaces"
+                report(
+                    .impossibleName, position(condition, of: rule), rule.id,
+                    "the rule \(name(rule)) asks for '\(Suggestion.shown(text))', which is no id; \(advice)")
+                break
+            }
+        }
+    }
+
+    private mutating func checkNames(of target: RoutingRule.Target, _ rule: RoutingRule) {
+        let names: [(KiiName, String)] =
+            switch target.uri.resource {
+            case .none: []
+            case .topic(let name): [(.topic, name)]
+            case .bucket(let name, _): [(.bucket, name)]
+            case .object(let bucket, _, let id): [(.bucket, bucket), (.object, id)]
+            }
+        for (kind, text) in names {
+            let template = target.template.flatMap { _ in try? RuleTemplate(text) }
+            guard let fault = kind.fault(pieces: template?.literalPieces ?? [text]) else { continue }
+            report(
+                .impossibleName, target.position, rule.id,
+                "the rule \(name(rule)) writes to '\(Suggestion.shown(text))', which Kii cannot have: \(fault)")
+        }
+    }
+}
+
+extension TextPattern.Alternative {
+    /// The texts between the wildcards.
+    fileprivate var literalPieces: [String] {
+        switch self {
+        case .exactly(let text): [text]
+        case .pieces(let pieces): pieces
+        }
+    }
+}
+
+extension RuleTemplate {
+    /// The texts between the placeholders, with an empty one on each side of a placeholder.
+    fileprivate var literalPieces: [String] {
+        var pieces = [""]
+        for part in parts {
+            switch part {
+            case .text(let text): pieces[pieces.count - 1] += text
+            case .field: pieces.append("")
+            }
+        }
+        return pieces
+    }
+}
+
+extension String {
+    /// Whether no id contains this text.
+    fileprivate var isOfNoID: Bool { utf8.contains { $0 == UInt8(ascii: "/") || $0 <= UInt8(ascii: " ") } }
+}

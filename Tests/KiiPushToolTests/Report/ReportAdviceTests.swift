@@ -1,0 +1,74 @@
+import Foundation
+import KiiPush
+import Testing
+
+@testable import kiipush
+
+/// The commands that a report advises, pasted into a shell beside the agent that the capture is of.
+@Suite("what a report advises", .timeLimit(.minutes(1)))
+struct ReportAdviceTests {
+    private let folder: TemporaryFile
+    private let state: String
+    /// A rule's id that a shell would take apart, and the tool for an option.
+    private static let odd = "-my rule's $HOME"
+
+    init() throws {
+        folder = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"\#(Self.odd)","when":{"bucket":"counter"},"then":{"print":true}}]}"#,
+            name: "rules.json")
+        state = String(folder.path.dropLast("/rules.json".count)) + "/agent's state"
+    }
+
+    /// The commands of a capture's report.
+    private func commands(_ capture: String, _ options: String...) async throws -> [String] {
+        let file = try TemporaryFile(capture, name: "capture.jsonl")
+        let page = file.path + ".html"
+        _ = await ToolRun(["report", file.path, "-o", page, "--state", state] + options)
+        let data = try ReportTests.data(of: String(contentsOfFile: page, encoding: .utf8))
+        guard case .array(let findings)? = data["findings"] else { return [] }
+        return findings.compactMap { $0["command"]?.string }
+    }
+
+    /// Runs a command as a shell reads it.
+    private func paste(_ command: String) async throws -> ToolRun {
+        let shell = try #require(Shell("bash"))
+        let text = try shell.run(["-c", "kiipush() { printf '%s\\n' \"$@\"; }; \(command)"])
+        return await ToolRun(text.split(separator: "\n").map { String($0) })
+    }
+
+    private static func tapped(_ outcome: String, _ reason: String, _ number: Int) -> String {
+        #"{"kind":"pushToApp","bucket":{"name":"counter","uri":"kiicloud://buckets/counter"},"object":{"id":"c"},"#
+            + #""time":"2026-11-22T10:00:00.000Z","message":\#(number),"outcome":"\#(outcome)","reason":"\#(reason)","#
+            + #""route":"\#(odd)","routes":["\#(odd)"],"waited":0,"took":1}"#
+    }
+
+    @Test("the command against a loop stops it, with and without the agent's rules", arguments: [false, true])
+    func loop(withRules: Bool) async throws {
+        let run = try WatchedRun(folder.path, state)
+        let capture = await Captures.loop()
+        let commands = withRules ? try await commands(capture, "--rules", folder.path) : try await commands(capture)
+        let command = try #require(commands.first)
+        #expect(command.contains(withRules ? "'-my rule'" : "kiicloud://buckets/counter"), "\(command)")
+        let pasted = try await paste(command)
+        #expect(pasted.code == .fine && pasted.errors.isEmpty, "\(command): \(pasted.errors)")
+        try run.send(#"{"bucketID":"counter","objectScopeType":"APP","objectID":"c-1","when":1}"#)
+        try run.agent.wait { $0.log.contains("looped (killSwitch)") }
+        #expect(try run.agent.stop() == 0)
+    }
+
+    @Test("every other command does what it is advised for")
+    func others() async throws {
+        let run = try WatchedRun(folder.path, state)
+        let lines = [("looped", "killSwitch"), ("deadLettered", "failed"), ("quarantined", ""), ("failed", odd)]
+        let capture = lines.enumerated().map { Self.tapped($1.0, $1.1, $0) }.joined(separator: "\n")
+        let commands = try await commands(capture)
+        #expect(commands.count == lines.count)
+        for command in commands {
+            let pasted = try await paste(command)
+            #expect(pasted.code == .fine, "\(command): \(pasted.errors)")
+        }
+        #expect(try run.agent.stop() == 0)
+    }
+
+    private var odd: String { Self.odd }
+}
