@@ -8,7 +8,7 @@ let receiver = PushReceiver(app: "0123abcd")
 
 // Get the changed object and its bucket. There is a bucket and an object in every message that comes here.
 receiver.onPushToApp("objects", object: "*", options: .continue) { event, context in
-    print("object \(event.object.id), bucket \(event.bucket.name), event \(event.event?.name ?? "none")")
+    print("object \(event.object.id), bucket \(event.bucket.name), event \(event.type?.name ?? "none")")
     print("  fetch it from \(event.object.uri)")
 }
 

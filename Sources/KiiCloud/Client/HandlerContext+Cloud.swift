@@ -118,13 +118,13 @@ extension HandlerContext {
     /// - Parameters:
     ///   - message: the push; the stamp counts towards its size.
     ///   - topic: the topic.
-    ///   - sender: the identity whose token the client has.
+    ///   - sender: the identity whose token the client has, if it is not the client's ``KiiClient/me``.
     ///   - client: the client that makes the call.
     /// - Returns: the push's id.
     /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
     @discardableResult
     public func send(
-        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, with client: KiiClient
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender? = nil, with client: KiiClient
     ) async throws -> PushMessageID {
         try await client.send(to: topic, as: sender, renewingAfter: Self.stampAge) {
             var stamped = message

@@ -11,7 +11,7 @@ public struct FCMFields: Sendable, Hashable {
     /// Whether FCM waits until the device is in use.
     public var delayWhileIdle: Bool?
     /// How long FCM keeps the push for an offline device, in seconds.
-    public var timeToLive: Int64?
+    public var timeToLive: Int?
     /// The only package that may receive the push.
     public var restrictedPackageName: String?
     /// Whether FCM validates the push without sending it.
@@ -39,7 +39,7 @@ public struct MQTTFields: Sendable, Hashable {
     /// Whether the broker keeps the push for later subscribers; seen in one client.
     public var retain: Bool?
     /// The quality of service; seen in one client, while Kii documents 0 only.
-    public var qos: Int64?
+    public var qos: Int?
 
     /// Sends to MQTT devices, with optional data of their own.
     public init(isEnabled: Bool = true, data: KeyedData = [:]) {

@@ -112,21 +112,21 @@ public struct PushMessage: Sendable {
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
     public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
 
-    /// The user who owns the scope; the counterpart of `eventSourceUser`.
-    public var user: KiiUser? {
-        guard case .user(let user)? = scope.scope else { return nil }
+    /// The user who owns the scope, not the sender; the counterpart of `eventSourceUser`.
+    public var scopeUser: KiiUser? {
+        guard case .user(let user)? = scope.owner else { return nil }
         return user
     }
 
     /// The group that owns the scope; the counterpart of `eventSourceGroup`.
-    public var group: KiiGroup? {
-        guard case .group(let group)? = scope.scope else { return nil }
+    public var scopeGroup: KiiGroup? {
+        guard case .group(let group)? = scope.owner else { return nil }
         return group
     }
 
-    /// The thing that owns the scope; the counterpart of `eventSourceThing`.
-    public var thing: KiiThing? {
-        guard case .thing(let thing)? = scope.scope else { return nil }
+    /// The thing that owns the scope, not the sender; the counterpart of `eventSourceThing`.
+    public var scopeThing: KiiThing? {
+        guard case .thing(let thing)? = scope.owner else { return nil }
         return thing
     }
 
