@@ -20,7 +20,7 @@ public struct PushToAppMessage: Sendable {
     public var bucket: KiiBucket? { message.bucket }
     /// The object, if the message has a bucket and an object id.
     public var object: KiiObject? { message.object }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 
@@ -47,7 +47,7 @@ public struct BucketEvent: Sendable {
     public var object: KiiObject? {
         message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 
@@ -71,7 +71,7 @@ public struct ObjectEvent: Sendable {
     public var object: KiiObject { message.storage.provenObject(in: bucket) }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 

@@ -74,7 +74,9 @@ public struct PushMessage: Sendable {
     /// When the push was made, in milliseconds since 1970.
     public var sentAt: Int64? { storage.fields.when }
 
-    /// When the object was modified, in milliseconds since 1970; always nil over APNs.
+    /// When the object was modified, in milliseconds since 1970; nil if the payload does not say.
+    ///
+    /// Kii documents the key `om` for APNs, but none of its samples over APNs has it.
     public var modifiedAt: Int64? { storage.fields.modifiedAt }
 
     /// The app that the payload names: its scope's, else the one that sent it.
@@ -132,7 +134,7 @@ public struct PushMessage: Sendable {
 
     // MARK: Who sent it
 
-    /// Who caused the push, if the payload says; nil for a Push to App over APNs.
+    /// Who caused the push; nil if the payload does not say, as in Kii's samples of a Push to App over APNs.
     public var sender: Sender? { storage.sender }
 
     /// The sender, if it is a user; the counterpart of `senderUser`.

@@ -166,7 +166,7 @@ struct KiiClientTests {
         var message = OutgoingMessage(data: ["text": .string(String(repeating: "x", count: 2000))])
         message.sends = [.sender]
         let error = await #expect(throws: RefusedMessage.self) { try await client().send(message, to: Cloud.topic) }
-        #expect(error?.problems.map(\.code) == ["tooLarge"])
+        #expect(error?.problems.map(\.code) == [.tooLarge])
         message.sends = []
         try await client().send(message, to: Cloud.topic)
         #expect(sent == 1)
