@@ -26,6 +26,8 @@ let package = Package(
             name: "TypedHandlers",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
+                .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiCloudTesting", package: "kii-push"),
             ],
             path: "02-TypedHandlers", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
@@ -68,6 +70,13 @@ let package = Package(
         .executableTarget(
             name: "ManyMessages", dependencies: [.product(name: "KiiPush", package: "kii-push")],
             path: "08-ManyMessages", exclude: ["expected-output.txt", "README.md"]),
+        .executableTarget(
+            name: "Sending",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiCloudTesting", package: "kii-push"),
+            ],
+            path: "09-Sending", exclude: ["expected-output.txt", "README.md"]),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [

@@ -1,42 +1,64 @@
 // The reception handler of Kii's iOS guide for Push to App, as a Linux agent writes it. There, one function gets every
 // push and asks it what it contains; here, each handler states what it needs, and gets that, not optional.
 
+import KiiCloud
+import KiiCloudTesting
 import KiiPush
 import KiiPushTesting
 
-let receiver = PushReceiver(app: "0123abcd")
+// A push names users, groups, things and objects without their contents: a client reads these, here at a cloud for tests
+// in this process.
+let cloud = TestCloud()
+cloud.set(KiiUser(id: "U-sender"), ["displayName": "Alice"])
+cloud.set(KiiUser(id: "U-1"), ["displayName": "Bob"])
+cloud.set(KiiGroup(id: "G-1"), ["name": "Kitchen"])
+cloud.set(KiiThing(id: "th.1"), ["_thingType": "oven"])
+let client = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(id: "U-1"))))
+let receiver = PushReceiver(app: cloud.app.id)
 
 // Get the changed object and its bucket. There is a bucket and an object in every message that comes here.
 receiver.onPushToApp("objects", object: "*", options: .continue) { event, context in
-    print("object \(event.object.id), bucket \(event.bucket.name), event \(event.event?.name ?? "none")")
+    print("object \(event.object.id), bucket \(event.bucket.name), event \(event.type?.name ?? "none")")
     print("  fetch it from \(event.object.uri)")
 }
 
-// Get the sender: a user, a thing, or no information, as always over APNs.
+// Get the sender, refresh it, and access it: a user, a thing, or no information, as over APNs.
 receiver.onPushToApp("senders", options: .continue) { event, context in
     switch event.sender {
-    case .user(let user): print("  caused by user \(user.id)")
-    case .thing(let thing): print("  caused by thing \(thing.id)")
+    case .user(let user):
+        let record = try await context.refresh(user, with: client)
+        print("  caused by user \(user.id): \(record?["displayName"]?.string ?? "who is gone")")
+    case .thing(let thing):
+        let record = try await context.refresh(thing, with: client)
+        print("  caused by thing \(thing.id): \(record?["_thingType"]?.string ?? "which is gone")")
     case .admin, nil: print("  the message has no sender information")
     }
 }
 
-// Determine the scope. A route can ask for it, or the handler can look.
+// Determine the scope, and refresh its owner. A route can ask for a scope, or the handler can look.
 receiver.onPushToApp("groups", bucket: "*", scope: .group("*")) { event, context in
-    print("  a group's bucket: \(event.scope.id ?? "")")
+    guard let group = event.message.scopeGroup else { return }
+    let record = try await context.refresh(group, with: client)
+    print("  a group's bucket: \(group.id), \(record?["name"]?.string ?? "which is gone")")
 }
 receiver.onPushToApp("rest", bucket: "*") { event, context in
     switch event.scope {
     case .app: print("  the app's own bucket")
-    case .user(let user): print("  a user's bucket: \(user.id)")
-    case .thing(let thing): print("  a thing's bucket: \(thing.id)")
+    case .user(let user):
+        let record = try await context.refresh(user, with: client)
+        print("  a user's bucket: \(user.id), \(record?["displayName"]?.string ?? "who is gone")")
+    case .thing(let thing):
+        let record = try await context.refresh(thing, with: client)
+        print("  a thing's bucket: \(thing.id), \(record?["_thingType"]?.string ?? "which is gone")")
     case .group: print("  never here: the route before takes groups")
     }
 }
 
-// A Push to App that lacks its scope is one all the same; it only has no bucket to speak of.
+// A Push to App that lacks its scope is one all the same; it only has no bucket to speak of. Any field has its name.
 receiver.onPushToApp("no scope") { event, context in
-    print("something changed, but not said where: \(event.message[.bucketID] ?? "no bucket")")
+    let message = event.message
+    print("something changed, but not said where: bucket \(message[.bucketID] ?? "none")")
+    print("  scope \(message[.scopeType] ?? "none"), event \(message[.type] ?? "none")")
 }
 
 // Push to User: what was sent is the sender's own data, read by key or decoded as a whole.

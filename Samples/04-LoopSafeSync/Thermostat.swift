@@ -6,8 +6,7 @@ import KiiPushTesting
 /// It writes to the very object that it is called for, and since it also says who wrote, each write is a change: Kii
 /// pushes it to every device, and each of them does the same.
 enum Thermostat {
-    static let object = KiiObject(
-        bucket: KiiBucket(scope: .user(KiiUser(id: "U-home")), name: "thermostats"), id: "hall")
+    static let object = KiiUser(id: "U-home").bucket("thermostats").object("hall")
 
     /// The half degree nearest to a text's number, from 5 to 30.
     static func normalised(_ target: DataValue?) -> DataValue {

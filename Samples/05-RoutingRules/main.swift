@@ -13,8 +13,8 @@ func makeReceiver(_ path: String) throws -> PushReceiver {
     }
     receiver.register("reload") { message, context in
         // The rule declares this write, so that lint knows of it; the announcement keeps its event from coming back.
-        let state = KiiBucket(scope: .thing(KiiThing(id: "th.lamp")), name: "state")
-        let write = try context.willWrite(KiiObject(bucket: state, id: "current"))
+        let state = KiiThing(id: "th.lamp").bucket("state")
+        let write = try context.willWrite(state.object("current"))
         print("  reload: \(message.object?.id ?? "no object")")
         write.done()
     }

@@ -8,11 +8,11 @@ import KiiPush
 let cloud = TestCloud()
 let (app, transport) = try connect(to: cloud)
 let (owner, thing) = (KiiUser(id: "u-1"), KiiThing(id: "th.1"))
-let settings = KiiObject(bucket: KiiBucket(scope: .thing(thing), name: "settings"), id: "heating")
-let alerts = KiiTopic(scope: .thing(thing), name: "alerts")
+let settings = thing.bucket("settings").object("heating")
+let alerts = thing.topic("alerts")
 
 func client(of sender: Sender) -> KiiClient {
-    KiiClient(app, transport: transport, tokens: FixedToken(cloud.logIn(sender)))
+    KiiClient(app, transport: transport, tokens: FixedToken(cloud.logIn(sender)), me: sender)
 }
 let (phone, thermostat) = (client(of: .user(owner)), client(of: .thing(thing)))
 
@@ -32,7 +32,7 @@ receiver.onPushToApp("heating", bucket: "settings", object: "heating") { event, 
     }
     print("  wrote that the heating is \(target > 21 ? "on" : "off")")
     let message = OutgoingMessage(data: ["text": .string("the heating is \(target > 21 ? "on" : "off")")])
-    try await context.send(message, to: alerts, as: .thing(thing), with: thermostat)
+    try await context.send(message, to: alerts, with: thermostat)
 }
 
 // MARK: The phone
@@ -62,7 +62,7 @@ try await thermostat.perform(.subscribe(.thing(thing), to: .bucket(settings.buck
 
 for target in [23, 22, 18] {
     print("the phone asks for \(target) degrees")
-    try await phone.perform(.patchObject(settings, ["target": .integer(Int64(target))]))
+    try await phone.perform(.patchObject(settings, ["target": .integer(target)]))
     await deliver()
 }
 

@@ -84,7 +84,7 @@ extension WhenCondition {
         case .topic: message.topic?.name
         case .scope:
             message.scope.typeName.map { type in
-                switch message.scope.scope {
+                switch message.scope.owner {
                 case nil, .app: type
                 case .user(let user): "user:\(user.id)"
                 case .group(let group): "group:\(group.id)"

@@ -26,12 +26,12 @@ extension Invariants {
         try hold(message.topic == nil || message.kind == .pushToUser, "only a Push to User has a topic")
         try hold(message.object == nil || message.object?.bucket == message.bucket, "an object is in its bucket")
         if let scope = message.bucket?.scope ?? message.topic?.scope {
-            try hold(message.scope.scope == scope, "a bucket and a topic are in the message's scope")
+            try hold(message.scope.owner == scope, "a bucket and a topic are in the message's scope")
         }
         try hold((BucketEvent(message)?.bucket) == message.bucket, "a bucket's event has the bucket")
         try hold((ObjectEvent(message)?.object) == message.object, "an object's event has the object")
         try hold((TopicMessage(message)?.topic) == message.topic, "a topic's message has the topic")
-        let owners = [message.user?.id, message.group?.id, message.thing?.id].compactMap(\.self)
+        let owners = [message.scopeUser?.id, message.scopeGroup?.id, message.scopeThing?.id].compactMap(\.self)
         try hold(owners.count <= 1, "a scope has one owner")
         try hold(owners.isEmpty || owners[0] == message.scope.id, "the owner is the scope's")
         try hold(

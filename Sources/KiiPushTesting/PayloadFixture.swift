@@ -11,7 +11,7 @@ public import KiiPush
 public struct PayloadFixture: Sendable {
     /// The keys with which a payload is encoded.
     public enum KeyStyle: Sendable, Hashable, CaseIterable {
-        /// As over APNs: short keys and an `aps` object; fields that APNs never carries are omitted.
+        /// As over APNs: short keys and an `aps` object; fields that no sample of Kii over APNs has are omitted.
         case short
         /// As over MQTT: long keys, times as numbers.
         case long

@@ -19,7 +19,7 @@ struct TransportTests {
             for number in 1...200 {
                 group.addTask {
                     let object = KiiObject(bucket: bench.bucket, id: "n-\(number)")
-                    try await bench.client.perform(.createObject(object, ["n": .integer(Int64(number))]))
+                    try await bench.client.perform(.createObject(object, ["n": .integer(number)]))
                 }
             }
             try await group.waitForAll()

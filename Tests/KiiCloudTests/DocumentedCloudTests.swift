@@ -28,6 +28,16 @@ struct DocumentedCloudTests {
         #expect(received.topic == topic && received.data["text"]?.string == "The door is open")
     }
 
+    @Test("the guide's client sends the push to a topic of its user's")
+    func sendingToTopic() async throws {
+        let (app, token, user, transport) = (Cloud.app, Secret("token-1"), Cloud.user, FakeCloud())
+        let message = OutgoingMessage(data: ["text": "The door is open"])
+        let client = KiiClient(app, transport: transport, tokens: FixedToken(token), me: .user(user))
+        try await client.send(message, to: user.topic("doors"))
+        let path = transport.state.withLock { $0.requests.first?.path }
+        #expect(path?.hasSuffix("/users/\(user.id)/topics/doors/push/messages") == true)
+    }
+
     @Test("the guide's client reads an object and changes it")
     func calling() async throws {
         let (app, token, object, transport) = (Cloud.app, Secret("token-1"), Cloud.object, FakeCloud())

@@ -43,7 +43,8 @@ extension ObjectWrite {
 extension HandlerContext {
     /// Writes an object: announces the write, stamps it, and reports its success or failure.
     ///
-    /// The write's own event is then dropped here, and handlers on other devices see how many handlers it has passed.
+    /// The write's own event is then dropped here, once, if the guard recognises it: `OwnWrite` of KiiPush has the
+    /// conditions. Handlers on other devices see how many handlers it has passed.
     /// If the answer is lost, the write is retried where it cannot happen twice, see ``KiiClient/write(_:_:)``.
     /// Otherwise it counts as failed: its event, if it arrives, is handled. If you have read the object, call
     /// ``continuing(_:)`` with the record first.
@@ -118,13 +119,13 @@ extension HandlerContext {
     /// - Parameters:
     ///   - message: the push; the stamp counts towards its size.
     ///   - topic: the topic.
-    ///   - sender: the identity whose token the client has.
+    ///   - sender: the identity whose token the client has, if it is not the client's ``KiiClient/me``.
     ///   - client: the client that makes the call.
     /// - Returns: the push's id.
     /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
     @discardableResult
     public func send(
-        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, with client: KiiClient
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender? = nil, with client: KiiClient
     ) async throws -> PushMessageID {
         try await client.send(to: topic, as: sender, renewingAfter: Self.stampAge) {
             var stamped = message

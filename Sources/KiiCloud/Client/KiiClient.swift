@@ -8,6 +8,9 @@ public import KiiPush
 public struct KiiClient: Sendable {
     /// The app.
     public let app: KiiApp
+    /// The user, thing or administrator whose tokens the client uses, as far as it was told; ``send(_:to:as:)`` checks
+    /// their rights.
+    public let me: Sender?
     private let transport: any HTTPTransport
     private let tokens: any TokenSource
     let settings: RetrySettings
@@ -19,13 +22,15 @@ public struct KiiClient: Sendable {
     ///   - app: the app, and its site.
     ///   - transport: carries the requests.
     ///   - tokens: the source of tokens.
+    ///   - me: the user, thing or administrator whose tokens they are; nil if it is not known here.
     ///   - retries: how often to retry a 503.
     ///   - clock: measures the pauses.
     public init(
-        _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, retries: RetrySettings = .standard,
-        clock: any Clock<Duration> = ContinuousClock()
+        _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, me: Sender? = nil,
+        retries: RetrySettings = .standard, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.app = app
+        self.me = me
         self.transport = transport
         self.tokens = tokens
         settings = retries
@@ -90,18 +95,23 @@ public struct KiiClient: Sendable {
     /// - Parameters:
     ///   - message: the push.
     ///   - topic: the topic.
-    ///   - sender: the identity whose token is used; the check depends on it.
+    ///   - sender: the identity whose token is used, if it is not ``me``. If neither is known, the check assumes one
+    ///     that may send to the topic.
     /// - Returns: the push's id.
     /// - Throws: ``RefusedMessage`` before anything is sent, or the errors of ``perform(_:)``.
-    public func send(_ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender) async throws -> PushMessageID {
+    @discardableResult
+    public func send(
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender? = nil
+    ) async throws -> PushMessageID {
         try await send(to: topic, as: sender, renewingAfter: nil) { message }
     }
 
     /// Sends a push that is valid only for a while, such as one with a stamp.
     func send(
-        to topic: KiiTopic, as sender: Sender, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
+        to topic: KiiTopic, as sender: Sender?, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
     ) async throws -> PushMessageID {
         // Any time has the same number of digits.
+        let sender = sender ?? me ?? PushAddress.assumedSender(to: topic)
         let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
         return try await perform(renewingAfter: age) {
             let message = make()

@@ -38,7 +38,7 @@ public struct APNSFields: Sendable, Hashable {
     /// The category, which selects the action buttons.
     public var category: String?
     /// The number on the app's icon.
-    public var badge: Int64?
+    public var badge: Int?
     /// The sound's file name.
     public var sound: String?
 

@@ -94,9 +94,11 @@ struct BodyObject {
         }
     }
 
-    func integer(_ key: String) throws(MessageBodyError) -> Int64? {
+    func integer(_ key: String) throws(MessageBodyError) -> Int? {
         guard let value = value(key) else { return nil }
-        guard case .number(let number) = value.content, let integer = DataValue.number(number).integer else {
+        guard case .number(let number) = value.content,
+            let integer = DataValue.number(number).integer.flatMap({ Int(exactly: $0) })
+        else {
             throw wrong(key, value, "a whole number")
         }
         return integer

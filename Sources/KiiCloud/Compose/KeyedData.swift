@@ -76,8 +76,8 @@ extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     /// Makes a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// A whole number.
-    public static func integer(_ value: Int64) -> DataValue { .number(String(value)) }
+    /// A whole number of any type.
+    public static func integer(_ value: some BinaryInteger) -> DataValue { .number(String(value)) }
 
     /// A number with a fraction; a non-finite one is refused before it is sent.
     public static func double(_ value: Double) -> DataValue { .number("\(value)") }

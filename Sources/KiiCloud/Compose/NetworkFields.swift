@@ -11,10 +11,10 @@ public struct FCMFields: Sendable, Hashable {
     /// Whether FCM waits until the device is in use.
     public var delayWhileIdle: Bool?
     /// The largest ``timeToLive``: 28 days.
-    static let mostTimeToLive: Int64 = 2_419_200
+    static let mostTimeToLive = 2_419_200
 
     /// How long FCM keeps the push for an offline device, in seconds: 0 to 28 days.
-    public var timeToLive: Int64?
+    public var timeToLive: Int?
     /// The only package that may receive the push.
     public var restrictedPackageName: String?
     /// Whether FCM validates the push without sending it.
@@ -42,7 +42,7 @@ public struct MQTTFields: Sendable, Hashable {
     /// Whether the broker keeps the push for later subscribers; seen in one client.
     public var retain: Bool?
     /// The quality of service; seen in one client, while Kii documents 0 only.
-    public var qos: Int64?
+    public var qos: Int?
 
     /// Sends to MQTT devices, with optional data of their own.
     public init(isEnabled: Bool = true, data: KeyedData = [:]) {

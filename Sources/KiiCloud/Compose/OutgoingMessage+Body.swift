@@ -39,8 +39,8 @@ extension JSONWriter {
         if let value { member(key, value) }
     }
 
-    fileprivate mutating func count(_ key: String, _ value: Int64?) {
-        if let value { member(key, value) }
+    fileprivate mutating func count(_ key: String, _ value: Int?) {
+        if let value { member(key, Int64(value)) }
     }
 }
 

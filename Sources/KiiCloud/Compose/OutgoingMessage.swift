@@ -14,7 +14,7 @@ import KiiPush
 public struct OutgoingMessage: Sendable, Hashable {
     /// Data for all devices: one level of strings, numbers and booleans.
     public var data: KeyedData
-    /// Your own type of the push, which devices get as `pushMessageType`.
+    /// Your own type of the push: `pushMessageType` in the request, and `t` or `type` in what devices get.
     public var type: String?
     /// The keys that Kii adds; remove a switch to save its bytes.
     public var sends = SendSwitch.standard

@@ -21,4 +21,13 @@ public struct PushAddress: Sendable, Hashable {
 
     /// The app's developer, who sends with an administrator's token.
     public static let developer = Sender.admin("APP_ADMIN")
+
+    /// A sender who may send to a topic, with an id of the usual length: that of a UUID.
+    static func assumedSender(to topic: KiiTopic) -> Sender {
+        switch topic.scope {
+        case .app: developer
+        case .user(let owner): .user(owner)
+        case .group, .thing: .user(id: String(repeating: "0", count: 36))
+        }
+    }
 }

@@ -5,7 +5,7 @@
 public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
     /// The app that the push comes from; sent only if the sender requests it.
     case appID
-    /// The bare id of the user or thing that caused the push; APNs Push to App has none.
+    /// The bare id of the user or thing that caused the push; Kii's samples of a Push to App over APNs have none.
     case sender
     /// `EVENT` for Push to App; `EXPLICIT` for Push to User *and* Direct Push.
     case origin
@@ -31,7 +31,7 @@ public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
     case bucketType
     /// The id of the object.
     case objectID
-    /// When the object was modified, in milliseconds since 1970; never in an APNs payload.
+    /// When the object was modified, in milliseconds since 1970; in none of Kii's samples over APNs.
     case objectModifiedAt
     /// The subject of the push, as a `kiicloud://` URI; for a Direct Push, its recipient.
     case sourceURI

@@ -14,13 +14,13 @@ public struct PushToAppMessage: Sendable {
         self.message = message
     }
 
-    /// What happened.
-    public var event: KiiEvent? { message.event }
+    /// What happened: the message's event.
+    public var type: KiiEvent? { message.event }
     /// The bucket, if the payload states its scope and name.
     public var bucket: KiiBucket? { message.bucket }
     /// The object, if the message has a bucket and an object id.
     public var object: KiiObject? { message.object }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 
@@ -39,15 +39,15 @@ public struct BucketEvent: Sendable {
         bucket = message.storage.provenBucket
     }
 
-    /// What happened.
-    public var event: KiiEvent? { message.event }
+    /// What happened: the message's event.
+    public var type: KiiEvent? { message.event }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
     /// The object, if one is named; nil if the bucket itself was deleted.
     public var object: KiiObject? {
         message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 
@@ -65,13 +65,13 @@ public struct ObjectEvent: Sendable {
         bucket = message.storage.provenBucket
     }
 
-    /// What happened.
-    public var event: KiiEvent? { message.event }
+    /// What happened: the message's event.
+    public var type: KiiEvent? { message.event }
     /// The object that the event is about; of a deleted object, only the id is left.
     public var object: KiiObject { message.storage.provenObject(in: bucket) }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
-    /// Who caused it; never known over APNs.
+    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
     public var sender: Sender? { message.sender }
 }
 

@@ -74,7 +74,9 @@ public struct PushMessage: Sendable {
     /// When the push was made, in milliseconds since 1970.
     public var sentAt: Int64? { storage.fields.when }
 
-    /// When the object was modified, in milliseconds since 1970; always nil over APNs.
+    /// When the object was modified, in milliseconds since 1970; nil if the payload does not say.
+    ///
+    /// Kii documents the key `om` for APNs, but none of its samples over APNs has it.
     public var modifiedAt: Int64? { storage.fields.modifiedAt }
 
     /// The app that the payload names: its scope's, else the one that sent it.
@@ -112,27 +114,27 @@ public struct PushMessage: Sendable {
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
     public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
 
-    /// The user who owns the scope; the counterpart of `eventSourceUser`.
-    public var user: KiiUser? {
-        guard case .user(let user)? = scope.scope else { return nil }
+    /// The user who owns the scope, not the sender; the counterpart of `eventSourceUser`.
+    public var scopeUser: KiiUser? {
+        guard case .user(let user)? = scope.owner else { return nil }
         return user
     }
 
     /// The group that owns the scope; the counterpart of `eventSourceGroup`.
-    public var group: KiiGroup? {
-        guard case .group(let group)? = scope.scope else { return nil }
+    public var scopeGroup: KiiGroup? {
+        guard case .group(let group)? = scope.owner else { return nil }
         return group
     }
 
-    /// The thing that owns the scope; the counterpart of `eventSourceThing`.
-    public var thing: KiiThing? {
-        guard case .thing(let thing)? = scope.scope else { return nil }
+    /// The thing that owns the scope, not the sender; the counterpart of `eventSourceThing`.
+    public var scopeThing: KiiThing? {
+        guard case .thing(let thing)? = scope.owner else { return nil }
         return thing
     }
 
     // MARK: Who sent it
 
-    /// Who caused the push, if the payload says; nil for a Push to App over APNs.
+    /// Who caused the push; nil if the payload does not say, as in Kii's samples of a Push to App over APNs.
     public var sender: Sender? { storage.sender }
 
     /// The sender, if it is a user; the counterpart of `senderUser`.

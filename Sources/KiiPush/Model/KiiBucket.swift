@@ -24,6 +24,9 @@ public struct KiiBucket: Sendable {
         KiiURI(owner: .init(scope), resource: .bucket(name: name, isEncrypted: isEncrypted))
     }
 
+    /// An object in the bucket.
+    public func object(_ id: String) -> KiiObject { KiiObject(bucket: self, id: id) }
+
     var isEncrypted: Bool { type == .crypto }
 }
 

@@ -6,6 +6,10 @@ public struct KiiUser: Sendable {
     public init(id: String) { self.id = id }
     /// The URI, `kiicloud://users/…`.
     public var uri: KiiURI { KiiURI(owner: .user(id)) }
+    /// A topic of the user's.
+    public func topic(_ name: String) -> KiiTopic { KiiScope.user(self).topic(name) }
+    /// A bucket of the user's.
+    public func bucket(_ name: String) -> KiiBucket { KiiScope.user(self).bucket(name) }
 }
 
 /// A group of users of a Kii app.
@@ -16,6 +20,10 @@ public struct KiiGroup: Sendable {
     public init(id: String) { self.id = id }
     /// The URI, `kiicloud://groups/…`.
     public var uri: KiiURI { KiiURI(owner: .group(id)) }
+    /// A topic of the group's.
+    public func topic(_ name: String) -> KiiTopic { KiiScope.group(self).topic(name) }
+    /// A bucket of the group's.
+    public func bucket(_ name: String) -> KiiBucket { KiiScope.group(self).bucket(name) }
 }
 
 /// A thing of a Kii app.
@@ -26,6 +34,10 @@ public struct KiiThing: Sendable {
     public init(id: String) { self.id = id }
     /// The URI, `kiicloud://things/…`.
     public var uri: KiiURI { KiiURI(owner: .thing(id)) }
+    /// A topic of the thing's.
+    public func topic(_ name: String) -> KiiTopic { KiiScope.thing(self).topic(name) }
+    /// A bucket of the thing's.
+    public func bucket(_ name: String) -> KiiBucket { KiiScope.thing(self).bucket(name) }
 }
 
 extension KiiUser: Hashable {

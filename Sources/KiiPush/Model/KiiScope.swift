@@ -28,6 +28,12 @@ public enum KiiScope: Sendable, Hashable {
         case .thing(let thing): thing.id
         }
     }
+
+    /// A topic in the scope.
+    public func topic(_ name: String) -> KiiTopic { KiiTopic(scope: self, name: name) }
+
+    /// A bucket in the scope; for an encrypted one, give its type to ``KiiBucket/init(scope:name:type:)``.
+    public func bucket(_ name: String) -> KiiBucket { KiiBucket(scope: self, name: name) }
 }
 
 /// A message's statement of its scope, complete or not: the counterpart of `messageScope`.
@@ -61,8 +67,8 @@ public struct MessageScope: Sendable, Hashable {
     /// Whether the payload states a scope, even an unknown or incomplete one.
     public var isStated: Bool { typeName != nil }
 
-    /// The scope itself, if it is known and complete.
-    public var scope: KiiScope? {
+    /// The app, user, group or thing that the scope names; nil if the scope is unknown or incomplete.
+    public var owner: KiiScope? {
         switch kind {
         case .app: .app
         case .user: id.map { .user(KiiUser(id: $0)) }

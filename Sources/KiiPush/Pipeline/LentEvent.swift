@@ -94,7 +94,7 @@ public struct LentEvent: ~Copyable, Sendable {
     public var scopeKind: MessageScope.Kind { storage.classified.scopeKind }
     /// When the push was made, in milliseconds since 1970; nil if the payload does not say.
     public var sentAt: Int64? { storage.fields.when }
-    /// When the object was modified, in milliseconds since 1970; nil if the payload does not say, as over APNs.
+    /// When the object was modified, in milliseconds since 1970; nil if the payload does not say.
     public var modifiedAt: Int64? { storage.fields.modifiedAt }
 
     // MARK: Its texts

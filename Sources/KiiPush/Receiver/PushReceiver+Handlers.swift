@@ -119,7 +119,8 @@ extension PushReceiver {
     ///
     /// - Parameters:
     ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - sender: the senders that it matches; only MQTT names a sender.
+    ///   - sender: the senders that it matches. A payload may have a bare id, which names a user or a thing; only a
+    ///     `senderURI` names an administrator, and Kii adds that only over MQTT.
     ///   - certainty: how certain the kind must be. A Direct Push is rarely more than likely, since most of them do not
     ///     name their kind.
     ///   - data: conditions on the sender's own data.

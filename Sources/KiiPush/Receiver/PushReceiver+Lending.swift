@@ -14,7 +14,8 @@ extension PushReceiver {
     ///   - topic: the names of the topics.
     ///   - scope: the scopes that it matches.
     ///   - events: the events that it matches.
-    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - sender: the senders that it matches; a payload need not name one, and Kii's samples of a Push to App over
+    ///     APNs do not.
     ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
     ///   - options: how the route treats matching messages.
@@ -41,7 +42,8 @@ extension PushReceiver {
     ///   - topic: the names of the topics.
     ///   - scope: the scopes that it matches.
     ///   - events: the events that it matches.
-    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - sender: the senders that it matches; a payload need not name one, and Kii's samples of a Push to App over
+    ///     APNs do not.
     ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
     ///   - options: how the route treats matching messages.

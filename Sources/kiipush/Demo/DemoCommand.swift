@@ -51,7 +51,7 @@ private struct Demo {
 
     private func register() {
         receiver.onPushToApp("objects", bucket: "*", object: "*") { [heard] event, _ in
-            let what = event.event.map { "\($0)" } ?? "something happened"
+            let what = event.type.map { "\($0)" } ?? "something happened"
             heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(words(event.scope)): \(what)")
         }
         receiver.onPushToUser("topics", topic: "*") { [heard] event, _ in

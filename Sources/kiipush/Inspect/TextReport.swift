@@ -130,7 +130,7 @@ enum TextReport {
     /// it.
     private static func placeless(_ field: KiiField, of kind: PushKind, _ message: PushMessage) -> String? {
         guard message.kind == kind, let name = message[field] else { return nil }
-        guard message.scope.scope == nil else {
+        guard message.scope.owner == nil else {
             return "\(name) (no bucket is named)"
         }
         guard message.scope.typeName != nil else { return "\(name) (no complete scope: the payload states none)" }

@@ -144,6 +144,34 @@ struct KiiClientTests {
         }
     }
 
+    @Test("a client that knows whose token it has checks their rights; one that does not leaves them to Kii")
+    func whoSends() async throws {
+        let (mine, news) = (Cloud.user.topic("t"), KiiScope.app.topic("news"))
+        let others = KiiUser(id: "u-9").topic("t")
+        for topic in [mine, news, others, Cloud.topic, Cloud.thing.topic("t")] {
+            try await client().send(OutgoingMessage(), to: topic)
+        }
+        #expect(sent == 5)
+        let known = KiiClient(
+            Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), me: .user(Cloud.user), clock: clock)
+        try await known.send(OutgoingMessage(), to: mine)
+        await #expect(throws: RefusedMessage.self) { try await known.send(OutgoingMessage(), to: news) }
+        try await known.send(OutgoingMessage(), to: news, as: PushAddress.developer)
+        #expect(sent == 7)
+    }
+
+    @Test("a sender that is not known counts with an id of the usual length")
+    func assumedSender() async throws {
+        // 43 bytes more are too many for APNs.
+        var message = OutgoingMessage(data: ["text": .string(String(repeating: "x", count: 2000))])
+        message.sends = [.sender]
+        let error = await #expect(throws: RefusedMessage.self) { try await client().send(message, to: Cloud.topic) }
+        #expect(error?.problems.map(\.code) == [.tooLarge])
+        message.sends = []
+        try await client().send(message, to: Cloud.topic)
+        #expect(sent == 1)
+    }
+
     @Test("an endpoint is waited for until it is ready, or the times are up")
     func endpoint() async throws {
         cloud.state.withLock { $0.endpointWaits = 3 }

@@ -5,6 +5,13 @@ import Testing
 
 @Suite("the body of the request that sends a push")
 struct MessageBodyTests {
+    @Test("a whole number of any type is a value")
+    func integers() {
+        let (count, byte, large) = (7, UInt8(7), UInt64.max)
+        #expect(DataValue.integer(count) == 7 && DataValue.integer(byte) == 7)
+        #expect(DataValue.integer(large) == .number("18446744073709551615"))
+    }
+
     @Test("all that a message says is in its body, and is read back", arguments: [true, false])
     func roundTrip(isNamedGCM: Bool) throws {
         var message = OutgoingMessage(data: ["text": "a\"b", "n": 5, "x": 0.25, "on": false])

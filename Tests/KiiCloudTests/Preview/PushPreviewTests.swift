@@ -31,7 +31,7 @@ struct PushPreviewTests {
         #expect(message.networks == [.apns, .fcm, .mqtt])
         let address = Samples.address(.group(KiiGroup(id: "g-5")), sender: .user(id: "u-1"))
         let apns = try PushMessage(message.preview(.apns, sentTo: address).payload)
-        #expect(apns.aps?.isSilent == true && apns.group == KiiGroup(id: "g-5"))
+        #expect(apns.aps?.isSilent == true && apns.scopeGroup == KiiGroup(id: "g-5"))
         #expect(apns.data["int"] == .number("1") && apns.data["bool"] == .bool(false))
         let fcm = try PushMessage(message.preview(.fcm, sentTo: address).payload)
         #expect(fcm.data["double"] == .string("1.12") && fcm.data["bool"] == .string("false"))

@@ -139,7 +139,7 @@ private final class Overtaking: HTTPTransport, @unchecked Sendable {  // one tes
         if request.method != .get, times > 0 {
             times -= 1
             let other = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(id: "u-9"))))
-            try await other.perform(.patchObject(object, ["other": .integer(Int64(times))]))
+            try await other.perform(.patchObject(object, ["other": .integer(times)]))
         }
         return try await cloud.send(request)
     }

@@ -53,7 +53,7 @@ struct DialectTests {
         #expect(short[.bucketID] == "short" && short.scope.kind == .app && short[.scopeUserID] == nil)
         #expect(short.data.keys == ["bucketID", "objectScopeType", "objectScopeUserID"])
         let long = try PushMessage(json: Self.both, over: .mqtt)
-        #expect(long[.bucketID] == "long" && long.user == KiiUser(id: "U") && long[.topic] == nil)
+        #expect(long[.bucketID] == "long" && long.scopeUser == KiiUser(id: "U") && long[.topic] == nil)
         #expect(long.data.keys == ["bi", "st", "to"])
         // Apple's dictionary is read wherever it stands, and is never data.
         #expect(short.alert?.body == "x" && long.alert?.body == "x")

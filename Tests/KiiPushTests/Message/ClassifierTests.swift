@@ -160,7 +160,7 @@ struct ClassifierTests {
         #expect(message.certainty == (it.kind == .directPush ? .likely : .certain), "\(it.name)")
         #expect(message.classification.conflicts == [], "\(it.name)")
         #expect(message.dialect == (it.style == .short ? .apns : .long))
-        #expect(message.scope.scope == it.scope)
+        #expect(message.scope.owner == it.scope)
         #expect(message.bucket?.scope == (it.kind == .pushToApp ? it.scope : nil))
         #expect(message.object?.id == (it.kind == .pushToApp ? "o-1" : nil))
         let topic = it.scope.map { KiiTopic(scope: $0, name: "news") }

@@ -86,13 +86,12 @@ struct HandleTests {
     func owners(_ keys: String, _ scope: KiiScope?) throws {
         for text in ["{\(keys)}", "{\"topic\":\"t\",\(keys)}", "{\"bucketID\":\"b\",\(keys)}"] {
             let message = try PushMessage(json: text)
-            #expect(message.scope.scope == scope)
-            #expect(
-                [message.user?.id, message.group?.id, message.thing?.id].compactMap { $0 } == (scope?.id).map { [$0] }
-                    ?? [])
-            if case .user(let user)? = scope { #expect(message.user == user) }
-            if case .group(let group)? = scope { #expect(message.group == group) }
-            if case .thing(let thing)? = scope { #expect(message.thing == thing) }
+            #expect(message.scope.owner == scope)
+            let owners = [message.scopeUser?.id, message.scopeGroup?.id, message.scopeThing?.id]
+            #expect(owners.compactMap { $0 } == [scope?.id].compactMap { $0 })
+            if case .user(let user)? = scope { #expect(message.scopeUser == user) }
+            if case .group(let group)? = scope { #expect(message.scopeGroup == group) }
+            if case .thing(let thing)? = scope { #expect(message.scopeThing == thing) }
         }
     }
 
@@ -126,7 +125,7 @@ struct HandleTests {
             json: #"{\#(object)"bucketID":"b","type":"BUCKET_DELETED","objectScopeType":"APP"}"#)
         #expect(message.bucket == KiiBucket(scope: .app, name: "b"))
         #expect(message.object == nil && ObjectEvent(message) == nil)
-        #expect(BucketEvent(message)?.event == .bucketDeleted)
+        #expect(BucketEvent(message)?.type == .bucketDeleted)
     }
 
     @Test("a key of another kind stays in the fields and makes no handle")

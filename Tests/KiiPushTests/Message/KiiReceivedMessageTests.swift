@@ -75,18 +75,18 @@ struct KiiReceivedMessageTests {
     }
 
     @Test func eventSourceUser() {
-        #expect(app.user == KiiUser(id: "01234567-89ab"))
-        #expect(user.user == nil && thing.user == nil && direct.user == nil)
+        #expect(app.scopeUser == KiiUser(id: "01234567-89ab"))
+        #expect(user.scopeUser == nil && thing.scopeUser == nil && direct.scopeUser == nil)
     }
 
     @Test func eventSourceGroup() {
-        #expect(user.group == KiiGroup(id: "G"))
-        #expect(app.group == nil && thing.group == nil && direct.group == nil)
+        #expect(user.scopeGroup == KiiGroup(id: "G"))
+        #expect(app.scopeGroup == nil && thing.scopeGroup == nil && direct.scopeGroup == nil)
     }
 
     @Test func eventSourceThing() {
-        #expect(thing.thing == KiiThing(id: "th.2"))
-        #expect(app.thing == nil && user.thing == nil && direct.thing == nil)
+        #expect(thing.scopeThing == KiiThing(id: "th.2"))
+        #expect(app.scopeThing == nil && user.scopeThing == nil && direct.scopeThing == nil)
     }
 
     @Test func senderUser() {

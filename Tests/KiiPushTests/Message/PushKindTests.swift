@@ -18,12 +18,12 @@ struct PushKindTests {
         )
         let app = try #require(PushToAppMessage(message))
         #expect(
-            app.event == .objectDeleted && app.bucket == message.bucket && app.object == message.object
+            app.type == .objectDeleted && app.bucket == message.bucket && app.object == message.object
                 && app.sender == .user(id: "U"))
         let bucket = try #require(BucketEvent(message))
-        #expect(bucket.event == .objectDeleted && bucket.object == message.object && bucket.sender == .user(id: "U"))
+        #expect(bucket.type == .objectDeleted && bucket.object == message.object && bucket.sender == .user(id: "U"))
         let object = try #require(ObjectEvent(message))
-        #expect(object.event == .objectDeleted && object.object == message.object && object.sender == .user(id: "U"))
+        #expect(object.type == .objectDeleted && object.object == message.object && object.sender == .user(id: "U"))
         let user = try #require(
             PushToUserMessage(try PushMessage(json: #"{"topic":"t","objectScopeType":"APP","sender":"th.1","k":"v"}"#)))
         #expect(user.topic?.name == "t" && user.sender == .thing(id: "th.1") && user.data["k"] == .string("v"))

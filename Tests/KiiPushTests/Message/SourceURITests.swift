@@ -15,7 +15,7 @@ struct SourceURITests {
             let uri = "kiicloud://\(app)\(prefix)buckets/b/objects/o"
             let message = try PushMessage(json: "{\"sourceURI\":\"\(uri)\"}")
             #expect(message.object == KiiObject(bucket: KiiBucket(scope: scope, name: "b"), id: "o"))
-            #expect(message.scope.scope == scope && message.scope.typeName == scope.typeName && message.scope.isStated)
+            #expect(message.scope.owner == scope && message.scope.typeName == scope.typeName && message.scope.isStated)
             #expect(message.scope.id == scope.id)
             #expect(message.certainty == .certain)
             #expect(message.appID == (app.isEmpty ? nil : "0123abcd"))
@@ -43,7 +43,7 @@ struct SourceURITests {
         let message = try PushMessage(json: keys + #","sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
         let bucket = KiiBucket(scope: .user(KiiUser(id: "U")), name: "b", type: message.bucket?.type)
         #expect(message.object == KiiObject(bucket: bucket, id: "o"))
-        #expect(message.user == KiiUser(id: "U"))
+        #expect(message.scopeUser == KiiUser(id: "U"))
         #expect(message.certainty == .certain)
     }
 
@@ -82,7 +82,7 @@ struct SourceURITests {
         let message = try PushMessage(
             json: #"{"origin":"EVENT","objectScopeType":"APP_AND_THING","bucketID":"b","#
                 + #""sourceURI":"kiicloud://things/th.1/buckets/b/objects/o"}"#)
-        #expect(message.thing == KiiThing(id: "th.1"))
+        #expect(message.scopeThing == KiiThing(id: "th.1"))
         #expect(message.object?.bucket.scope == .thing(KiiThing(id: "th.1")))
     }
 
@@ -95,7 +95,7 @@ struct SourceURITests {
     func contradicting(_ keys: String) throws {
         let message = try PushMessage(json: keys + #","sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
         #expect(message.certainty == .ambiguous)
-        #expect(message.bucket == nil && message.object == nil && message.user == nil)
+        #expect(message.bucket == nil && message.object == nil && message.scopeUser == nil)
     }
 
     @Test("a contradicting source leaves what the keys say alone")
@@ -115,7 +115,7 @@ struct SourceURITests {
         let message = try PushMessage(json: "{\"text\":\"x\",\"sourceURI\":\"\(uri)\"}")
         #expect(message.kind == .directPush && message.certainty == .certain)
         #expect(message.scope == MessageScope(kind: .unknown, typeName: nil, id: nil))
-        #expect(message.user == nil && message.sender == nil)
+        #expect(message.scopeUser == nil && message.sender == nil)
     }
 
     @Test(
@@ -134,7 +134,7 @@ struct SourceURITests {
         try judged.check()
         // The recipient fills no scope.
         #expect(
-            try PushMessage(json: judged.payload).user?.id
+            try PushMessage(json: judged.payload).scopeUser?.id
                 == (keys.contains("\"V\"") ? "V" : keys.contains("\"U\"") ? "U" : nil))
     }
 

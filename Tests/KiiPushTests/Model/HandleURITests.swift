@@ -34,6 +34,53 @@ struct HandleURITests {
         #expect(KiiThing(id: "th.1").uri.description == "kiicloud://things/th.1")
     }
 
+    @Test("handles are made from scopes, owners and buckets, and read from their URIs", arguments: scopes)
+    func made(_ scope: KiiScope, _ prefix: String, _ type: String, _ id: String?) {
+        let (topic, bucket) = (KiiTopic(scope: scope, name: "t"), KiiBucket(scope: scope, name: "b"))
+        let made: (KiiTopic, KiiBucket) =
+            switch scope {
+            case .app: (scope.topic("t"), scope.bucket("b"))
+            case .user(let user): (user.topic("t"), user.bucket("b"))
+            case .group(let group): (group.topic("t"), group.bucket("b"))
+            case .thing(let thing): (thing.topic("t"), thing.bucket("b"))
+            }
+        #expect(made == (topic, bucket) && bucket.object("o") == KiiObject(bucket: bucket, id: "o"))
+        let encrypted = KiiBucket(scope: scope, name: "b", type: .crypto)
+        for prefix in [prefix, prefix.replacing("kiicloud://", with: "kiicloud://0123abcd/")] {
+            #expect(KiiTopic(uri: prefix + "topics/t") == topic)
+            #expect(KiiBucket(uri: prefix + "buckets/b") == bucket)
+            #expect(KiiBucket(uri: prefix + "buckets/CRYPTO:b") == encrypted)
+            #expect(KiiObject(uri: prefix + "buckets/b/objects/o") == bucket.object("o"))
+            #expect(KiiObject(uri: prefix + "buckets/CRYPTO:b/objects/o") == encrypted.object("o"))
+        }
+    }
+
+    @Test("an owner is read from its own URI")
+    func readOwners() {
+        for prefix in ["kiicloud://", "kiicloud://0123abcd/"] {
+            #expect(KiiUser(uri: prefix + "users/U") == KiiUser(id: "U"))
+            #expect(KiiGroup(uri: prefix + "groups/G") == KiiGroup(id: "G"))
+            #expect(KiiThing(uri: prefix + "things/VENDOR_THING_ID:v") == KiiThing(id: "VENDOR_THING_ID:v"))
+        }
+    }
+
+    @Test(
+        "a URI of something else, or none, makes no handle",
+        arguments: [
+            ("kiicloud://users/U", "user"), ("kiicloud://groups/G", "group"), ("kiicloud://things/th.1", "thing"),
+            ("kiicloud://users/U/topics/t", "topic"), ("kiicloud://topics/t", "topic"),
+            ("kiicloud://groups/G/buckets/b", "bucket"), ("kiicloud://things/th.1/buckets/b/objects/o", "object"),
+            ("kiicloud://admins/APP_ADMIN", ""), ("kiicloud://users/", ""), ("https://users/U", ""), ("U", ""),
+            ("", ""),
+        ])
+    func onlyItsOwn(_ uri: String, _ kind: String) {
+        let read: [(String, Any?)] = [
+            ("user", KiiUser(uri: uri)), ("group", KiiGroup(uri: uri)), ("thing", KiiThing(uri: uri)),
+            ("topic", KiiTopic(uri: uri)), ("bucket", KiiBucket(uri: uri)), ("object", KiiObject(uri: uri)),
+        ]
+        #expect(read.filter { $0.1 != nil }.map(\.0) == [kind].filter { !$0.isEmpty })
+    }
+
     @Test("handles of other scopes, names or ids are others")
     func equality() {
         let handles: [KiiObject] = Self.scopes.flatMap { it in

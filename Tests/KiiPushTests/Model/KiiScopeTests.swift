@@ -17,7 +17,7 @@ struct KiiScopeTests {
             (MessageScope(kind: .unknown, typeName: nil, id: nil), nil),
         ] as [(MessageScope, KiiScope?)])
     func scope(_ stated: MessageScope, _ scope: KiiScope?) {
-        #expect(stated.scope == scope)
+        #expect(stated.owner == scope)
         #expect(stated.isStated == (stated.typeName != nil))
     }
 }

@@ -8,7 +8,7 @@ struct DamagedPayloadTests {
     /// Asks a message for all that it can say.
     private func readAll(_ message: PushMessage) {
         _ = (message.classification, message.scope, message.bucket, message.object, message.topic)
-        _ = (message.user, message.group, message.thing, message.sender, message.alert, message.aps)
+        _ = (message.scopeUser, message.scopeGroup, message.scopeThing, message.sender, message.alert, message.aps)
         _ = (message.appID, message.event, message.sentAt, message.modifiedAt)
         for field in KiiField.allCases { _ = message[field] }
         for (key, value) in message.data.members {

@@ -21,7 +21,7 @@ struct HandlersTests {
         receiver.onPushToApp(bucket: "settings") { [log] event, _ in
             let bucket: KiiBucket = event.bucket
             let scope: KiiScope = event.scope
-            log.add("\(bucket.uri) \(scope.id ?? "") \(event.event?.name ?? "") \(event.object?.id ?? "none")")
+            log.add("\(bucket.uri) \(scope.id ?? "") \(event.type?.name ?? "") \(event.object?.id ?? "none")")
         }
         await send(.pushToApp(scope: Self.scope), style)
         await send(.pushToApp(object: nil, event: .bucketDeleted), style)

@@ -305,7 +305,7 @@ struct EchoTests {
     func deletion() async {
         let receiver = PushReceiver(clock: ManualClock())
         receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
-            if event.event == .objectUpdated { try context.willDelete(event.object).done() }
+            if event.type == .objectUpdated { try context.willDelete(event.object).done() }
         }
         func receive(_ event: KiiEvent) async -> String {
             await receiver.receive(PayloadFixture.pushToApp(event: event).payload(.short)).description

@@ -40,7 +40,7 @@ final class FleetCloud: Sendable {
 
     /// A client of somebody, within this process.
     func client(of sender: Sender) -> KiiClient {
-        KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(sender)))
+        KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(sender)), me: sender)
     }
 
     /// How many pushes were published, to all devices together.
