@@ -98,6 +98,17 @@ enum Loopback {
         }
     }
 
+    /// The port of a socket.
+    static func port(_ descriptor: Int32) -> Int {
+        var (address, length) = (address(0), socklen_t(MemoryLayout<sockaddr_in>.size))
+        return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = unsafe getsockname(descriptor, address, &length)
+            }
+            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
+        }
+    }
+
     /// A port that nobody listens at, for as long as nobody else takes it.
     static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

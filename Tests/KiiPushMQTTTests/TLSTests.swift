@@ -67,6 +67,23 @@ struct TLSTests {
         }
     }
 
+    @Test(
+        "a broker that was away must prove its name as the first one would", arguments: [Certificate.right, .wrongName])
+    func back(certificate: Certificate) async throws {
+        let broker = try Self.broker(certificate)
+        try broker.stop()
+        let intake = TestIntake()
+        try await running(Self.settings(broker), intake) { _ in
+            try await eventually("refused twice") { intake.losses.count >= 2 }
+            try broker.start()
+            try await eventually("connected, or not trusted: \(intake.losses)") {
+                certificate == .right
+                    ? !intake.connections.isEmpty : intake.losses.contains { $0.contains("host name") }
+            }
+        }
+        #expect(intake.connections.isEmpty == (certificate == .wrongName))
+    }
+
     @Test("a broker that asks for a certificate of ours, and one that is not encrypted, are told as lost links")
     func none() async throws {
         let asking = try Self.broker(.right, ["require_certificate true"])

@@ -8,7 +8,7 @@ struct FileLook {
     private let files: LinkFiles
     private let interval: Duration
     /// The files of the current connection.
-    private var used: [FileStamp]
+    private(set) var used: [FileStamp]
     /// Changed files that were seen once: files that belong together are not replaced at the same moment.
     private var seen: [FileStamp]?
     /// Files that were found invalid.

@@ -25,7 +25,6 @@ extension MQTTSession {
         let start = Instant.now
         let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
         if mayRead { lag.polled(start, .now, isReady: seen & POLLIN != 0) } else { lag.stopped() }
-        if !isAccepted, seen != 0, let failure = link.socketFailure() { throw .lost(failure) }
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {

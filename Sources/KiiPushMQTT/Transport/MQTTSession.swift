@@ -46,6 +46,8 @@ final class MQTTSession {
     let publish: (MQTTCounts) -> Void
     var pauses: LinkPauses
     var fileLook: FileLook
+    /// The settings of encryption that the last connections used, with the files of that time.
+    private var encryption: (context: OpenSSL.Context, files: [FileStamp], madeAt: Instant)?
 
     var batches: BatchedIntake
     /// Messages of the connection that are in memory only.
@@ -206,13 +208,25 @@ final class MQTTSession {
         guard control.goAway() else { throw .stopped }
         do throws(MosquittoClient.Failure) {
             let link = try MosquittoClient(settings, clientID: clientID, arrivals)
-            try link.connect(settings, files)
+            try connect(link, files)
             // Nobody may wait for the thread any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
             if control.comeBack() { throw .lost(error) }
         }
         throw .stopped
+    }
+
+    /// Connects with the encryption of the last connection, unless a file has changed since, or it is so old that the
+    /// system's certificates may have.
+    private func connect(_ link: borrowing MosquittoClient, _ files: LinkFiles.Contents) throws(MosquittoClient.Failure)
+    {
+        if let kept = encryption, kept.files != fileLook.used || kept.madeAt + settings.fileInterval <= .now {
+            encryption = nil
+        }
+        // A failed connection has an encryption, too.
+        defer { encryption = encryption ?? link.encryption.map { ($0, fileLook.used, .now) } }
+        try link.connect(settings, files, encryption?.context)
     }
 
     // MARK: Waiting

@@ -41,31 +41,30 @@ struct MosquittoClient: ~Copyable {
     deinit { unsafe mosquitto_destroy(handle) }
 
     /// Sets all options that must be set before connecting.
-    private func prepare(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
+    private func prepare(
+        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
+    ) throws(Failure) {
         // Makes only `write` send the queue. Without it acknowledgements are sent before `take` was called.
         try check(unsafe mosquitto_threaded_set(handle, true))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, settings.version.number))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.window))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1))
         if let user = settings.user { try check(unsafe mosquitto_username_pw_set(handle, user, files.password)) }
-        if settings.usesTLS { try secure(settings, keyFile: files.keyFile) }
+        if let encryption {
+            // As libmosquitto has set it up for an earlier client, with the check of the host's name.
+            try check(unsafe mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, encryption.pointer))
+            try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0))
+        } else if settings.usesTLS {
+            try secure(settings, keyFile: files.keyFile)
+        }
         unsafe arrivals.listen(to: handle)
     }
 
     /// The library is initialized once and never cleaned up: it counts its users without a lock.
     private static let initialized: Void = {
-        keepEncryption()
+        OpenSSL.preventCleanup()
         _ = mosquitto_lib_init()
     }()
-
-    /// Prevents OpenSSL's cleanup at process exit: a transport's thread may still use it, since nobody waits for one
-    /// that is connecting, and would crash.
-    private static func keepEncryption() {
-        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
-        // `OPENSSL_INIT_NO_ATEXIT`, which must be set by the first call; without settings.
-        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
-        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
-    }
 
     private func secure(_ settings: MQTTSettings, keyFile: String?) throws(Failure) {
         let caFile = settings.caFile
@@ -73,7 +72,7 @@ struct MosquittoClient: ~Copyable {
         if caFile != nil || keyFile != nil {
             // The library accepts a client certificate only with a location of authorities: the system's, if no file is
             // named.
-            let folder = caFile == nil ? Self.systemCertificates : nil
+            let folder = caFile == nil ? OpenSSL.systemCertificates : nil
             // Without the callback OpenSSL would ask for a passphrase on the terminal.
             try check(
                 unsafe mosquitto_tls_set(handle, caFile, folder, settings.certificateFile, keyFile) { _, _, _, _ in 0 })
@@ -83,21 +82,19 @@ struct MosquittoClient: ~Copyable {
         try check(unsafe mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil))
     }
 
-    /// OpenSSL's location of the system's certificates.
-    private static var systemCertificates: String {
-        typealias Call = @convention(c) () -> UnsafePointer<CChar>?
-        // The text is a constant of OpenSSL.
-        guard let symbol = unsafe dlsym(nil, "X509_get_default_cert_dir"),
-            let name = unsafe unsafeBitCast(symbol, to: Call.self)()
-        else { return "/etc/ssl/certs" }
-        return unsafe String(cString: name)
-    }
-
     // MARK: The beginning and the end
 
     /// Starts to send the first packet; may block in the resolver, and with MQTT 5 until the host answers.
-    func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
-        try prepare(settings, files)
+    ///
+    /// - Parameters:
+    ///   - settings: the settings of the connection.
+    ///   - files: the contents of their files.
+    ///   - encryption: an earlier connection's ``encryption`` with the same settings and files.
+    /// - Throws: ``Failure`` if the connection cannot begin.
+    func connect(
+        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
+    ) throws(Failure) {
+        try prepare(settings, files, encryption)
         let keepAlive = Int32(settings.keepAlive)
         if version == .v5 {
             var properties: OpaquePointer?
@@ -118,31 +115,10 @@ struct MosquittoClient: ~Copyable {
         } else {
             try check(unsafe mosquitto_connect_async(handle, settings.host, Int32(settings.port), keepAlive))
         }
-        // The library reports success of a connection that was refused before encryption began, and forgets the reason.
         let number = ErrorNumber.current
         // A program that a handler starts must not inherit the connection, or it would stay open after this process.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        if let failure = socketFailure(number) { throw failure }
-    }
-
-    /// Why the socket can deliver nothing more; nil if it may still do so.
-    ///
-    /// libmosquitto does not look while encryption has not begun: it tries again, and each poll returns at once.
-    ///
-    /// - Parameter last: the error number of the last call on the socket, which may have taken the socket's own.
-    func socketFailure(_ last: ErrorNumber = ErrorNumber(rawValue: 0)) -> Failure? {
-        var (number, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
-        // The call fills in both.
-        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) == 0 else { return nil }
-        if number != 0 { return Failure(what: "\(ErrorNumber(rawValue: number))") }
-        var byte: UInt8 = 0
-        // Only looks; a socket that is still connecting has nothing yet.
-        let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-        number = count < 0 ? errno : 0
-        if count > 0 || number == EAGAIN { return nil }
-        if count == 0 { return Failure(what: "the broker closed the link", isByBroker: true) }
-        let isKnown = number != ENOTCONN || last.rawValue == 0
-        return Failure(what: "\(isKnown ? ErrorNumber(rawValue: number) : last)")
+        try checkHandshake(number)
     }
 
     /// Subscribes to the topic; the answer arrives later.
@@ -170,10 +146,18 @@ struct MosquittoClient: ~Copyable {
     var descriptor: Int32 { unsafe mosquitto_socket(handle) }
 
     /// Whether ``write()`` has something to send.
-    var wantsWrite: Bool { unsafe mosquitto_want_write(handle) }
+    var wantsWrite: Bool {
+        // libmosquitto's own answer stays true for as long as the broker is silent.
+        if let session = unsafe handshake { return unsafe OpenSSL.wantsWrite(session) }
+        return unsafe mosquitto_want_write(handle)
+    }
 
     /// Reads one packet, or several of an encrypted connection; does not block.
-    func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
+    func read() throws(Failure) {
+        let isHandshaking = unsafe handshake != nil
+        try check(unsafe mosquitto_loop_read(handle, 1))
+        if isHandshaking { try checkHandshake(.current) }
+    }
 
     /// Sends the queue, as far as the socket accepts it; this sends the acknowledgements.
     ///
@@ -181,6 +165,11 @@ struct MosquittoClient: ~Copyable {
     ///   the kernel is told to collect them, and they leave in one segment.
     /// - Throws: ``Failure`` if the connection has ended.
     func write(isTogether: Bool = false) throws(Failure) {
+        if let session = unsafe handshake {
+            // Only reading continues the handshake.
+            if unsafe OpenSSL.wantsWrite(session) { try read() }
+            return
+        }
         let link = descriptor
         if isTogether { Self.cork(link, true) }
         // Not if the connection has ended meanwhile: another file may have its number.
@@ -204,7 +193,7 @@ struct MosquittoClient: ~Copyable {
         let sent: Int
         // The library's own session, which only this thread uses; neither call keeps a reference.
         if let session = unsafe mosquitto_ssl_get(handle) {
-            guard let write = unsafe Self.writeEncrypted else { throw Failure(what: "OpenSSL has no SSL_write") }
+            guard let write = unsafe OpenSSL.write else { throw Failure(what: "OpenSSL has no SSL_write") }
             sent = unsafe Int(write(session, ping, Int32(ping.count)))
         } else {
             sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
@@ -213,11 +202,34 @@ struct MosquittoClient: ~Copyable {
         guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent", isByBroker: true) }
     }
 
-    private typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
+    // MARK: The handshake
 
-    /// OpenSSL's `SSL_write`, from the library that libmosquitto has loaded; needs no headers.
-    private static var writeEncrypted: Write? {
-        unsafe dlsym(nil, "SSL_write").map { unsafe unsafeBitCast($0, to: Write.self) }
+    /// The encrypted session, until it is established; nil without one.
+    private var handshake: UnsafeMutableRawPointer? {
+        guard let session = unsafe mosquitto_ssl_get(handle), unsafe OpenSSL.isHandshaking(session) else { return nil }
+        return unsafe session
+    }
+
+    /// The settings of the encrypted session; nil if there is none.
+    var encryption: OpenSSL.Context? { unsafe mosquitto_ssl_get(handle).flatMap { unsafe OpenSSL.Context(of: $0) } }
+
+    /// Ends a handshake whose socket has failed: libmosquitto takes the failure for success, again and again.
+    ///
+    /// - Parameter number: the error of its last call.
+    /// - Throws: ``Failure`` with the socket's reason.
+    private func checkHandshake(_ number: ErrorNumber) throws(Failure) {
+        guard unsafe handshake != nil, descriptor >= 0 else { return }
+        var byte: UInt8 = 0
+        let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        let own = ErrorNumber.current
+        guard count == 0 || count < 0 && own.rawValue != EAGAIN && own.rawValue != EINTR else { return }
+        // The library's call has taken the socket's error, unless it came just now.
+        let hasOwn = count < 0 && own.rawValue != ENOTCONN
+        let reason = hasOwn ? own : number
+        guard reason.rawValue != 0, reason.rawValue != EAGAIN else {
+            throw Failure(what: "the broker closed the link before it was encrypted", isByBroker: true)
+        }
+        throw Failure(what: "\(reason)", isByBroker: false)
     }
 
     // MARK: Errors
@@ -234,6 +246,8 @@ struct MosquittoClient: ~Copyable {
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: ("the encrypted link was refused", false)
             // No call has failed: the peer has closed the connection without a packet.
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: ("the broker closed the link", true)
+            case MOSQ_ERR_CONN_LOST.rawValue where number.rawValue == ECONNRESET:
+                ("the broker closed the link: \(number)", true)
             case MOSQ_ERR_CONN_LOST.rawValue: ("the broker closed the link", true)
             case MOSQ_ERR_ERRNO.rawValue: ("\(number)", false)
             case MOSQ_ERR_KEEPALIVE.rawValue: ("the broker did not answer within the keep-alive", true)

@@ -52,7 +52,8 @@ struct ReportCommand {
             loaded = read
         }
         do {
-            guard var (report, isWhole) = try await read(loaded, console) else { return .failed }
+            guard let (made, isWhole) = try await read(loaded, console) else { return .failed }
+            var report = made
             report.state = state
             guard !report.messages.isEmpty else {
                 console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
