@@ -44,7 +44,9 @@ package enum Graphviz {
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["-Tsvg", "-o", folder.picture, folder.graph], limit: limit)
         } catch {
-            throw error.rawValue == ENOENT ? .notInstalled : .failed("\(error)")
+            guard error.rawValue == ENOENT else { throw .failed("\(error)") }
+            let problem = ProgramProblem.find(program)
+            throw problem?.why.map { .failed("\(problem?.program ?? program): \($0)") } ?? .notInstalled
         }
         switch end {
         case .exited(0): break
