@@ -59,7 +59,7 @@ package struct ProgramProblem: Equatable, Sendable {
 
     // MARK: Looking at it
 
-    /// - Parameter depth: how many interpreters may be scripts themselves.
+    /// What is wrong with a file; `depth` is how many interpreters may be scripts themselves.
     private static func why(_ path: String, depth: Int = 4) -> String? {
         guard let mode = mode(path) else { return "cannot be examined: \(ErrorNumber.current)" }
         if mode & S_IFMT == S_IFDIR { return "is a directory, not a program" }

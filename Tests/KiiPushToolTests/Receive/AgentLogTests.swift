@@ -38,8 +38,8 @@ struct AgentLogTests {
         try first.wait { _ in unsafe access(mark.path + ".d", F_OK) == 0 }
         #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
         let second = try RunningAgent(arguments) { $0.log.contains(": handled") }
-        #expect(second.log.contains("message 1: attempt 2: sh: again\n"), "\(second.log)")
-        #expect(second.log.contains("message 1: handled; attempt 2; route all"), "\(second.log)")
+        #expect(second.log.contains(": attempt 2: sh: again\n"), "\(second.log)")
+        #expect(second.log.contains(": handled; attempt 2; route all"), "\(second.log)")
         #expect(try second.stop() == 0)
     }
     #endif
