@@ -1,10 +1,15 @@
 import KiiPushLinux
+import KiiPushSystem
 
 /// The command-line tool: inspects payloads, demonstrates the receiver, and switches off what must stop.
 @main
 struct Tool {
     static func main() async {
-        let code = await run(Array(CommandLine.arguments.dropFirst()), Console.standard)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == ReceiveCommand.command.name, let status = FirstProcess.run(arguments) {
+            exitProcess(status)
+        }
+        let code = await run(arguments, Console.standard)
         exitProcess(code)
     }
 

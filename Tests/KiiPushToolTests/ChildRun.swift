@@ -54,7 +54,7 @@ struct ChildRun {
     }
 
     /// The tool's path: the tests' own program lies in the same folder.
-    private static func tool() throws -> String {
+    static func tool() throws -> String {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = unsafe readlink("/proc/self/exe", &bytes, bytes.count)
         guard count > 0 else { throw Failure(what: "readlink", code: errno) }

@@ -18,6 +18,8 @@ public struct Trace: Sendable {
     public struct Call: Sendable, Hashable {
         /// The route's id.
         public let route: String
+        /// The number of the attempt, 1 for the first; an earlier process may have made earlier ones.
+        public var attempt = 1
         /// Whether the handler succeeded.
         public let isHandled: Bool
         /// The time from the message's arrival to this call; pauses before further attempts included.
@@ -52,6 +54,9 @@ public struct Trace: Sendable {
     public let handlers: [String]
     /// The runs of its handlers that have ended, in order: one for each attempt.
     public internal(set) var calls: [Call] = []
+    /// The last error of its handlers, without contents of the payload, as in ``DeadLetter/cause``; nil if none failed
+    /// in this process.
+    public internal(set) var cause: String? = nil
     /// The ids of the routes whose handlers were not called because the message was too old, in order.
     public let expired: [String]
     /// What the deduplication store was asked to do; nil if it had reserved nothing.
@@ -87,7 +92,9 @@ package final class TraceRecorder: Sendable {
         var stages: [Trace.Stage] = []
         var routes: [String] = []
         var handlers: [String] = []
-        var calls: [(route: String, isHandled: Bool, start: MonotonicInstant, nanoseconds: Int64)] = []
+        var calls: [(route: String, isHandled: Bool, start: MonotonicInstant, nanoseconds: Int64, attempt: Int)] = []
+        var attempt = 1
+        var cause: String?
         var firstCall: MonotonicInstant?
         var expired: [String] = []
         var seen: Trace.SeenEffect?
@@ -128,10 +135,10 @@ package final class TraceRecorder: Sendable {
     func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
 
     /// Records the call of a route's handler.
-    func call(_ route: Route) {
+    func call(_ route: Route, attempt: Int) {
         let now = clock.now
         record.withLock { record in
-            record.stageStart = now
+            (record.stageStart, record.attempt) = (now, attempt)
             record.firstCall = record.firstCall ?? now
             record.handlers.append(route.handlerName)
         }
@@ -146,13 +153,14 @@ package final class TraceRecorder: Sendable {
     /// Records the failure of a route's handler.
     func failed(_ route: Route, _ error: any Error) {
         end("handle \(route.id)", failed: error)
+        record.withLock { $0.cause = ErrorReport.text(error) }
         endCall(route, isHandled: false)
     }
 
     private func endCall(_ route: Route, isHandled: Bool) {
         record.withLock { record in
             let length = record.stages.last?.nanoseconds ?? 0
-            record.calls.append((route.id, isHandled, record.stageStart, length))
+            record.calls.append((route.id, isHandled, record.stageStart, length, record.attempt))
         }
     }
 
@@ -205,10 +213,11 @@ package final class TraceRecorder: Sendable {
                 handlers: record.handlers,
                 calls: record.calls.map { call in
                     Trace.Call(
-                        route: call.route, isHandled: call.isHandled, waitedNanoseconds: waited(until: call.start),
-                        nanoseconds: call.nanoseconds)
+                        route: call.route, attempt: call.attempt, isHandled: call.isHandled,
+                        waitedNanoseconds: waited(until: call.start), nanoseconds: call.nanoseconds)
                 },
-                expired: record.expired, seen: record.seen, outcome: outcome, generation: generation,
+                cause: record.cause, expired: record.expired, seen: record.seen, outcome: outcome,
+                generation: generation,
                 nanoseconds: start.duration(to: now).inNanoseconds,
                 waitedNanoseconds: waited(until: record.firstCall ?? now)))
     }

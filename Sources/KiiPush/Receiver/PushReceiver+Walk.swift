@@ -215,7 +215,7 @@ extension PushReceiver {
     @inline(__always)
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
-        message.recorder?.call(route)
+        message.recorder?.call(route, attempt: Int(message.attempt))
         do {
             try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
             route.handled.add(1, ordering: .relaxed)

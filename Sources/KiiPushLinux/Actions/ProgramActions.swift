@@ -38,8 +38,8 @@ public final class ProgramActions: RuleActions {
     public let cloud: (any RuleCloud)?
     private let app: String?
     private let grace: Duration
-    private let log: @Sendable (String) -> Void
-    private let note: @Sendable (String) -> Void
+    private let log: @Sendable (UInt64, String) -> Void
+    private let note: @Sendable (UInt64, String) -> Void
     private let printer: LinePrinter
     private let printing = SerialThread()
     private let starts: ProgramStarts
@@ -56,21 +56,34 @@ public final class ProgramActions: RuleActions {
     ///     messages cannot be printed for lack of space, and when they can again. Meanwhile ``run(_:for:_:)`` throws
     ///     ``ProgramShortage``, and retries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
     ///   - note: called with each line of a program's standard output, as `log` is; nil calls `log`.
-    ///   - log: called with each line of a program, prefixed by its name, without control characters; called by a
-    ///     waiting thread, so keep it short. By default, lines go to standard error if that does not block.
-    public init(
+    ///   - log: called with each line of a program, prefixed by the message's number, the attempt unless it is the
+    ///     first, and the program's name, as `message 12: attempt 2: reload: no device`; without control characters.
+    ///     Called by a waiting thread, so keep it short. By default, lines go to standard error if that does not block.
+    public convenience init(
         app: String? = nil, output: Int32 = 1, cloud: (any RuleCloud)? = nil, grace: Duration = .seconds(3),
         shortages: Shortages = Shortages(), note: (@Sendable (String) -> Void)? = nil,
         log: (@Sendable (String) -> Void)? = nil
+    ) {
+        let log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+        let note = note ?? log
+        self.init(
+            app: app, output: output, cloud: cloud, grace: grace, shortages: shortages,
+            noteOf: { _, line in note(line) }, logOf: { _, line in log(line) })
+    }
+
+    /// The same; both closures are called with the message's number too.
+    package init(
+        app: String? = nil, output: Int32 = 1, cloud: (any RuleCloud)? = nil, grace: Duration = .seconds(3),
+        shortages: Shortages = Shortages(), noteOf note: @escaping @Sendable (UInt64, String) -> Void,
+        logOf log: @escaping @Sendable (UInt64, String) -> Void
     ) {
         self.app = app
         self.cloud = cloud
         printer = LinePrinter(output, shortages)
         self.grace = min(max(grace, .zero), .seconds(3600))
         starts = ProgramStarts(shortages)
-        let log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
         self.log = log
-        self.note = note ?? log
+        self.note = note
     }
 
     /// Runs a program for a message and returns when it has ended.
@@ -90,7 +103,8 @@ public final class ProgramActions: RuleActions {
         try await withTaskCancellationHandler {
             try await withThread { [log, note, app] in
                 blockBrokenPipeSignal()
-                var words = ProgramWords(name, context, app: app, log: log, note: note)
+                let id = context.messageID
+                var words = ProgramWords(name, context, app: app, log: { log(id, $0) }, note: { note(id, $0) })
                 let result = Result { try run.untilEnd(&words, signal) }
                 words.finish(succeeded: (try? result.get()) != nil)
                 return result

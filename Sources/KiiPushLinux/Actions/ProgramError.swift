@@ -4,8 +4,11 @@ public import KiiPushSystem
 /// Why a rule's program did not handle a message; contains nothing of the message except what the program prints.
 @nonexhaustive
 public enum ProgramError: Error, Sendable, Hashable {
-    /// There is no executable program of this name on `PATH`, or at the rule's path.
+    /// There is no program of this name on `PATH`, or at the rule's path, which is absolute here.
     case notFound(program: String)
+    /// The program exists, by its absolute path, but cannot be started: it is not executable, its interpreter or its
+    /// loader is missing, it is not a program.
+    case unusable(program: String, why: String)
     /// It cannot be run, or its end cannot be determined.
     case cannotRun(program: String, ErrorNumber)
     /// It ended with an exit status other than 0; `said` contains the last lines of its standard error, at most four
@@ -23,7 +26,8 @@ extension ProgramError: CustomStringConvertible {
     /// One line for people: "reload: ended with exit status 1, saying: no such device".
     public var description: String {
         switch self {
-        case .notFound(let program): "\(EscapedText(program)): not found"
+        case .notFound(let program): "\(EscapedText(program)): \(ProgramProblem.missing(program))"
+        case .unusable(let program, let why): "\(EscapedText(program)): \(why)"
         case .cannotRun(let program, let number): "\(EscapedText(program)): cannot be run: \(number)"
         case .exited(let program, let status, let said):
             "\(EscapedText(program)): ended with exit status \(status)\(Self.words(said))"

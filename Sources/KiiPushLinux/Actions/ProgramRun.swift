@@ -99,9 +99,9 @@ struct ProgramRun: Sendable {
     }
 
     private func failure(_ error: ErrorNumber) -> ProgramError {
-        // If a directory on PATH may not be searched, the error is a missing permission too.
-        let isOnPath = vector.first?.utf8.contains(UInt8(ascii: "/")) == false
-        let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
-        return isMissing ? .notFound(program: name) : .cannotRun(program: name, error)
+        guard [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue),
+            let problem = ProgramProblem.find(vector.first ?? "")
+        else { return .cannotRun(program: name, error) }
+        return problem.why.map { .unusable(program: problem.program, why: $0) } ?? .notFound(program: problem.program)
     }
 }

@@ -106,7 +106,8 @@ struct ProgramWords {
         bytes += text.utf8.count
         let isTooMuch = bytes > Self.mostBytes
         let words = isTooMuch ? "says more than \(Self.mostBytes) bytes; the rest is dropped" : text
-        to("\(EscapedText(name)): \(EscapedText(words))")
+        let attempt = context.attempt > 1 ? "attempt \(context.attempt): " : ""
+        to("message \(context.messageID): \(attempt)\(EscapedText(name)): \(EscapedText(words))")
     }
 
     /// Reports to the loop guard whether the announced writes were made.

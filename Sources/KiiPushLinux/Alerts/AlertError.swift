@@ -4,8 +4,11 @@ public import KiiPushSystem
 /// Why an alert was not shown.
 @nonexhaustive
 public enum AlertError: Error, Sendable, Hashable {
-    /// There is no executable program of this name on `PATH`, or at the given path.
+    /// There is no program of this name on `PATH`, or at the given path, which is absolute here.
     case notFound(program: String)
+    /// The program exists, by its absolute path, but cannot be started: it is not executable, its interpreter or its
+    /// loader is missing, it is not a program.
+    case unusable(program: String, why: String)
     /// The program cannot be run, or its end cannot be determined.
     case cannotRun(program: String, ErrorNumber)
     /// The program ended with an exit status other than 0, as `notify-send` does without a desktop.
@@ -19,10 +22,11 @@ public enum AlertError: Error, Sendable, Hashable {
 }
 
 extension AlertError: CustomStringConvertible {
-    /// One line for people: "notify-send: not found".
+    /// One line for people: "notify-send: not found on PATH".
     public var description: String {
         switch self {
-        case .notFound(let program): "\(EscapedText(program)): not found"
+        case .notFound(let program): "\(EscapedText(program)): \(ProgramProblem.missing(program))"
+        case .unusable(let program, let why): "\(EscapedText(program)): \(why)"
         case .cannotRun(let program, let number): "\(EscapedText(program)): cannot be run: \(number)"
         case .exited(let program, let status): "\(EscapedText(program)): ended with exit status \(status)"
         case .signaled(let program, let signal): "\(EscapedText(program)): ended by signal \(signal)"

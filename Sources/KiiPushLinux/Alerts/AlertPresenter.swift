@@ -92,10 +92,11 @@ public struct AlertPresenter: Sendable, Hashable {
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
-            // If a directory on PATH may not be searched, the error is a missing permission too.
-            let isOnPath = !program.utf8.contains(UInt8(ascii: "/"))
-            let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
-            throw isMissing ? .notFound(program: program) : .cannotRun(program: program, error)
+            guard [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue),
+                let problem = ProgramProblem.find(program)
+            else { throw .cannotRun(program: program, error) }
+            throw problem.why.map { .unusable(program: problem.program, why: $0) }
+                ?? .notFound(program: problem.program)
         }
         switch end {
         case .exited(0): return

@@ -20,10 +20,11 @@ package struct ControlSocket: Sendable {
     ///
     /// - Parameters:
     ///   - shortages: notified when commands must wait for lack of open files, and when they no longer must.
+    ///   - listening: called when clients can connect.
     ///   - answer: performs a command with these arguments, prints its lines, and returns the exit code.
     /// - Throws: why it cannot listen.
     package func serve(
-        shortages: Shortages? = nil,
+        shortages: Shortages? = nil, listening: @escaping @Sendable () -> Void = {},
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -33,6 +34,7 @@ package struct ControlSocket: Sendable {
             try await withThread { [path] in
                 Result { () throws(SocketError) in
                     let listener = try SocketListener(path, mode: 0o600)
+                    listening()
                     var pause = AcceptPause(shortages, what: "commands")
                     while !signal.hasEnded {
                         guard let client = Self.nextClient(listener, signal, free, &pause) else { continue }

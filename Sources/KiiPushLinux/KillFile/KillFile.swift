@@ -92,7 +92,7 @@ public struct KillFile: Sendable, Hashable {
     /// Switches a target off until a time; a later existing end stays.
     ///
     /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
-    /// is replaced too. Two programs that edit at once wait for one another, with a lock on the file `kill.json.lock`
+    /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock on the file `kill.json.lock`
     /// beside it, which stays. Expired kills are dropped; unreadable entries stay.
     ///
     /// - Parameters:
@@ -164,7 +164,7 @@ public struct KillFile: Sendable, Hashable {
             return nil
         } catch {
             let kept = "\(path).broken"
-            guard unsafe rename(path, kept) == 0 else { throw .unwritable(path: kept, .current) }
+            do throws(ErrorNumber) { try renameFile(path, to: kept) } catch { throw .unwritable(path: kept, error) }
             return kept
         }
     }

@@ -12,7 +12,8 @@ import Synchronization
 /// renamed to `path.1`, replacing an earlier one, and a new one begins. So both together hold the newest payloads,
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
-/// the last lines; a partial line is removed when the file is opened again.
+/// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
+/// names is written; a device or a pipe is an error (`EINVAL`), and stays.
 package final class CaptureFile: Sendable {
     /// The file's path.
     package let path: String
@@ -56,7 +57,9 @@ package final class CaptureFile: Sendable {
                 guard var line = CaptureLine.line(payload, at: time) else { return }
                 guard line.utf8.count <= limit else { throw ErrorNumber(rawValue: EFBIG) }
                 if let size = state.file?.size, size + line.utf8.count > limit {
-                    guard unsafe rename(path, "\(path).1") == 0 else { throw .current }
+                    // Of a symbolic link, the file that it names.
+                    let path = try fileToReplace(path) ?? path
+                    try renameFile(path, to: "\(path).1")
                     try open(&state, at: arrival)
                     time = .zero
                     line = CaptureLine.line(payload, at: time) ?? line

@@ -21,6 +21,8 @@ extension JournalLine {
     static func fields(_ trace: Trace) -> [Field] {
         var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
         if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", Suggestion.shown(reason))) }
+        if let cause = trace.cause { fields.append(Field("KIIPUSH_CAUSE", cause)) }
+        if let attempt = trace.calls.map(\.attempt).max() { fields.append(Field("KIIPUSH_ATTEMPT", "\(attempt)")) }
         fields += trace.routes.prefix(mostRoutes).map { Field("KIIPUSH_ROUTE", $0) }
         if let message = trace.message {
             fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))

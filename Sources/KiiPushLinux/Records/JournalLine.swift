@@ -39,11 +39,20 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         self.text = EscapedText(text).description
     }
 
+    /// Makes a line about a message.
+    package init(_ priority: Priority, _ text: String, message id: UInt64) {
+        self.init(priority, text)
+        fields = [Field("KIIPUSH_MESSAGE", "\(id)")]
+    }
+
     /// How a message ended: `message 12: handled; routes settings; pushToApp, certain; mqtt, 227 bytes; 3.1 ms`.
     ///
-    /// Failed, held and undecodable messages are warnings; dead-lettered ones are errors.
+    /// Failed, held and undecodable messages are warnings; dead-lettered ones are errors, with the cause of the last
+    /// failure. Beyond the first attempt, the line gives its number.
     public init(_ trace: Trace) {
-        var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))"]
+        let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
+        var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))\(cause)"]
+        if let attempt = trace.calls.map(\.attempt).max(), attempt > 1 { parts.append("attempt \(attempt)") }
         if !trace.routes.isEmpty {
             let shown = trace.routes.prefix(8).map(Suggestion.shown).joined(separator: ", ")
             let more = trace.routes.count > 8 ? " and \(trace.routes.count - 8) more" : ""

@@ -6,7 +6,8 @@ import Synchronization
 /// of the rest.
 ///
 /// A kind is an outcome or an event; a key is the route with the bucket, topic or sender. A route alone has six times
-/// the quota. Memory is bounded: beyond 1,024 keys a minute, only routes are counted.
+/// the quota. Memory is bounded: beyond 1,024 keys a minute, only routes are counted. A message of which a line was
+/// written always gets its last line, too.
 package final class LineQuota: Sendable {
     /// Lines with the same key share a quota.
     package struct Key: Sendable, Hashable {
@@ -36,6 +37,9 @@ package final class LineQuota: Sendable {
     }
 
     private static let mostKeys = 1024
+    private static let mostBegun = 4096
+    /// The messages of which a line was written, but not the last; and in which order they came.
+    private let begun = Mutex<(ids: Set<UInt64>, order: ArraySlice<UInt64>)>(([], []))
     private let most: Int
     private let length: Duration
     private let clock: any ReceiverClock
@@ -58,19 +62,41 @@ package final class LineQuota: Sendable {
     /// - Parameters:
     ///   - key: the line's key.
     ///   - priority: the line's priority.
+    ///   - part: the message that the line is about; nil if it is about none.
     ///   - line: makes the line; not called if it is omitted.
     /// - Returns: the lines.
     package func lines(
-        _ key: Key, priority: JournalLine.Priority = .information, _ line: () -> JournalLine
+        _ key: Key, priority: JournalLine.Priority = .information, of part: MessagePart? = nil,
+        _ line: () -> JournalLine
     ) -> [JournalLine] {
+        let isDue = if case .end(let id)? = part { end(of: id) } else { false }
         let now = clock.now
         let (before, isWritten) = windows.withLock { windows in
             let before = Self.close(&windows, now, length)
             let narrow = key.group == nil || windows.all.count < Self.mostKeys ? key : key.wide
-            return (before, take(narrow, priority, &windows, now))
+            return (before, take(narrow, priority, &windows, now, isDue: isDue))
         }
+        if isWritten, case .middle(let id)? = part { began(id) }
         return isWritten ? before + [line()] : before
     }
+
+    /// A part of the log of a message.
+    package enum MessagePart: Sendable {
+        case middle(UInt64)
+        case end(UInt64)
+    }
+
+    /// Records that a line of a message was written, so that its last one will be, too.
+    package func began(_ id: UInt64) {
+        begun.withLock { begun in
+            guard begun.ids.insert(id).inserted else { return }
+            begun.order.append(id)
+            // Of ids that have ended, only the place in the order is left.
+            while begun.order.count > Self.mostBegun { begun.ids.remove(begun.order.removeFirst()) }
+        }
+    }
+
+    private func end(of id: UInt64) -> Bool { begun.withLock { $0.ids.remove(id) != nil } }
 
     /// The counts of omitted lines for keys whose period is over, or for all at the end.
     package func leftOut(all: Bool = false) -> [JournalLine] {
@@ -87,7 +113,7 @@ package final class LineQuota: Sendable {
     /// Counts a line; returns whether to write it.
     private func take(
         _ key: Key, _ priority: JournalLine.Priority, _ windows: inout (all: [Key: Window], next: MonotonicInstant?),
-        _ now: MonotonicInstant
+        _ now: MonotonicInstant, isDue: Bool
     ) -> Bool {
         for one in key.group == nil ? [key] : [key, key.wide] {
             let limit = one.group == nil ? most * 6 : most
@@ -96,7 +122,7 @@ package final class LineQuota: Sendable {
                 windows.all[one] = Window(end: end, priority: priority)
                 windows.next = windows.next ?? end
             }
-            guard windows.all[one]?.written ?? 0 < limit else {
+            guard isDue || windows.all[one]?.written ?? 0 < limit else {
                 windows.all[one]?.leftOut += 1
                 return false
             }
@@ -143,6 +169,21 @@ extension LineQuota.Key {
         case .transport(let name, let event):
             let isGap = if case .possibleGap = event { true } else { false }
             self.init(kind: isGap ? "messages may be lost" : event.name, route: name)
+        }
+    }
+}
+
+extension LineQuota.MessagePart {
+    /// What of a message's log the line about its outcome is.
+    package init(_ trace: Trace) {
+        self = if case .held = trace.outcome { .middle(trace.messageID) } else { .end(trace.messageID) }
+    }
+
+    /// What of a message's log the line about an event is; nil if the event is of no message.
+    package init?(_ event: ServiceEvent) {
+        switch event {
+        case .retry(let id, _, _, _, _), .overrun(let id, _, _): self = .middle(id)
+        case .storeFailed, .notDurable, .transport: return nil
         }
     }
 }

@@ -35,9 +35,11 @@ public import KiiPushSystem
 /// | `kiipush_uptime_seconds` | time since the agent started |
 ///
 /// The file is replaced as a whole, so that nobody reads a partial one, and has mode 0644, since it contains only
-/// counts and names of routes for other users. It is not synced to disk; after a power failure it may be empty.
+/// counts and names of routes for other users. It is not synced to disk; after a power failure it may be empty. A
+/// symbolic link stays, and the file that it names is replaced; a device or a pipe stays, and the text is written into
+/// it, unless it is a pipe that nobody reads.
 public struct MetricsFile: Sendable {
-    /// The file's path; `path.tmp` is used to write it.
+    /// The file's path; `path.tmp` beside the file is used to write it.
     public let path: String
 
     /// Names a file.

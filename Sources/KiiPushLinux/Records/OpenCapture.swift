@@ -12,8 +12,9 @@ final class OpenCapture: Sendable {
     /// Opens or creates a file, with mode 0600; removes a partial last line.
     init(_ path: String) throws(ErrorNumber) {
         guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+        guard let file = try fileToReplace(path) else { throw ErrorNumber(rawValue: EINVAL) }
         let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
-        let descriptor = retrying { unsafe open(path, flags, 0o600) }
+        let descriptor = retrying { unsafe open(file, flags, 0o600) }
         guard descriptor >= 0 else { throw .current }
         do throws(ErrorNumber) {
             var status = stat()
@@ -24,7 +25,7 @@ final class OpenCapture: Sendable {
             close(descriptor)
             throw error
         }
-        if lastTime == .zero { giveToOwnerOfDirectory(of: path, descriptor) }
+        if lastTime == .zero { giveToOwnerOfDirectory(of: file, descriptor) }
         self.descriptor = descriptor
         self.path = path
         stamp = FileStamp(path)

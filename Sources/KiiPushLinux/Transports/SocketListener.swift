@@ -11,9 +11,13 @@ struct SocketListener: ~Copyable {
 
     /// Listens, with this mode from the start.
     ///
-    /// Replaces the socket of an earlier process if it belongs to this user and nobody listens there.
+    /// Replaces the socket of an earlier process if it belongs to this user and nobody listens there. The new socket
+    /// gets the path only when it listens, so that a client finds one of the two at any time.
     init(_ path: String, mode: mode_t) throws(SocketError) {
-        guard let address = UnixAddress(path: path) else { throw .badPath(path) }
+        let beside = Self.besideName(of: path)
+        guard let address = UnixAddress(path: path), let besideAddress = UnixAddress(path: beside) else {
+            throw .badPath(path)
+        }
         let directory = try Self.openDirectory(of: path)
         // Locked until the check of an old socket and its removal are done, so that no other process interferes.
         defer { close(directory) }
@@ -22,10 +26,17 @@ struct SocketListener: ~Copyable {
         do throws(SocketError) {
             // Set before it has a path, so that it is never open to more users; the process's mask applies too.
             guard fchmod(socket, mode) == 0 else { throw .failed(path: path, .current) }
-            try Self.bind(socket, address, path)
-            guard unsafe chmod(path, mode) == 0, listen(socket, SOMAXCONN) == 0 else {
+            try Self.checkStale(path, address)
+            try Self.checkStale(beside, besideAddress)
+            unsafe unlink(beside)
+            guard unsafe besideAddress.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 else {
+                throw .failed(path: path, .current)
+            }
+            guard unsafe chmod(beside, mode) == 0, listen(socket, SOMAXCONN) == 0,
+                unsafe rename(beside, path) == 0
+            else {
                 let error = ErrorNumber.current
-                unsafe unlink(path)
+                unsafe unlink(beside)
                 throw .failed(path: path, error)
             }
         } catch {
@@ -93,18 +104,21 @@ struct SocketListener: ~Copyable {
         }
     }
 
-    private static func bind(_ socket: Int32, _ address: UnixAddress, _ path: String) throws(SocketError) {
-        if unsafe address.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 { return }
-        guard errno == EADDRINUSE else { throw .failed(path: path, .current) }
-        try removeStale(path, address)
-        guard unsafe address.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 else {
-            throw .failed(path: path, .current)
-        }
+    /// The path of a new socket before it listens: as long as the other, since the length of both is limited.
+    private static func besideName(of path: String) -> String {
+        guard let name = path.split(separator: "/").last, path.hasSuffix(name), let first = name.unicodeScalars.first
+        else { return path }
+        let replacement = String(repeating: first == "~" ? "=" : "~", count: String(first).utf8.count)
+        return path.dropLast(name.count) + replacement + String(name.unicodeScalars.dropFirst())
     }
 
-    private static func removeStale(_ path: String, _ address: UnixAddress) throws(SocketError) {
+    /// Checks that a path is free, or that of a socket of this user on which nobody listens.
+    private static func checkStale(_ path: String, _ address: UnixAddress) throws(SocketError) {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { throw .failed(path: path, .current) }
+        guard unsafe lstat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw .failed(path: path, .current)
+        }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
         let probe = try socket(path)
         defer { close(probe) }
@@ -112,7 +126,6 @@ struct SocketListener: ~Copyable {
         guard unsafe address.withPointer({ unsafe connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
             throw .inUse(path)
         }
-        guard unsafe unlink(path) == 0 else { throw .failed(path: path, .current) }
     }
 }
 

@@ -15,12 +15,15 @@ struct SocketServer: ~Copyable {
     private var hasTold: Set<String> = []
     private var turns = 0
 
-    init(_ settings: SocketTransport.Settings, _ intake: PushIntake, _ signal: ThreadSignal) throws(SocketError) {
+    init(
+        _ settings: SocketTransport.Settings, _ intake: PushIntake, _ signal: ThreadSignal,
+        _ listener: consuming SocketListener
+    ) {
         self.settings = settings
         self.signal = signal
         pause = AcceptPause(settings.shortages, what: "clients of \(settings.path)")
         self.intake = BatchedIntake(intake, signal)
-        listener = try SocketListener(settings.path, mode: settings.mode)
+        self.listener = .some(listener)
         intake.report(.connected("listens at \(EscapedText(settings.path))"))
     }
 

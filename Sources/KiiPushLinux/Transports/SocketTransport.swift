@@ -2,6 +2,7 @@ import Glibc
 public import KiiPush
 public import KiiPushDelivery
 public import KiiPushSystem
+import Synchronization
 
 /// Accepts payloads from programs on this machine over a Unix socket, one a line, and answers each.
 ///
@@ -63,6 +64,7 @@ public struct SocketTransport: PushTransport {
     public var abilities: TransportAbilities { [.acknowledges, .refuses] }
 
     private var settings: Settings
+    private let early = EarlyListener()
 
     /// Makes a transport; the socket does not exist before it runs.
     ///
@@ -96,6 +98,14 @@ public struct SocketTransport: PushTransport {
         return other
     }
 
+    /// Listens before it runs, so that clients can connect already; they are served once it runs.
+    ///
+    /// - Throws: why it cannot listen.
+    package func listen() throws(SocketError) { early.put(try SocketListener(settings.path, mode: settings.mode)) }
+
+    /// Stops listening, unless it runs.
+    package func stopListening() { _ = early.take() }
+
     /// Listens, and serves clients until the task is cancelled.
     ///
     /// - Throws: ``SocketError`` if it cannot listen.
@@ -105,9 +115,9 @@ public struct SocketTransport: PushTransport {
             throw SocketError.failed(path: settings.path, error)
         }
         try await withTaskCancellationHandler {
-            try await withThread { [settings] in
+            try await withThread { [self] in
                 Result { () throws(SocketError) in
-                    var server = try SocketServer(settings, intake, signal)
+                    var server = SocketServer(settings, intake, signal, try listener())
                     server.run()
                 }
             }.get()
@@ -115,4 +125,24 @@ public struct SocketTransport: PushTransport {
             signal.end()
         }
     }
+}
+
+extension SocketTransport {
+    /// The listener that waits, else a new one.
+    private func listener() throws(SocketError) -> SocketListener {
+        if let listener = early.take() { return listener }
+        return try SocketListener(settings.path, mode: settings.mode)
+    }
+}
+
+/// A listener that waits for its transport to run.
+private final class EarlyListener: Sendable {
+    private let listener = Mutex<SocketListener?>(nil)
+
+    func put(_ new: consuming SocketListener) {
+        var new: SocketListener? = new
+        listener.withLock { listener in listener = new.take() }
+    }
+
+    func take() -> SocketListener? { listener.withLock { listener in listener.take() } }
 }

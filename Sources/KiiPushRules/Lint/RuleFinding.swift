@@ -74,6 +74,8 @@ public struct RuleFinding: Sendable, Hashable {
         case unusedID
         /// A rule writes or sends a value that some of its messages lack.
         case missingValue
+        /// A rule runs a program that is missing here, or cannot be started.
+        case unusableProgram
         /// A test or a step that checks nothing.
         case emptyTest
         /// Two tests have the same name, so reports and filters cannot distinguish them.
@@ -89,7 +91,8 @@ public struct RuleFinding: Sendable, Hashable {
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
-                .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .emptyTest, .repeatedTestName, .notAllCompared:
+                .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .unusableProgram, .emptyTest, .repeatedTestName,
+                .notAllCompared:
                 .warning
             }
         }

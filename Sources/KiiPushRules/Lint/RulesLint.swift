@@ -12,11 +12,17 @@ extension RoutingRules {
     /// for finding in findings where finding.severity == .error { print(finding) }
     /// ```
     ///
-    /// - Parameter handlers: the names of the handlers that the program registers; nil if unknown.
+    /// - Parameters:
+    ///   - handlers: the names of the handlers that the program registers; nil if unknown.
+    ///   - programProblem: why the program of a `run` action cannot be started on this machine, given by its path or
+    ///     its name; nil if it can. By default, programs are not checked.
     /// - Returns: the findings, in order of position.
-    public func lint(handlers: [String]? = nil) -> [RuleFinding] {
+    public func lint(
+        handlers: [String]? = nil, programProblem: ((String) -> String?)? = nil
+    ) -> [RuleFinding] {
         var lint = RulesLint(self)
         lint.run(handlers)
+        if let programProblem { lint.checkPrograms(programProblem) }
         return lint.findings.sorted { left, right in
             (left.position, left.severity == .warning ? 1 : 0) < (right.position, right.severity == .warning ? 1 : 0)
         }
@@ -52,6 +58,19 @@ struct RulesLint {
         checkAges()
         checkHandlers(handlers)
         checkTests()
+    }
+
+    // MARK: Programs
+
+    /// Reports the programs that cannot be started on this machine.
+    mutating func checkPrograms(_ problem: (String) -> String?) {
+        for (number, rule) in rules.rules.enumerated() {
+            guard case .run(let vector) = rule.action, let program = vector.first, !dead.contains(number),
+                let why = problem(program)
+            else { continue }
+            report(
+                .unusableProgram, rule.actionPosition, rule.id, "the rule \(name(rule)) cannot run its program: \(why)")
+        }
     }
 
     // MARK: Reporting

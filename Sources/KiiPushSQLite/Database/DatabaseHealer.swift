@@ -130,7 +130,7 @@ struct DatabaseHealer {
     }
 
     private func move(_ from: String, _ to: String) throws(SQLiteError) {
-        guard unsafe rename(from, to) == 0 else { throw .cannotOpen(path: to, .current) }
+        do throws(ErrorNumber) { try renameFile(from, to: to) } catch { throw .cannotOpen(path: to, error) }
     }
 
     private func remove(_ path: String) throws(SQLiteError) {

@@ -3,16 +3,25 @@ import Glibc
 /// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be durable.
 ///
 /// It writes the new file as `path.tmp` first, so only one may run at a time; it removes what an earlier failed call
-/// left there.
+/// left there. A symbolic link stays, and the file that it names is replaced. Whatever else has the path, such as a
+/// device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it.
 ///
+/// - Parameters:
+///   - path: the file's path.
+///   - text: its new contents.
+///   - mode: its permissions.
+///   - isDurable: whether it survives a power failure.
+///   - waits: whether to wait for a pipe's reader; without, a pipe that nobody reads is an error.
 /// - Throws: the error of the failed call; the old file still exists, unless the last step, syncing the directory,
 ///   failed.
 package func replaceFile(
-    _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true
+    _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true, waits: Bool = false
 ) throws(ErrorNumber) {
     // C would end the path there, and replace another file.
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+    guard let path = try fileToReplace(path) else { return try writeInto(path, text, waits: waits) }
     let temporary = "\(path).tmp"
+    guard isRegularOrMissing(temporary) else { throw ErrorNumber(rawValue: EEXIST) }
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     let descriptor = retrying { unsafe open(temporary, flags, 0o600) }
@@ -24,16 +33,70 @@ package func replaceFile(
         guard mode == 0o600 || fchmod(descriptor, mode) == 0 else { throw .current }
         try writeAll(text, to: descriptor)
         guard !isDurable || retrying({ fsync(descriptor) }) == 0 else { throw .current }
+        try renameFile(temporary, to: path)
     } catch {
         unsafe unlink(temporary)
         throw error
     }
-    guard unsafe rename(temporary, path) == 0 else {
-        let error = ErrorNumber.current
-        unsafe unlink(temporary)
-        throw error
-    }
     if isDurable { try syncDirectory(of: path) }
+}
+
+/// Renames a file; the new name must be free, or that of a regular file, which is replaced.
+///
+/// - Throws: `EEXIST` if the new name is that of anything else, such as a device, a pipe or a symbolic link; otherwise
+///   the error of the failed call.
+package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
+    guard isRegularOrMissing(new) else { throw ErrorNumber(rawValue: EEXIST) }
+    guard unsafe rename(path, new) == 0 else { throw .current }
+}
+
+/// The path of the file that a path names after all symbolic links, which need not exist.
+///
+/// - Returns: nil if it names something other than a regular file, or a descriptor of a process.
+/// - Throws: the error of the failed call, such as `ELOOP`.
+package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
+    var path = path
+    var status = stat()
+    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
+    // As many links as Linux follows.
+    for _ in 0..<40 {
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        let folder = directoryName(path)
+        // A descriptor's link, as behind `/dev/stdout`, may name a file that somebody else is writing, or a removed one.
+        if resolved(folder).hasPrefix("/proc/") { return nil }
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink(path, &bytes, bytes.count)
+        guard count > 0 else { throw .current }
+        let target = String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = target.hasPrefix("/") ? target : "\(folder)/\(target)"
+    }
+    throw ErrorNumber(rawValue: ELOOP)
+}
+
+/// A path without links; unchanged if it does not exist.
+private func resolved(_ path: String) -> String {
+    guard let text = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+}
+
+/// Whether a path is free, or that of a regular file.
+private func isRegularOrMissing(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+}
+
+/// Writes into a device, a pipe or an open descriptor.
+private func writeInto(_ path: String, _ text: String, waits: Bool) throws(ErrorNumber) {
+    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (waits ? 0 : O_NONBLOCK)
+    let descriptor = retrying { unsafe open(path, flags) }
+    guard descriptor >= 0 else { throw .current }
+    defer { close(descriptor) }
+    if waits { return try writeAll(text, to: descriptor) }
+    let bytes = Array(text.utf8)
+    let count = retrying { unsafe write(descriptor, bytes, bytes.count) }
+    guard count >= 0 else { throw .current }
+    guard count == bytes.count else { throw ErrorNumber(rawValue: EAGAIN) }
 }
 
 /// Syncs the directory of a path to disk, after a file was created, moved or removed.

@@ -22,8 +22,7 @@ struct Console: Sendable {
     /// Standard output and standard error, each line written at once, so that a pipe's reader need not wait.
     static let standard = Console(
         print: { line in
-            // Without standard output the error cannot be reported; a tool whose output is lost has failed.
-            do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.failed) }
+            do throws(ErrorNumber) { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { endOutput(error, .failed) }
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
         progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
@@ -43,19 +42,33 @@ struct Console: Sendable {
         }
         var console = self
         console.print = { line in
-            do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.fine) }
+            do throws(ErrorNumber) { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { endOutput(error, .fine) }
         }
         return console
     }
+}
+
+/// Ends the process, whose output cannot be written.
+///
+/// - Parameters:
+///   - error: why; a reader that has gone needs no word.
+///   - code: the exit code if the reader has gone; any other error is a failure.
+private func endOutput(_ error: ErrorNumber, _ code: ExitCode) -> Never {
+    if error.rawValue == EPIPE { exitProcess(code) }
+    try? writeAll("kiipush: standard output cannot be written: \(error)\n", to: STDERR_FILENO)
+    exitProcess(.failed)
 }
 
 /// Ends the process, after flushing C's streams.
 ///
 /// Does not call `exit`: other threads still use what that cleans up, such as OpenSSL's state; and a second signal
 /// could cause two calls at once.
-func exitProcess(_ code: ExitCode) -> Never {
+func exitProcess(_ code: ExitCode) -> Never { exitProcess(code.rawValue) }
+
+/// Ends the process with an exit status, after flushing C's streams.
+func exitProcess(_ status: Int32) -> Never {
     fflush(nil)
-    _exit(code.rawValue)
+    _exit(status)
 }
 
 /// A text from a payload or a command line, safe for one line of a terminal.

@@ -21,8 +21,8 @@ extension Agent {
         }
     }
 
-    /// Starts all tasks beside the service.
-    func startBeside(_ rulesWatch: RulesWatch) -> Beside {
+    /// Starts all tasks beside the service; returns when the control socket listens, or cannot be created now.
+    func startBeside(_ rulesWatch: RulesWatch) async -> Beside {
         let (log, service, reports, manager) = (log, service, reports, manager)
         var beside = Beside(tasks: [Task { await rulesWatch.run() }])
         if let state {
@@ -38,7 +38,9 @@ extension Agent {
             }
             let commands = AgentCommands(
                 control: state.control, session: session, taps: taps, app: options.app ?? rules.app, log: log)
-            beside.commands = Task { await commands.run() }
+            let (tries, tried) = AsyncStream.makeStream(of: Void.self)
+            beside.commands = Task { await commands.run { tried.finish() } }
+            for await _ in tries {}
         }
         beside.tasks.append(Task { await reports.keepMetrics() })
         beside.tasks.append(Task { await log.keepTellingLeftOut() })

@@ -54,8 +54,8 @@ final class Agent: Sendable {
             receiver,
             actions: ProgramActions(
                 app: options.app ?? rules.app, cloud: cloud.calls, shortages: log.shortages ?? Shortages(),
-                note: { [log] in log.note($0) },
-                log: { [log] in log.trouble($0) }),
+                noteOf: { [log] in log.tell(.information, $1, of: $0) },
+                logOf: { [log] in log.tell(.warning, $1, of: $0) }),
             checks: [{ cloud.problems(of: $0) }])
         let counts = ServiceCounts()
         transports = try AgentTransports(options, state, log, manager, counts)
@@ -88,7 +88,10 @@ final class Agent: Sendable {
         guard let rulesWatch = await loadRules() else { return .failed }
         tellOfUnknownRoutes()
         watch()
-        let beside = startBeside(rulesWatch)
+        // Clients may connect when readiness is reported; they are accepted once the service runs.
+        try transports.socket?.listen()
+        defer { transports.socket?.stopListening() }
+        let beside = await startBeside(rulesWatch)
         // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
         // away.
         manager.status("handling messages that were in flight when the last agent ended")
@@ -115,6 +118,7 @@ final class Agent: Sendable {
                 return first == nil
             }
             if case .loaded(let loaded) = update {
+                for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
             }

@@ -13,10 +13,14 @@ struct AgentCommands: Sendable {
     /// Serves commands on the control socket until its task is cancelled.
     ///
     /// If the socket cannot be created, it retries every five seconds, and reports that once.
-    func run() async {
+    ///
+    /// - Parameter tried: called when the socket listens, and when it cannot be created.
+    func run(_ tried: @escaping @Sendable () -> Void) async {
         var isTold = false
+        defer { tried() }
         while !Task.isCancelled {
-            do { return try await serve() } catch {
+            do { return try await serve(tried) } catch {
+                tried()
                 if !isTold { log.trouble("the control socket is unavailable, retrying: \(error)") }
                 isTold = true
             }
@@ -24,8 +28,8 @@ struct AgentCommands: Sendable {
         }
     }
 
-    private func serve() async throws {
-        try await control.serve(shortages: log.shortages) { arguments, reply in
+    private func serve(_ listening: @escaping @Sendable () -> Void) async throws {
+        try await control.serve(shortages: log.shortages, listening: listening) { arguments, reply in
             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
             let rest = Array(arguments.dropFirst())
             if arguments.first == "tap" {

@@ -26,13 +26,21 @@ struct AgentLog: Sendable {
         let priority = JournalLine.Priority(trace.outcome)
         if isLeftOut(priority) { return }
         // Beyond the quota no line is made at all.
-        write(quota.lines(LineQuota.Key(trace), priority: priority) { JournalLine(trace) })
+        write(quota.lines(LineQuota.Key(trace), priority: priority, of: .init(trace)) { JournalLine(trace) })
     }
 
     /// Logs a service's event, within the quota of its key.
     func tell(_ event: ServiceEvent) {
         let line = JournalLine(event)
-        if !isLeftOut(line.priority) { write(quota.lines(LineQuota.Key(event), priority: line.priority) { line }) }
+        if isLeftOut(line.priority) { return }
+        write(quota.lines(LineQuota.Key(event), priority: line.priority, of: .init(event)) { line })
+    }
+
+    /// Logs a line of a message's program; the message's last line is then logged, too.
+    func tell(_ priority: JournalLine.Priority, _ line: String, of message: UInt64) {
+        if isLeftOut(priority) { return }
+        quota.began(message)
+        write(JournalLine(priority, "kiipush: \(line)", message: message))
     }
 
     /// Logs the counts of omitted lines; of all keys at the end.

@@ -8,6 +8,8 @@ import KiiPushMQTT
 struct AgentTransports: Sendable {
     /// All transports of the service, in the order in which they start.
     let all: [any PushTransport]
+    /// The socket that clients connect to, if there is one.
+    let socket: SocketTransport?
     /// Whether an unacknowledged payload is redelivered.
     let bringsAgain: Bool
     /// Records that a session exists; does nothing if there can be none.
@@ -21,6 +23,7 @@ struct AgentTransports: Sendable {
         _ counts: ServiceCounts
     ) throws {
         let transport = try Self.transport(options, state, log.shortages)
+        socket = transport as? SocketTransport
         noteSession = Self.session(of: transport, state)
         bringsAgain = !transport.abilities.isDisjoint(with: [.refuses, .redelivers])
         // The MQTT transport itself reports when payloads can arrive.

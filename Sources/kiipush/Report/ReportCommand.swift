@@ -65,7 +65,7 @@ struct ReportCommand {
                 return isWhole ? .fine : .failed
             }
             // Readable only by its owner, like the capture: a report contains user data.
-            do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false) } catch {
+            do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false, waits: true) } catch {
                 console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
                 return .failed
             }

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushLinux
 import KiiPushRules
 import KiiPushSystem
 
@@ -55,7 +56,7 @@ struct RulesLintCommand {
 
     private func lint(_ file: String, _ console: Console) -> ExitCode {
         guard let rules = RulesFile.load(file, console, format) else { return .failed }
-        let findings = rules.lint(handlers: handlers)
+        let findings = rules.lintHere(handlers: handlers)
         let errors = findings.count { $0.severity == .error }
         for finding in findings {
             switch format {
@@ -105,7 +106,8 @@ struct RulesLintCommand {
                 "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
                     + "rules match first; rules that trigger each other without a rate limit; an unknown handler; a "
                     + "test that cannot pass. Warnings may be intended: a loop that the loop guard will stop, a text "
-                    + "listed twice, an event unknown to Kii, an unused handler."),
+                    + "listed twice, an event unknown to Kii, an unused handler, a program that this machine does not have or "
+                    + "cannot start."),
             .text(
                 "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
                     + "json, on standard output, where an unreadable file is an object with \"problems\"."),

@@ -39,10 +39,17 @@ final class ActionRun: Sendable {
     }
 
     /// What the program said, for the log.
-    var log: [String] { lines.withLock { $0.map(\.text) } }
+    var wholeLog: [String] { lines.withLock { $0.map(\.text) } }
+
+    /// The same, without the message's number.
+    var log: [String] { wholeLog.map { Self.words($0) } }
 
     /// What of that was no trouble.
-    var notes: [String] { lines.withLock { $0.filter(\.isNote).map(\.text) } }
+    var notes: [String] { lines.withLock { $0.filter(\.isNote).map { Self.words($0.text) } } }
+
+    private static func words(_ line: String) -> String {
+        line.split(separator: ": ", maxSplits: 1).last.map { String($0) } ?? line
+    }
 
     /// What the program's failure was; nil when it succeeded.
     var error: ProgramError? { errors.withLock { $0.last } as? ProgramError }

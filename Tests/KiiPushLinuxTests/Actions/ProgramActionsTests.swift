@@ -94,9 +94,12 @@ struct ProgramActionsTests {
                 ["/bin/sh", "-c", "kill -KILL $$"], .signaled(program: "sh", signal: SIGKILL),
                 "sh: ended by signal 9"
             ),
-            ([folder["no\nne"]], .notFound(program: "no\nne"), "no\\nne: not found"),
-            ([""], .notFound(program: ""), ": not found"),
-            (["/"], .cannotRun(program: "", ErrorNumber(rawValue: EACCES)), ": cannot be run: Permission denied"),
+            ([folder["no\nne"]], .notFound(program: folder["no\nne"]), "\(folder["no\\nne"]): not found"),
+            ([""], .notFound(program: ""), ": not found on PATH"),
+            (
+                ["/"], .unusable(program: "/", why: "is a directory, not a program"),
+                "/: is a directory, not a program"
+            ),
         ]
         for (vector, error, text) in cases {
             let run = ActionRun(vector)
@@ -104,6 +107,18 @@ struct ProgramActionsTests {
             #expect(run.error == error)
             #expect(error.description == text)
         }
+    }
+
+    @Test("a program's lines name their message, so that two at once can be told apart")
+    func lines() async throws {
+        let run = ActionRun("echo out; echo error >&2; exit 1")
+        for number in 1...2 {
+            #expect(await run.receiveEvent(of: "o-\(number)") == "failed (r)")
+        }
+        #expect(
+            Set(run.wholeLog) == [
+                "message 1: sh: out", "message 1: sh: error", "message 2: sh: out", "message 2: sh: error",
+            ])
     }
 
     @Test(

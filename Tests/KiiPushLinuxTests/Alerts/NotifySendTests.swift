@@ -132,9 +132,9 @@ struct NotifySendTests {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
             #expect(try show(missing) == .notFound(program: missing))
         }
-        #expect(AlertError.notFound(program: "notify-send").description == "notify-send: not found")
+        #expect(AlertError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
         let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
-        #expect(try show(path) == .cannotRun(program: path, ErrorNumber(rawValue: EACCES)))
+        #expect(try show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
     }
 
     @Test("a program without a slash is looked for on PATH")

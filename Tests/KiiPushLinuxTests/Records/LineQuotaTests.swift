@@ -39,6 +39,20 @@ struct LineQuotaTests {
         #expect(written == given.written)
     }
 
+    @Test("a message of which a line was written gets its last line beyond the quota, once; others do not")
+    func ends() {
+        let quota = LineQuota(lines: 1, clock: ManualClock())
+        func write(_ kind: String, _ part: LineQuota.MessagePart) -> Bool {
+            let key = LineQuota.Key(kind, "r", DedupeKey(first: 1, second: 2))
+            return !quota.lines(key, of: part) { JournalLine(.information, "x") }.isEmpty
+        }
+        #expect(write("handled", .end(1)))
+        #expect(write("retry", .middle(2)) && !write("retry", .middle(3)))
+        quota.began(4)
+        #expect(write("handled", .end(2)) && !write("handled", .end(3)) && write("handled", .end(4)))
+        #expect(!write("handled", .end(2)))
+    }
+
     @Test("the line that counts is as urgent as those that are left out, and comes at the end too")
     func atTheEnd() {
         let clock = ManualClock()

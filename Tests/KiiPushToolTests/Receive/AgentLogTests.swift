@@ -10,6 +10,40 @@ struct AgentLogTests {
         {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"loop":{"rate":false}}]}
         """
 
+    @Test("the last line of a dead letter gives the attempt and the cause of the last failure")
+    func lastFailure() throws {
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","echo no lamp >&2; exit 3"]},"#
+                + #""delivery":{"attempts":2,"backoff":"1ms"}}]}"#, name: "rules.json")
+        let input = try TemporaryFile(#"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
+        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin"], input: input.path)
+        let end =
+            "<3>message 1: deadLettered (failed): sh: ended with exit status 3, saying: no lamp; attempt 2; route all"
+        #expect(run.errors.contains(end), "\(run.errors)")
+        #expect(run.errors.contains("<4>kiipush: message 1: attempt 2: sh: no lamp\n"), "\(run.errors)")
+    }
+
+    #if SQLite
+    @Test("after a crash, the lines of a message give the attempt")
+    func attemptAfterCrash() throws {
+        let mark = try TemporaryFile("", name: "mark")
+        let script = "mkdir \(mark.path).d 2>/dev/null && exec sleep 1000; echo again"
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
+        let arguments = ["--rules", rules.path, "--unix", rules.path + ".sock", "--state", rules.path + ".state"]
+        let first = try RunningAgent(arguments)
+        let answer = try LineClient(rules.path + ".sock").ask(
+            #"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
+        #expect(answer?.contains("stored") == true)
+        try first.wait { _ in unsafe access(mark.path + ".d", F_OK) == 0 }
+        #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
+        let second = try RunningAgent(arguments) { $0.log.contains(": handled") }
+        #expect(second.log.contains(": attempt 2: sh: again\n"), "\(second.log)")
+        #expect(second.log.contains(": handled; attempt 2; route all"), "\(second.log)")
+        #expect(try second.stop() == 0)
+    }
+    #endif
+
     @Test(
         "messages are handled while standard error blocks or is closed, and SIGTERM ends the agent in time",
         arguments: [true, false])
