@@ -89,10 +89,11 @@ print("  -> \(await receiver.receive(apns.payload(.short)))")
 print("\na Direct Push as MQTT brings it, with its sender")
 print("  -> \(await receiver.receive(PayloadFixture.directPush().payload(.long)))")
 
-// Kii states a scope with buckets and topics only. Somebody sent this to a topic and left the topic's name out.
+// Kii states a scope with buckets and topics only, so this payload contradicts itself.
 print("\na Direct Push with a scope")
-var imitation = PayloadFixture.pushToUser(topic: "news", scope: .group(KiiGroup(id: "G-1")))
-imitation.fields[.topic] = nil
+var imitation = PayloadFixture.directPush()
+imitation.fields[.scopeType] = "APP_AND_GROUP"
+imitation.fields[.scopeGroupID] = "G-1"
 print("  -> \(await receiver.receive(imitation.payload(.long)))")
 
 print("\na bucket without a scope")

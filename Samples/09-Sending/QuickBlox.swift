@@ -25,7 +25,8 @@ func showQuickBlox() {
             continue
         }
         let badge = message.aps?.badge.map { ", badge \($0)" } ?? ""
-        let rest = message.data.members.map { "\($0.key) = \($0.value.string ?? "")" }
-        print("  a device shows: \(message.alert?.body ?? "nothing")\(badge); the rest: \(rest)")
+        let data = message.data.members.map { "\($0.key) = \($0.value.string ?? "")" }.joined(separator: ", ")
+        print("  a device shows: \(message.alert?.body ?? "nothing")\(badge)")
+        print("  data: \(data)")
     }
 }

@@ -86,7 +86,8 @@ try await showLong()
 let receiver = PushReceiver(app: client.app.id)
 receiver.onPushToUser(topic: "GroupTopic") { message, context in
     let sender = message.sender?.id ?? "nobody"
-    print("  \(sender) sent", message.data.members.map { "\($0.key) = \($0.value.string ?? "")" })
+    let data = message.data.members.map { "\($0.key) = \($0.value.string ?? "")" }.joined(separator: ", ")
+    print("  \(sender) sent \(data)")
 }
 print("\nwhat Bob's device on MQTT gets")
 for payload in cloud.takePushes(for: .user(bob)) { print("  -> \(await receiver.receive(payload))") }

@@ -1,6 +1,7 @@
 import KiiCloud
 import KiiPush
 import KiiPushTesting
+import Synchronization
 import Testing
 
 /// The code of the guides, so that it compiles and does what they say.

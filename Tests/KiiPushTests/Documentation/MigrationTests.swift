@@ -33,7 +33,7 @@ struct MigrationTests {
     }
 
     /// The names of Kii's and QuickBlox's documents, in both languages, each with its successor.
-    static let successors = [
+    static let successors: [(String, String)] = [
         ("KiiReceivedMessage", "PushMessage"), ("KiiReceivedMessage(fromAPNS:)", "PushMessage/init(_:limits:app:)"),
         ("messageFromAPNS:", "PushMessage/init(_:limits:app:)"), ("rawMessage", "PushMessage/rawObject"),
         ("containsKiiBucket", "PushMessage/bucket"), ("containsKiiObject", "PushMessage/object"),
