@@ -63,7 +63,7 @@ struct KillAgentTests {
             ),
         ] {
             let run = await ToolRun("kill", target, "--state", state)
-            #expect(run.code == .failed)
+            #expect(run.code == .failed && run.output == ["kept in \(state)/kill.json"], "\(run.output)")
             #expect(
                 run.errors.first?.hasSuffix(", has nothing to switch off for that: \(what)") == true, "\(run.errors)")
         }

@@ -37,7 +37,7 @@ extension RulesLint {
         for (condition, alternatives) in patterns {
             for alternative in alternatives {
                 let text = RuleText(alternative).text
-                let hasType = ["user:", "group:", "thing:", "admin:"].contains { text.begins(exactlyWith: $0) }
+                let hasType = ["user:", "group:", "thing:"].contains { text.begins(exactlyWith: $0) }
                 guard hasType || alternative.literalPieces.contains(where: \.isOfNoID) else { continue }
                 let advice =
                     hasType && condition == "scopeID"

@@ -86,11 +86,12 @@ struct KillCommand {
         report(edit.problems)
         let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
-        if after > end {
+        // Nothing is off if the agent has nothing of that name.
+        if presence.lack == nil {
             console.print(
-                "\(words) stays off until \(after.shortText), which is later; revive it first to end it sooner")
-        } else {
-            console.print("\(words) is off until \(after.shortText), for \(duration.inWords)")
+                after > end
+                    ? "\(words) stays off until \(after.shortText), which is later; revive it first to end it sooner"
+                    : "\(words) is off until \(after.shortText), for \(duration.inWords)")
         }
         console.print("kept in \(escaped(file.path))")
         if !isChecked, !presence.knows, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {

@@ -70,5 +70,21 @@ struct ReportAdviceTests {
         #expect(try run.agent.stop() == 0)
     }
 
+    @Test("a loop on a topic of an unknown route is stopped by switching off everything")
+    func topic() throws {
+        var report = Report(source: "c", origin: .replayed, showsValues: false)
+        let lane = report.lanes.number(of: "topic news")
+        report.messages.append(
+            ReportMessage(
+                time: 0, line: 1, kind: report.kinds.number(of: "pushToUser"),
+                place: report.places.number(of: "topic news"), lane: lane, route: report.routes.number(of: "all"),
+                outcome: report.outcomes.number(of: "held"), reason: report.reasons.number(of: ""), way: -1, end: nil,
+                guarding: [.held, .loop]))
+        func command() -> String? { ReportSummary(report).findings.first?.command }
+        #expect(command() == "kiipush kill --for 10m '*'")
+        report.bucketURIs[lane] = "kiicloud://groups/g/buckets/CRYPTO:b"
+        #expect(command() == "kiipush kill --for 10m kiicloud://groups/g/buckets/CRYPTO:b")
+    }
+
     private var odd: String { Self.odd }
 }

@@ -478,10 +478,12 @@ function chooseMany(cell) {
   const buttons = element("p");
   buttons.append(zoom);
   details.replaceChildren(element("h3", number(cell.count) + " messages in " + seconds(cell.to - cell.from) + " — " + rows[cell.row].name), buttons);
+  // Fine enough to tell its messages apart.
+  const step = (cell.to - cell.from) * Math.min(1, 20 / found.length);
   for (const i of found.slice(0, 100)) {
     const button = element("button"), mark = element("span", look(outcome[i])[0] + "  " + ended(i), "how");
     button.type = "button";
-    button.append(element("span", clock(time[i], cell.to - cell.from), "when"), mark, element("span", data.lanes[fields.lane.values[i]]));
+    button.append(element("span", clock(time[i], step), "when"), mark, element("span", data.lanes[fields.lane.values[i]]));
     button.addEventListener("click", () => choose(i, true));
     list.append(button);
   }

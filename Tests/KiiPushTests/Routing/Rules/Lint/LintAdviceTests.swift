@@ -92,6 +92,27 @@ struct LintAdviceTests {
         #expect(try codes(Self.merged(when, text)).isEmpty, "\(found.what)")
     }
 
+    @Test("a member that is advised in quotes is one of a rules file, and ends the finding")
+    func members() throws {
+        let first = #"{"id":"a","when":{"bucket":"b"},"then":{"handler":"h"}}"#
+        let second = #"{"id":"b","when":{"bucket":"b","object":"o"},"then":{"handler":"h"}}"#
+        let shadowed = try #require(try RoutingRules(LintSamples.file([first, second])).lint().first)
+        let flow = try #require(shadowed.what.components(after: "give that one "))
+        #expect(try RoutingRules(LintSamples.file([Self.merged(first, flow), second])).lint().isEmpty)
+
+        let delivery = #"{"attempts":3,"backoff":"10s","maxAge":"1s"}"#
+        let late = try #require(try Self.findings(Self.merged(first, "\"delivery\":\(delivery)")).first)
+        let attempts = try #require(late.what.components(after: "or say "))
+        let better = try Self.merged(delivery, attempts)
+        #expect(try Self.findings(Self.merged(first, "\"delivery\":\(better)")).isEmpty)
+
+        let condition = #""when":{"bucket":"b","scopeID":"user:u"}"#
+        let owned = try #require(try Self.findings(Self.merged(first, condition)).first)
+        let scope = try #require(owned.what.components(after: "write ")?.dropLast(" instead".count))
+        let when = try Self.merged(#"{"bucket":"b"}"#, String(scope))
+        #expect(try Self.findings(Self.merged(first, "\"when\":\(when)")).isEmpty)
+    }
+
     @Test(
         "a line for a shell is run by one as advised", arguments: ["echo hello && date", "notify-send hi", "a|b 'c'"])
     func shell(line: String) throws {
