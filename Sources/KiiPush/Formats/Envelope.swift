@@ -174,7 +174,7 @@ struct Envelope {
         return Envelope(text: inner, root: root, dialect: dialect, messageID: id)
     }
 
-    /// The value under a path of keys in the object at `offset`; absent without one. Of duplicates the first counts.
+    /// The value under a path of keys in the object at an offset, the first of duplicates; absent without one.
     private static func value(at path: ArraySlice<String>, _ text: Span<UInt8>, _ offset: Int) -> JSONToken {
         guard let name = path.first else { return .absent }
         var members = ObjectMembers(text, at: offset)

@@ -78,7 +78,9 @@ struct RootMembers {
     // By a span, because other ways to read an element copy all of them first.
     var hasAppleDictionary: Bool { slots.span[RootKey.aps.slot].kind == .object }
 
-    /// Whether the payload may be Kii's as it is: with a long key, `aps` or the stamp. Short keys alone are no evidence.
+    /// Whether the payload may be Kii's as it is, because it has a long key, `aps` or the stamp.
+    ///
+    /// Short keys alone are no evidence.
     var mayBeKiis: Bool { used &>> 15 != 0 }
 
     /// Whether it has an `aps` and is of FCM all the same, which adds one to long keys for Apple's devices.
