@@ -76,6 +76,7 @@ struct RootMembers {
 
     /// Whether it has an `aps` object.
     // By a span, because other ways to read an element copy all of them first.
+    @inline(__always)
     var hasAppleDictionary: Bool { slots.span[RootKey.aps.slot].kind == .object }
 
     /// Whether the payload may be Kii's as it is, because it has a long key, `aps` or the stamp.
