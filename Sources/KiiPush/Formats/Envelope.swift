@@ -137,6 +137,7 @@ struct Envelope {
             let token = value(at: place[...], bytes.span, 0)
             guard token.kind == .object || token.kind == .string && format == .unknown else { continue }
             let isFCMs = format == .fcm && index < fcmPlaces
+            if format == .jpush, index < fcmPlaces { continue }
             guard let envelope = try payload(in: token, at: place, bytes, isFCMs ? nil : format, limits) else {
                 continue
             }
