@@ -105,10 +105,10 @@ struct InspectPrintedTests {
             try await ToolRun.inspect(
                 #"{ a = "caf\303\251 \342\202\254"; b = "<null>"; c = "\0101"; }"#, "--transport", "mqtt"
             )
-            .contains(#""data":{"a":"café €","b":null,"c":"\b1"},"#))
+            .contains(#""data":{"a":"café €","b":null,"c":"\u00081"},"#))
         let file = try TemporaryFile(#"{ a = "x\351"; }"#)
         let run = await ToolRun("inspect", file.path)
-        #expect(run.errors == ["\(file.path):1:8: invalidEscape: octal escapes whose bytes are not UTF-8"])
+        #expect(run.errors == ["\(file.path):1:9: invalidEscape: octal escapes whose bytes are not UTF-8"])
     }
 
     @Test(
@@ -137,10 +137,6 @@ struct InspectPrintedTests {
     @Test("an error in what is printed has its place there")
     func places() async throws {
         for (text, place) in [
-            (
-                #"["a": 1, "b" 2]"#,
-                "1:14: unexpectedCharacter: expected a colon, in Swift's description of a dictionary"
-            ),
             (#"["a": "b"#, "1:9: unexpectedEnd: the description ends where a closing quote is expected"),
             (#"[AnyHashable("a"): 1, AnyHashable("a"): 2]"#, "1:23: duplicateKey: duplicate key; send it once"),
             ("<7b7d7d>", "1:2: unexpectedCharacter: in what is printed here, at byte 2: "),

@@ -63,9 +63,9 @@ struct SendTests {
     func warnings() async throws {
         let run = try await send(#"{"sendTopicID":false,"apns":{}}"#)
         #expect(run.code == .fine && run.errors.isEmpty)
-        #expect(run.output.first?.contains(#""problems":[],"warnings":[{"code":"looksDirect","#) == true)
+        #expect(run.output.first?.contains(#""problems":[],"warnings":[{"code":"namesNoTopic","#) == true)
         let text = try await send(#"{"sendTopicID":false,"apns":{}}"#, json: false)
-        #expect(text.code == .fine && text.errors.first?.contains("warning: apns: sendTopicID: looksDirect: ") == true)
+        #expect(text.code == .fine && text.errors.first?.contains("warning: apns: sendTopicID: namesNoTopic: ") == true)
     }
 
     @Test("without the app's id a word as long stands in its place, which is told")

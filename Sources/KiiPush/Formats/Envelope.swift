@@ -23,8 +23,9 @@ struct Envelope {
         if format == .jpush || format == .unknown && outer.wrapped.isJPush {
             return try jpush(outer, text, limits)
         }
-        guard format == .fcm || format == .unknown, !outer.mayBeKiis else { return nil }
-        return try wrapped(outer, text, isFCM: format == .fcm, limits)
+        if outer.mayBeKiis || format == .mqtt || format == .quickblox { return nil }
+        if format == .apns, !outer.fields(in: .apns).isEmpty { return nil }
+        return try wrapped(text, format, limits)
     }
 
     /// Reads the members of a payload that is not a QuickBlox event into `root`.
@@ -78,6 +79,7 @@ struct Envelope {
             guard let (text, root) = try object(in: token, called: name, bytes, limits) else { continue }
             return Envelope(text: text, root: root, dialect: .jpush, messageID: id)
         }
+        if !outer.mayBeKiis, let envelope = try wrapped(bytes, .jpush, limits) { return envelope }
         return Envelope(text: bytes, root: outer, dialect: .jpush, messageID: id)
     }
 
@@ -124,24 +126,31 @@ struct Envelope {
 
     /// The payload in an object that has none of Kii's keys itself: FCM's message object, or a client library's.
     ///
-    /// Over FCM, its own object has the payload, whatever its keys. Without a stated transport, the object may be a
-    /// sender's own; Kii's keys inside show that it is not. A duplicate key in the payload is an error, as without an
-    /// envelope: as a sender's data, it would be another kind of message.
+    /// Over FCM, its own object has the payload, whatever its keys. Any other object may be a sender's own; Kii's keys
+    /// inside show that it is not. Kii's senders cannot send objects, but texts: so texts count only without a stated
+    /// transport. A duplicate key in the payload is an error, as without an envelope: as a sender's data, it would be
+    /// another kind of message.
     private static func wrapped(
-        _ outer: RootMembers, _ bytes: [UInt8], isFCM: Bool, _ limits: PayloadLimits
+        _ bytes: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
-        for place in places.prefix(isFCM ? fcmPlaces : places.count) {
+        for (index, place) in places.enumerated() {
             let token = value(at: place[...], bytes.span, 0)
-            guard token.kind == .object || token.kind == .string && !isFCM else { continue }
-            guard let envelope = try payload(in: token, at: place, bytes, isFCM: isFCM, limits) else { continue }
+            guard token.kind == .object || token.kind == .string && format == .unknown else { continue }
+            let isFCMs = format == .fcm && index < fcmPlaces
+            if format == .jpush, index < fcmPlaces { continue }
+            guard let envelope = try payload(in: token, at: place, bytes, isFCMs ? nil : format, limits) else {
+                continue
+            }
             return envelope
         }
         return nil
     }
 
     /// The payload that a value holds as an object, or as the JSON text of one; nil for any other value.
+    ///
+    /// Without a format, it is FCM's own.
     private static func payload(
-        in token: JSONToken, at place: [String], _ bytes: [UInt8], isFCM: Bool, _ limits: PayloadLimits
+        in token: JSONToken, at place: [String], _ bytes: [UInt8], _ format: Transport.Format?, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
         let inner = token.kind == .string ? token.bytes(in: bytes.span) : Array(bytes[token.range])
         var root = RootMembers()
@@ -151,7 +160,7 @@ struct Envelope {
         } catch {
             failure = error
         }
-        guard let dialect = isFCM ? .long : root.wrappedDialect(inner.span) else { return nil }
+        guard let dialect = format.map({ root.wrappedDialect($0, inner.span) }) ?? .long else { return nil }
         if let failure {
             let name = place.joined(separator: ".")
             guard token.kind == .string else {
@@ -166,7 +175,7 @@ struct Envelope {
         return Envelope(text: inner, root: root, dialect: dialect, messageID: id)
     }
 
-    /// The value under a path of keys in the object at `offset`; absent without one. Of duplicates the first counts.
+    /// The value under a path of keys in the object at an offset, the first of duplicates; absent without one.
     private static func value(at path: ArraySlice<String>, _ text: Span<UInt8>, _ offset: Int) -> JSONToken {
         guard let name = path.first else { return .absent }
         var members = ObjectMembers(text, at: offset)

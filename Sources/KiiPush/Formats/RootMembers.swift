@@ -76,27 +76,33 @@ struct RootMembers {
 
     /// Whether it has an `aps` object.
     // By a span, because other ways to read an element copy all of them first.
+    @inline(__always)
     var hasAppleDictionary: Bool { slots.span[RootKey.aps.slot].kind == .object }
 
-    /// Whether the payload may be Kii's as it is: with a long key, `aps` or the stamp. Short keys alone are no evidence.
+    /// Whether the payload may be Kii's as it is, because it has a long key, `aps` or the stamp.
+    ///
+    /// Short keys alone are no evidence.
     var mayBeKiis: Bool { used &>> 15 != 0 }
 
     /// Whether it has an `aps` and is of FCM all the same, which adds one to long keys for Apple's devices.
     ///
     /// Long keys beside `aps` may be a sender's own data. So they count only without short keys that only Kii sends, and
-    /// if they name a bucket or a scope, or if there is FCM's id.
+    /// if they name a bucket or a topic with its scope, or if there is FCM's id.
     func isFCMForApple(_ text: Span<UInt8>) -> Bool {
         let long = fields(in: .long).intersection(.telling)
         guard !long.isEmpty, fields(in: .apns).isDisjoint(with: .telling) else { return false }
-        return !long.isDisjoint(with: .resourceKeys) || Body.member(NetworkKeys.fcmIDForApple, text) != nil
+        let isWhole = long.contains(.scopeType) && (long.contains(.bucketID) || long.contains(.topic))
+        return isWhole || Body.member(NetworkKeys.fcmIDForApple, text) != nil
     }
 
     /// The dialect of a payload that a client library has wrapped; nil if it has none of Kii's keys.
-    func wrappedDialect(_ text: Span<UInt8>) -> Dialect? {
-        let dialect = Dialect.plain(.unknown, self, text)
-        if dialect == .long, !fields(in: .long).isEmpty { return .long }
+    func wrappedDialect(_ format: Transport.Format, _ text: Span<UInt8>) -> Dialect? {
+        let dialect = Dialect.plain(format, self, text)
+        let fields = fields(in: dialect)
+        if format != .unknown { return fields.isDisjoint(with: .telling) ? nil : dialect }
+        if dialect == .long, !fields.isEmpty { return .long }
         // Some libraries remove `aps`, so the keys of a bucket or a scope, which nobody else sends, are enough.
-        let short = fields(in: .apns).intersection(dialect == .apns ? .telling : .resourceKeys)
+        let short = self.fields(in: .apns).intersection(dialect == .apns ? .telling : .resourceKeys)
         return short.isEmpty ? nil : .apns
     }
 }

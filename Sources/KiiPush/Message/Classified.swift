@@ -105,13 +105,13 @@ package struct Classified {
     /// The scope of a user, a group or a thing is evidence for a Push to User without its topic: everybody who may send
     /// to a topic can omit that, so such a push must not pass for an administrator's. The app's scope is none, because
     /// only the app's developer can send to the topics of the app, as to a user directly.
-    mutating func judgeByScope(_ fields: FieldTable, isCertain: Bool) {
+    mutating func judgeByScope(_ fields: FieldTable, isCommand: Bool) {
         let isOwned = scopeKind == .user || scopeKind == .group || scopeKind == .thing
         let hasType = fields.present.contains(.scopeType)
         let namesOwner = !fields.present.isDisjoint(with: .scopeOwners)
         // The app's scope, whatever ids stand beside it, or none.
         if scopeKind == .app || !hasType && !namesOwner { return }
-        guard !isCertain, evidence.isEmpty, isOwned || !hasType else {
+        guard !isCommand, evidence.isEmpty, isOwned || !hasType else {
             conflictSet.insert(.scopeOnDirectPush)
             return
         }

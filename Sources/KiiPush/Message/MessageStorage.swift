@@ -68,7 +68,7 @@ struct MessageContent {
                 classified = Classified()
                 classified.read(buffer.span, fields, dialect)
             }
-            if isKii { classified.judgeByScope(fields, isCertain: body == .command) }
+            if isKii { classified.judgeByScope(fields, isCommand: body == .command) }
         }
         if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }

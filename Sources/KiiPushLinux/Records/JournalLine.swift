@@ -61,6 +61,9 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         if !trace.expired.isEmpty, trace.outcome.name != "expired" {
             parts.append("too old for \(trace.expired.prefix(8).map(Suggestion.shown).joined(separator: ", "))")
         }
+        if !trace.expired.isEmpty, let unit = trace.message?.sentAt?.probableUnit {
+            parts.append("its 'when' is probably in \(unit), not milliseconds")
+        }
         if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
         let carrier = trace.transport.map { Suggestion.shown($0.name) }
         let size = trace.message.map { counted($0.raw.bytes.count, "byte") }

@@ -46,14 +46,14 @@ extension RulesLint {
         if let scope, profile.kinds.isEmpty {
             report(
                 .neverMatches, position(scope, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, "
+                "the rule \(name(rule)) never matches: a Direct Push that has such a '\(scope)' is ambiguous; leave it out, "
                     + "or write \"certainty\": \(Self.list(criteria.certainty + [.ambiguous]))"
             )
         } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User "
-                    + "is 'certain' or 'ambiguous'; write \"certainty\": \"certain\""
+                "the rule \(name(rule)) never matches: only a Direct Push and a Push to User without its topic are "
+                    + "'likely', other messages are 'certain' or 'ambiguous'; write \"certainty\": \"certain\""
             )
         }
         let stated = rule.conditions.contains { $0.name == "kind" }

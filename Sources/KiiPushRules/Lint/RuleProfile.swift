@@ -22,14 +22,15 @@ struct RuleProfile {
         var kinds = criteria.kinds
         if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
-        // Only a Direct Push is recognised by absence alone.
-        if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(KindSet(.directPush)) }
-        // Kii states a scope only with a bucket or topic, so a Direct Push with a scope is always ambiguous.
-        if criteria.scope != nil || criteria.scopeID != nil, wantedCertainty & Self.bit(.ambiguous) == 0 {
-            kinds.subtract(KindSet(.directPush))
-        }
+        // Likely are a Direct Push by absence and a Push to User without its topic.
+        var ofLikely = KindSet(.directPush)
+        if criteria.topic == nil { ofLikely.formUnion(KindSet(.pushToUser)) }
+        if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(ofLikely) }
+        // A Direct Push that states another scope than the app's is always ambiguous.
+        let mayBeApps = criteria.scopeID == nil && criteria.scope?.alternatives.contains { $0.kind == .app } != false
+        if !mayBeApps, wantedCertainty & Self.bit(.ambiguous) == 0 { kinds.subtract(KindSet(.directPush)) }
         self.kinds = kinds
-        certainty = kinds.contains(KindSet(.directPush)) ? wantedCertainty : wantedCertainty & ~Self.bit(.likely)
+        certainty = kinds.isDisjoint(with: ofLikely) ? wantedCertainty & ~Self.bit(.likely) : wantedCertainty
         scopes = PossibleScope.all(of: criteria)
         wantedScopes = criteria.scope.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }
         wantedSenders = criteria.sender.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }

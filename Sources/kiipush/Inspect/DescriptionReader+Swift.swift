@@ -28,7 +28,7 @@ extension DescriptionReader {
         skipSpace()
         while peek != UInt8(ascii: "]") {
             if isDictionary { try readSwiftKey() }
-            try readSwiftValue(depth: depth + 1, isElement: !isDictionary)
+            try readSwiftValue(depth: depth + 1, isElement: !isDictionary, isWrapped: false)
             skipSpace()
             guard let byte = peek else { throw end("a comma or a closing bracket") }
             if byte == UInt8(ascii: "]") { break }
@@ -71,12 +71,12 @@ extension DescriptionReader {
         offset += 1
     }
 
-    private mutating func readSwiftValue(depth: Int, isElement: Bool) throws(DecodeError) {
+    private mutating func readSwiftValue(depth: Int, isElement: Bool, isWrapped: Bool) throws(DecodeError) {
         try checkDepth(depth)
         skipSpace()
         for wrapper in ["Optional(", Self.hashable] where isAt(wrapper) {
             offset += wrapper.utf8.count
-            try readSwiftValue(depth: depth + 1, isElement: isElement)
+            try readSwiftValue(depth: depth + 1, isElement: isElement, isWrapped: true)
             skipSpace()
             guard peek == UInt8(ascii: ")") else { throw unexpected("a closing bracket") }
             offset += 1
@@ -89,7 +89,7 @@ extension DescriptionReader {
         case UInt8(ascii: "(") where isAt("(\n"): try readArray(depth: depth + 1)
         case UInt8(ascii: "[") where isAtCollection: try readSwiftCollection(depth: depth)
         default:
-            let word = readBareText(isElement: isElement)
+            let word = readBareText(isElement: isElement, isWrapped: isWrapped)
             switch word {
             case "nil", "<null>": json += "null"
             case "true", "false": json += word
@@ -109,10 +109,10 @@ extension DescriptionReader {
     }
 
     /// Reads a text without quotes: up to the next key, or to the brackets that end the description.
-    private mutating func readBareText(isElement: Bool) -> String {
+    private mutating func readBareText(isElement: Bool, isWrapped: Bool) -> String {
         let start = offset
         while let byte = peek {
-            if byte == UInt8(ascii: "]") || byte == UInt8(ascii: ")"), isBeforeEnd { break }
+            if byte == UInt8(ascii: isWrapped ? ")" : "]"), isBeforeEnd { break }
             if byte == UInt8(ascii: ","), text[offset...].dropFirst().first == UInt8(ascii: " ") {
                 var reader = self
                 reader.offset += 2

@@ -65,7 +65,7 @@ enum PrintedForm {
             return "this is a debugger's view of the dictionary; print it as JSON, or with 'print'"
         }
         let words = text.split { $0.isWhitespace || $0 == "(" || $0 == ")" }
-        if words.count <= 3, words.last == "bytes", words.dropLast().last.flatMap({ Int($0) }) != nil {
+        if !text.contains("{"), words.last == "bytes", words.dropLast().last.flatMap({ Int($0) }) != nil {
             return "this is only the size of the data; print its bytes or its text"
         }
         if text.contains("{'") || text.contains(": '") || text.contains("b'{") {
@@ -74,7 +74,7 @@ enum PrintedForm {
         if error.code == .unexpectedCharacter, isUnquoted(bytes, error.offset) {
             return "this is a map as Dart or JavaScript prints it, not JSON; print it with jsonEncode or JSON.stringify"
         }
-        if error.detail.contains("the end"), isWholeLine(bytes, error.offset) {
+        if isBehindWholeLine(bytes, error.offset) {
             return "if each line is a payload, use --lines"
         }
         return nil
@@ -89,10 +89,11 @@ enum PrintedForm {
         return !word.isEmpty && bytes[word.endIndex...].first { $0 > 0x20 } == UInt8(ascii: ":")
     }
 
-    /// Whether a line feed is right before the text at an offset.
-    private static func isWholeLine(_ bytes: [UInt8], _ offset: Int) -> Bool {
-        let space = bytes.prefix(offset).reversed().prefix { $0 <= 0x20 }
-        return space.contains(UInt8(ascii: "\n"))
+    /// Whether the first line is a JSON object by itself, and an offset behind it.
+    private static func isBehindWholeLine(_ bytes: [UInt8], _ offset: Int) -> Bool {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")), end < offset else { return false }
+        guard case .object? = DataValue(json: String(decoding: bytes[..<end], as: UTF8.self)) else { return false }
+        return true
     }
 }
 

@@ -76,7 +76,7 @@ struct RulesExplainCommand {
         if isText { return Array(payload.utf8) }
         do throws(ReadError) {
             let reader = payload == "-" ? .standardInput() : try ByteReader(path: payload)
-            return try reader.readAll(limit: limits.bytes)
+            return try reader.readAll(limit: CorpusFile.mostBytesOfLine)
         } catch .tooLarge {
             report(limits.tooLarge, at: SourcePosition(line: 1, column: limits.bytes + 1), console)
             return nil
@@ -93,8 +93,8 @@ struct RulesExplainCommand {
         usage: ["[OPTION…] RULES PAYLOAD"],
         about: [
             .text(
-                "PAYLOAD is a file, or - for standard input: JSON, or a payload as Apple's logs print it, as for "
-                    + "'kiipush inspect'.")
+                "PAYLOAD is a file, or - for standard input: whatever 'kiipush inspect' reads, such as JSON, a line of "
+                    + "a capture, or a payload as a log prints it.")
         ],
         options: table.texts, operands: .file,
         notes: [

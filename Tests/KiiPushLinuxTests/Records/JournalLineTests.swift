@@ -62,6 +62,10 @@ struct JournalLineTests {
         #expect(
             try await line(payload) { $0.onAny("door", options: RouteOptions(delivery: door)) { _, _ in } }
                 == "<6>message 1: expired; route door; pushToUser, certain; mqtt, \(size) bytes")
+        let inSeconds = try await line(PayloadFixture.pushToUser(sentAt: 1_700_000_000).payload(.long)) { receiver in
+            receiver.onPushToUser("door", options: RouteOptions(delivery: door)) { _, _ in }
+        }
+        #expect(inSeconds.contains("; its 'when' is probably in seconds, not milliseconds; "), "\(inSeconds)")
         #expect(
             try await line(payload) { receiver in
                 receiver.onAny("door", options: RouteOptions(then: .continue, delivery: door)) { _, _ in }

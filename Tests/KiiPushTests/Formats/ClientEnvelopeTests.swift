@@ -31,9 +31,13 @@ struct ClientEnvelopeTests {
                 message.dedupeKeys(secret: .published)
                     == (try PushMessage(json: Self.long)).dedupeKeys(secret: .published))
         }
-        // A transport of Kii's own brings payloads without such an envelope.
+        // A stated transport of a client library brings objects in its own dialect; MQTT needs no library.
+        let isText = payload.contains(#"\"bucketID"#)
+        #expect(try PushMessage(json: payload, over: .fcm).kind == (isText ? .directPush : .pushToApp))
+        let isOfJPush = !isText && !payload.contains(#""data":{"bucketID""#) || payload.contains("notification")
+        #expect(try PushMessage(json: payload, over: .jpush).kind == (isOfJPush ? .pushToApp : .directPush))
         for transport in [Transport.mqtt, .apns] {
-            #expect(try PushMessage(json: payload, over: transport).kind == .directPush)
+            #expect(try PushMessage(json: payload, over: transport).kind != .pushToApp)
         }
     }
 
@@ -48,17 +52,21 @@ struct ClientEnvelopeTests {
         let message = try PushMessage(json: payload)
         #expect(message.kind == .pushToUser && message.certainty == .certain && message.dialect == .apns)
         #expect(message.topic?.name == "t" && message.sentAt == 5)
+        #expect(try PushMessage(json: payload, over: .apns).topic?.name == "t")
+        #expect(try PushMessage(json: payload, over: .mqtt).kind == .directPush)
     }
 
     @Test(
-        "FCM's long keys beside aps are read if they name a bucket or a scope, or with its id",
+        "FCM's long keys beside aps are read if they name a bucket or a topic with its scope, or with FCM's id",
         arguments: [
             Judged(
                 #"{"aps":{"alert":"x"},"gcm.message_id":"16","google.c.a.e":"1","bucketID":"b","objectScopeType":"APP"}"#,
                 .pushToApp, by: ["bucketID"]),
-            Judged(#"{"bucketID":"b","aps":{},"s":"mine","t":"5"}"#, .pushToApp, by: ["bucketID"]),
+            Judged(
+                #"{"bucketID":"b","objectScopeType":"APP","aps":{},"s":"mine","t":"5"}"#, .pushToApp, by: ["bucketID"]),
             Judged(#"{"aps":{},"topic":"t","objectScopeType":"APP"}"#, .pushToUser, by: ["topic"]),
             Judged(#"{"aps":{},"topic":"t","gcm.message_id":"16"}"#, .pushToUser, by: ["topic"]),
+            Judged(#"{"aps":{},"bucketID":"b","topic":"t"}"#, .directPush, by: []),
             // A sender's own topic, and payloads that have Apple's keys of Kii too.
             Judged(#"{"aps":{},"topic":"weather","type":"x"}"#, .directPush, by: []),
             Judged(#"{"aps":{},"bi":"b","bucketID":"c","objectScopeType":"APP"}"#, .pushToApp, by: ["bi"]),
@@ -85,7 +93,7 @@ struct ClientEnvelopeTests {
         let doubled = #"{"bucketID":"b","bucketID":"c"}"#
         let object = #expect(throws: DecodeError.self) { try PushMessage(json: #"{"additionalData":\#(doubled)}"#) }
         #expect(
-            object?.code == .duplicateKey && object?.offset == 33
+            object?.code == .duplicateKey && object?.offset == 34
                 && object?.detail.hasPrefix("in additionalData: ") == true)
         let text = #expect(throws: DecodeError.self) { try PushMessage(json: #"{"data":\#(doubled.quotedAsJSON)}"#) }
         #expect(

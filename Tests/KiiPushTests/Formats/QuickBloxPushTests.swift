@@ -160,7 +160,8 @@ struct QuickBloxPushTests {
         #expect(aps.alert?.body == "Hi Bob" && message.alert == aps.alert && !aps.isSilent)
         #expect(aps.keys == ["badge", "sound", "category", "content-available", "mutable-content"])
         #expect(aps["badge"]?.integer == 5)
-        #expect(message.data.keys == ["message", "user_id", "ios_voip"])
+        #expect(message.data.keys == ["message", "user_id"])
+        #expect(DirectPushMessage(message)?.quickBlox?.isVoIP == true)
         #expect(DirectPushMessage(message)?.quickBlox?.text == "Hi Bob")
     }
 

@@ -53,8 +53,7 @@ struct ClassifierTests {
             Judged(#"{"origin":"EXPLICIT"}"#, .directPush, by: []), Judged(#"{"origin":"Event"}"#, .directPush, by: []),
             // Keys of the other style are a sender's own.
             Judged(#"{"bi":"b","to":"t"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"topic":"t"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"bucketID":"b","topic":"t"}"#, over: .apns, .directPush, by: []),
+            Judged(#"{"aps":{},"bucketID":"b","topic":"t"}"#, .directPush, by: []),
             Judged(#"{"aps":{},"bi":"b"}"#, over: .fcm, .directPush, by: []),
             Judged(#"{"topic":"t"}"#, over: .apns, .directPush, by: []),
             // Nor do nested keys count.

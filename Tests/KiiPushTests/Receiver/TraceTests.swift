@@ -110,6 +110,8 @@ struct TraceTests {
 
     /// Every text in a payload of every kind and style, and every value of the ways to break one, has this in it.
     private static let mark = "xyzzy"
+    /// In the data only: a message shows ids and names, but no data.
+    private static let secret = "xyzzy-plugh"
 
     private static var payloads: [RawPayload] {
         let scope = KiiScope.user(KiiUser(id: "U-\(mark)"))
@@ -119,8 +121,8 @@ struct TraceTests {
         let fixtures: [PayloadFixture] = [
             .pushToApp(
                 bucket: mark, object: mark, event: KiiEvent(mark), scope: scope, sender: "th.\(mark)", app: mark),
-            .pushToUser(topic: mark, scope: scope, sender: mark, data: [(mark, .string(mark))], app: mark),
-            .directPush(recipient: mark, data: [(mark, .string(mark))]), imitation,
+            .pushToUser(topic: mark, scope: scope, sender: mark, data: [(secret, .string(secret))], app: mark),
+            .directPush(recipient: mark, data: [(secret, .string(secret))]), imitation,
         ]
         let broken = [
             mark, "\"\(mark)\"", "{\"\(mark)\":\(mark)}", "{\"\(mark)\":\"\(mark)", "{\"\(mark)\":1,\"\(mark)\":2}",
@@ -151,7 +153,7 @@ struct TraceTests {
             let printed = "\(trace) \(String(reflecting: trace)) \(trace.stages)"
             #expect(!printed.contains(Self.mark), "\(printed)")
             if let message = trace.message {
-                #expect(!"\(message) \(String(reflecting: message))".contains(Self.mark))
+                #expect(!"\(message) \(String(reflecting: message))".contains(Self.secret))
                 #expect(!"\(message.classification)".contains(Self.mark))
             }
         }
