@@ -80,7 +80,13 @@ extension PushService {
         while let (number, run) = state.nextRun(now) {
             let maxAge = state.delivery.maxAge
             let task = start { [self] in
-                returned(number, await receiver.call(run.route, run.message, maxAge: maxAge))
+                // A busy executor may begin it only when its time is over, or the service has stopped without it.
+                let isTooLate = Task.isCancelled
+                returned(
+                    number,
+                    isTooLate
+                        ? .failure(of: run.route.id, HandlerOverrun())
+                        : await receiver.call(run.route, run.message, maxAge: maxAge))
             }
             let deadline = now.advanced(by: run.timeout)
             state.runs[number]?.stage = .running(task, until: deadline)

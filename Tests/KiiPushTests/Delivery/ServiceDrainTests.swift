@@ -18,11 +18,14 @@ struct ServiceDrainTests {
         func run(_ intake: PushIntake) async throws { try await body(intake) }
     }
 
-    /// What can be seen of a stop.
+    /// What can be seen of a stop; `settle` lets all that is left of the service run.
     private func check(
-        _ bench: ServiceBench, _ inbox: SpyInbox, _ receipts: [Receipt], _ report: DrainReport, before: Int,
-        _ comment: Comment
+        _ bench: ServiceBench, _ inbox: SpyInbox, _ receipts: [Receipt], _ report: DrainReport,
+        _ comment: Comment,
+        settle: nonisolated(nonsending) () async -> Void = { for _ in 0..<20 { await Task.yield() } }
     ) async {
+        let before = receipts.filter { $0.word != "left" }.count - report.finished
+        #expect(before >= 0, comment)
         let open = receipts.filter { $0.word == "open" }.count
         #expect(open == 0, comment)
         let left = Set(receipts.indices.filter { receipts[$0].word == "left" }.map { UInt64($0 + 1) })
@@ -39,9 +42,9 @@ struct ServiceDrainTests {
         #expect(bench.service.status.handling == 0 && !bench.service.status.isOpen, comment)
         #expect(bench.receiver.held.isEmpty, comment)
         let (calls, handled) = (inbox.count, bench.log.events.count)
-        for _ in 0..<20 { await Task.yield() }
+        await settle()
         bench.clock.advance(by: .seconds(600))
-        for _ in 0..<20 { await Task.yield() }
+        await settle()
         #expect(inbox.count == calls, "nothing is written any more; \(comment)")
         #expect(bench.log.events.count == handled, "nothing runs any more; \(comment)")
         bench.service.state.withLock { state in
@@ -53,14 +56,17 @@ struct ServiceDrainTests {
     }
 
     /// Messages that end in every way, and copies, and some that wait.
-    private static func work(_ step: Int) -> (ServiceBench, SpyInbox) {
+    private static func work(
+        on executor: (any TaskExecutor)? = OwnThreads.executor
+    ) -> (ServiceBench, SpyInbox) {
         let inbox = SpyInbox()
         var delivery = DeliverySettings()
         (delivery.attempts, delivery.replacesOlder) = (3, true)
         var settings = ServiceSettings()
         settings.concurrency = 3
         let bench = ServiceBench(
-            routes: [("a", nil), ("b", nil)], inbox: inbox, settings: settings, delivery: delivery, rate: 3
+            routes: [("a", nil), ("b", nil)], inbox: inbox, settings: settings, delivery: delivery, rate: 3,
+            executor: executor
         ) { message, context in
             for _ in 0..<(message.number % 4) { await Task.yield() }
             if context.route == "b", message.number % 5 == 0, context.attempt < 2 { throw TestError() }
@@ -78,7 +84,7 @@ struct ServiceDrainTests {
         var step = 1
         var isOver = false
         while !isOver {
-            let (bench, inbox) = Self.work(step)
+            let (bench, inbox) = Self.work()
             let (intake, run) = await bench.open()
             let limit = step
             inbox.fail { number, _ in
@@ -97,9 +103,7 @@ struct ServiceDrainTests {
             run.cancel()
             try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
             let report = try await run.value
-            let before = receipts.filter { $0.word != "left" }.count - report.finished
-            #expect(before >= 0)
-            await check(bench, inbox, receipts, report, before: before, "step \(step)")
+            await check(bench, inbox, receipts, report, "step \(step)")
             step += 3
         }
         #expect(step > 60)
@@ -133,7 +137,7 @@ struct ServiceDrainTests {
     @Test("cancelled after any number of turns of the scheduler, the report adds up and the inbox has what is left")
     func cancelledAtEachTurn() async throws {
         for turn in stride(from: 0, to: 400, by: 7) {
-            let (bench, inbox) = Self.work(turn)
+            let (bench, inbox) = Self.work()
             let (intake, run) = await bench.open()
             let receipts = try intake.submit(Self.payloads())
             for _ in 0..<turn { await Task.yield() }
@@ -142,9 +146,39 @@ struct ServiceDrainTests {
             run.cancel()
             try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
             let report = try await run.value
-            let before = receipts.filter { $0.word != "left" }.count - report.finished
-            #expect(before >= 0)
-            await check(bench, inbox, receipts, report, before: before, "turn \(turn)")
+            await check(bench, inbox, receipts, report, "turn \(turn)")
+        }
+    }
+
+    /// How a run of a service has ended.
+    private final class End: Sendable {
+        let state = Mutex<(receipts: [Receipt], report: DrainReport?)>(([], nil))
+    }
+
+    @Test("cancelled in any order of turns that a seed chooses, however late a turn comes, nothing runs afterwards")
+    func cancelledInAnyOrder() async throws {
+        for seed in UInt64(1)...300 {
+            let executor = SeededExecutor(seed: seed)
+            var dice = SeededGenerator(seed: seed &+ 1)
+            let (bench, inbox) = Self.work(on: executor)
+            let end = End()
+            let run = executor.start {
+                let report = try? await bench.service.run()
+                end.state.withLock { $0.report = report }
+            }
+            executor.start {
+                let receipts = try? await bench.transport.intake().submit(Self.payloads())
+                end.state.withLock { $0.receipts = receipts ?? [] }
+            }
+            for _ in 0..<(dice.next() % 400) { _ = executor.runOne() }
+            run.cancel()
+            for _ in 0..<100_000 where end.state.withLock({ $0.report == nil }) {
+                // On a busy machine much time passes while tasks wait for their turn.
+                if dice.next() % 4 > 0, executor.runOne() { continue }
+                bench.clock.advance(by: .seconds(Int64(dice.next() % 20)))
+            }
+            let (receipts, report) = end.state.withLock { ($0.receipts, $0.report) }
+            await check(bench, inbox, receipts, try #require(report), "seed \(seed)") { while executor.runOne() {} }
         }
     }
 

@@ -154,6 +154,11 @@ final class SpyInbox: Inbox {
         }
     }
 
+    func check() throws {
+        let number = calls.add(1, ordering: .relaxed).newValue
+        if hasCrashed.isSet || fails.withLock({ $0 })(number, "check") { throw Failed() }
+    }
+
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
         if id == 0 { try call("entries") }
         return disk.state.withLock { $0.entries(after: id, limit: limit) }
@@ -187,7 +192,7 @@ struct ServiceBench {
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), rate: Int? = nil,
         letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(), store: any SeenStore = InMemorySeenStore(),
         limits: PayloadLimits = .standard, clock: ManualClock = ManualClock(), transports: [any PushTransport] = [],
-        act: @escaping Act = { _, _ in }
+        executor: (any TaskExecutor)? = OwnThreads.executor, act: @escaping Act = { _, _ in }
     ) {
         self.clock = clock
         self.letters = letters
@@ -209,7 +214,7 @@ struct ServiceBench {
         }
         service = PushService(
             receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
-            executor: OwnThreads.executor)
+            executor: executor)
         let told = told
         service.onEvent { event in told.add("\(event)") }
     }
