@@ -11,6 +11,9 @@ struct Delivery: Sendable {
     var hasPlace = false
     /// Whether it blocks its lane: it is being handled, or is tried again before those behind it.
     var hasLane = false
+    /// Whether it was in flight when a process ended, and no handler has run since: it then runs alone, so that a
+    /// message that crashes the process is detected.
+    var isSuspect = false
     /// The older changes of its object that it replaces, oldest first, until the chain has admitted it.
     var replaced: [Delivery] = []
 }
@@ -26,18 +29,14 @@ final class Ticket: Sendable {
     let intake: Int?
     let settings: DeliverySettings
     let receipt: Receipt
-    /// Whether it was in flight when a process ended: it then runs alone, so that a message that crashes the process is
-    /// detected.
-    let wasInFlightAtCrash: Bool
 
     init(
         _ number: UInt64, _ message: RoutedMessage, _ settings: DeliverySettings, _ receipt: Receipt,
-        wasInFlightAtCrash: Bool, keys: ShareKeys?, intake: Int?
+        keys: ShareKeys?, intake: Int?
     ) {
         self.number = number
         self.settings = settings
         self.receipt = receipt
-        self.wasInFlightAtCrash = wasInFlightAtCrash
         self.intake = intake
         bytes = message.message.raw.bytes.count
         self.keys =
@@ -72,7 +71,7 @@ extension Delivery {
         guard ticket.settings.replacesOlder, case .place = ticket.lane, !walk.message.routes.isEmpty else { return }
         let own = walk.message
         let older = lanes.remove(from: ticket.lane) { other in
-            other.ticket.settings.replacesOlder && !other.ticket.wasInFlightAtCrash && other.walk.isUntried
+            other.ticket.settings.replacesOlder && !other.isSuspect && other.walk.isUntried
                 && other.walk.message.routes.elementsEqual(own.routes, by: ===)
                 && other.walk.message.message.isOlder(than: own.message)
         }

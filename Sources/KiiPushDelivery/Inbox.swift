@@ -57,9 +57,20 @@ public protocol Inbox: Sendable {
     /// - Returns: an entry for each payload that has not ended, in the order of `ids`.
     /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
+
+    /// Whether ``add(_:)`` would keep a small payload now, for health checks; it changes nothing.
+    ///
+    /// By default it does nothing: an inbox that cannot fail works. One on a disk writes something to find out, since
+    /// a disk that is read-only or full fails no other call.
+    ///
+    /// - Throws: what `add` would throw.
+    func check() throws
 }
 
 extension Inbox {
+    /// Does nothing: an inbox works unless it says otherwise.
+    public func check() throws {}
+
     /// All payloads of an earlier process, oldest first.
     ///
     /// - Throws: if they cannot be read.

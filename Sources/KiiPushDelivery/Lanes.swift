@@ -123,7 +123,7 @@ struct Lanes {
     mutating func next(behind delivery: inout Delivery, among most: Int) -> Delivery? {
         running.most = most
         guard delivery.hasLane, let index = lanes.index(forKey: delivery.ticket.lane),
-            let next = lanes.values[index].first, !next.ticket.wasInFlightAtCrash, running.mayTake(next.ticket.keys)
+            let next = lanes.values[index].first, !next.isSuspect, running.mayTake(next.ticket.keys)
         else { return nil }
         delivery.hasLane = false
         return begin(lanes.values[index].popFirst())

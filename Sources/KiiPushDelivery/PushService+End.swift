@@ -44,9 +44,20 @@ extension PushService {
 
     /// Dead-letters a message for some of its routes; the outcome is `failed` if the store has no capacity or throws.
     func deadLetter(_ delivery: Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
-        receiver.deadLetter(
+        let outcome = receiver.deadLetter(
             delivery.walk.message, reason, routes, attempts: delivery.walk.attempts, cause: delivery.walk.cause,
             inboxID: inboxID(delivery.ticket))
+        noteStored(outcome)
+        return outcome
+    }
+
+    /// Records whether the dead-letter store took a message.
+    func noteStored(_ outcome: Outcome) {
+        if case .failed(let failure) = outcome {
+            fails(.deadLetters, "a message could not be dead-lettered: \(failure.error)")
+        } else {
+            works(.deadLetters)
+        }
     }
 
     /// Dead-letters a message for all routes that have not handled it.
@@ -56,9 +67,6 @@ extension PushService {
         // An earlier process has dead-lettered it for all of them.
         let isDone = routes.isEmpty && !delivery.walk.done.isEmpty
         let outcome = isDone ? .deadLettered(reason) : deadLetter(delivery, reason, routes)
-        if case .failed(let failure) = outcome {
-            tell(.storeFailed("a message could not be dead-lettered: \(failure.error)"))
-        }
         return delivery.walk.deadLettered(outcome, reason, routes, isDurable: isDurable)
     }
 

@@ -14,9 +14,10 @@ extension PushService {
         while true {
             do {
                 try await inbox.record(records)
+                works(.recording)
                 return true
             } catch {
-                tell(.storeFailed("the inbox could not record the outcome of a message: \(error)"))
+                fails(.recording, "the inbox could not record the outcome of a message: \(error)")
             }
             guard await pause(length) else { return false }
             length = min(length * 2, .seconds(10))

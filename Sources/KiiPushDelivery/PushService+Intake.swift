@@ -39,9 +39,10 @@ extension PushService {
             numbers = try add(payloads, decoded)
         } catch {
             cancel(payloads, intake)
-            tell(.storeFailed("the inbox could not store \(counted(payloads.count, "payload")): \(error)"))
+            fails(.adding, "the inbox could not store \(counted(payloads.count, "payload")): \(error)")
             throw .failed(error)
         }
+        if !numbers.isEmpty { works(.adding) }
         var deliveries: [Delivery] = []
         var next = numbers.makeIterator()
         let receipts = zip(payloads, decoded).map { payload, decoded in
@@ -80,8 +81,7 @@ extension PushService {
         let settings = routed.routes.first?.delivery ?? standard
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
         return Delivery(
-            ticket: Ticket(
-                number, routed, settings, receipt, wasInFlightAtCrash: false, keys: nil, intake: intake),
+            ticket: Ticket(number, routed, settings, receipt, keys: nil, intake: intake),
             walk: MessageWalk(routed, table, killed: killed, mostTries: settings.attempts))
     }
 
@@ -93,11 +93,12 @@ extension PushService {
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(
             ticket: Ticket(
-                entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable),
-                wasInFlightAtCrash: entry.crashes > 0, keys: item?.keys, intake: nil),
+                entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable), keys: item?.keys,
+                intake: nil),
             walk: MessageWalk(
                 routed, table, killed: item?.killed ?? (false, []), mostTries: settings.attempts,
-                attempts: entry.attempts, done: entry.handled))
+                attempts: entry.attempts, done: entry.handled),
+            isSuspect: entry.crashes > 0)
     }
 
     /// Dead-letters a payload that is not a message; returns whether the dead-letter store had capacity for it.
@@ -113,9 +114,10 @@ extension PushService {
         letter.keys = DeadLetter.Key.keys(undecodable: payload)
         do {
             try receiver.putAside(letter)
+            works(.deadLetters)
             return (outcome, true)
         } catch {
-            tell(.storeFailed("a payload that is not a push could not be dead-lettered: \(error)"))
+            fails(.deadLetters, "a payload that is not a push could not be dead-lettered: \(error)")
             return (outcome, false)
         }
     }
@@ -145,7 +147,7 @@ extension PushService {
     private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
         let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
-            guard state.phase == .open else { return .failure(.stopping) }
+            guard state.phase.acceptsPayloads else { return .failure(.stopping) }
             guard state.hasRoom(use.messages, use.bytes, intake) else {
                 state.refused[intake] = (use.messages, use.bytes)
                 return .failure(.full)

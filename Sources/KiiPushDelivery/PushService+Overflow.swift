@@ -43,9 +43,10 @@ extension PushService {
         do {
             var entries: [UInt64: InboxEntry] = [:]
             for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
+            works(.reading)
             return (entries, change { $0.delivery })
         } catch {
-            tell(.storeFailed("payloads waiting in the inbox could not be read: \(error)"))
+            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
             return nil
         }
     }
@@ -176,10 +177,8 @@ extension PushService {
             let outcome = receiver.deadLetter(
                 routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
                 inboxID: putOff.number)
-            if case .failed(let failure) = outcome {
-                tell(.storeFailed("a message could not be dead-lettered: \(failure.error)"))
-                return Array(some[index...])
-            }
+            noteStored(outcome)
+            if case .failed = outcome { return Array(some[index...]) }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
             receiver.end(routed, end, .unasked)
             let isRecorded = await record(.ended(putOff.number))

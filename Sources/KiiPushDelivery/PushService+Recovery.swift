@@ -1,4 +1,4 @@
-// Recovers the payloads of an earlier process: first those that were in flight when it ended, alone.
+// Reads the payloads of an earlier process: those that were in flight when it ended run first, and alone.
 
 import KiiPush
 
@@ -17,20 +17,15 @@ extension PushService {
         var others: [Delivery] = []
     }
 
-    /// Handles the payloads of an earlier process: first, and alone, those that may have ended it.
+    /// Reads the payloads of an earlier process, and lets them run: first, and alone, those that may have ended it.
     func recover() async throws {
         var (left, last) = (Left(), UInt64(0))
         while let end = try await recover(after: last, &left), end > last { last = end }
-        let (suspects, others) = (left.suspects, left.others)
-        queue(suspects)
-        while let delivery = change({ $0.nextRecovered() }) {
-            await carryOut(delivery.walk.purpose, of: delivery)
-            change { $0.leaveOff(delivery.ticket) }
+        change { [left] state in
+            for delivery in left.suspects { state.lanes.append(delivery) }
+            if state.phase == .reading { state.phase = .recovering }
+            for delivery in left.others { state.queue(delivery) }
         }
-        change { state in
-            if state.phase == .recovering { state.phase = .open }
-        }
-        queue(others)
     }
 
     /// Reads a page of an earlier process's payloads: those that get a place are kept in memory, the rest wait in the
@@ -51,22 +46,15 @@ extension PushService {
             }
             if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.walk.prepare(for: .quarantine) }
             change { state in
-                let hasPlace = delivery.ticket.wasInFlightAtCrash || state.hasPlace(for: delivery.ticket)
+                let hasPlace = delivery.isSuspect || state.hasPlace(for: delivery.ticket)
                 if hasPlace { state.enter(&delivery) } else { state.spill.add(Spill.Item(delivery)) }
             }
-            if delivery.ticket.wasInFlightAtCrash {
+            if delivery.isSuspect {
                 left.suspects.append(delivery)
             } else if delivery.hasPlace {
                 left.others.append(delivery)
             }
         }
         return page.last?.id
-    }
-
-    /// Puts deliveries that have a place into their lanes.
-    private func queue(_ deliveries: [Delivery]) {
-        change { state in
-            for delivery in deliveries { state.queue(delivery) }
-        }
     }
 }

@@ -6,7 +6,7 @@ extension PushService {
     /// Accepts payloads and delivers them, until the task is cancelled or the transports have no more.
     ///
     /// First it handles the payloads that an earlier process left in the inbox; those that were in flight when that
-    /// ended, one at a time. Then it accepts new payloads. When all transports have returned, it continues until all
+    /// ended, one at a time. It accepts new payloads meanwhile. When all transports have returned, it continues until all
     /// messages have ended, except those that the loop guard holds. When the task is cancelled, or a transport throws,
     /// it accepts nothing more and lets running handlers finish within ``ServiceSettings/drain``; then it cancels them,
     /// and leaves the rest: in a durable inbox for the next process, else to their transports, whose receipts end with
@@ -22,7 +22,7 @@ extension PushService {
     public func run() async throws -> DrainReport {
         let isNew = change { state in
             guard state.phase == .new else { return false }
-            state.phase = .recovering
+            state.phase = .reading
             state.reader = { items in self.read(items) }
             return true
         }
@@ -156,9 +156,9 @@ extension ServiceState {
         isOversleeping = true
         report.left += parked.count + onDisk
         let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
-        var waiting = lanes.removeAll() + retries.map(\.delivery) + copies.values
+        var waiting = lanes.removeAll() + behindSuspects + retries.map(\.delivery) + copies.values
         if case .next(let delivery) = alone { waiting.append(delivery) }
-        defer { (retries, parked, copies, alone) = ([], [:], [:], .none) }
+        defer { (behindSuspects, retries, parked, copies, alone) = ([], [], [:], [:], .none) }
         return (waiting, parked, receipts)
     }
 }

@@ -62,7 +62,7 @@ extension ServiceState {
             }
         }
         guard isRunning else { return due }
-        while let first = retries.first, first.due <= now {
+        while phase != .recovering, let first = retries.first, first.due <= now {
             retries.removeFirst()
             lanes.putFirst(first.delivery)
         }

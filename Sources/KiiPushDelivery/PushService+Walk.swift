@@ -13,27 +13,27 @@ extension PushService {
     func work(_ first: Delivery) async {
         var (delivery, ended) = (first, Ended?.none)
         while true {
-            let (ticket, turn) = (delivery.ticket, delivery.walk.turn)
+            let (ran, turn) = (delivery, delivery.walk.turn)
             _ = await walk(delivery, &ended, isBeside: false)
             if let turn { giveTurns(after: turn) }
             // A delivery that must run alone does so until its end is recorded.
-            if ticket.wasInFlightAtCrash { await writeDown(&ended) }
-            guard let next = await next(after: ticket, &ended) else { return }
+            if ran.isSuspect { await writeDown(&ended) }
+            guard let next = await next(after: ran, &ended) else { return }
             delivery = next
         }
     }
 
     /// The next delivery; nil if there is none and every end is recorded.
-    private func next(after ticket: Ticket, _ ended: inout Ended?) async -> Delivery? {
+    private func next(after last: Delivery, _ ended: inout Ended?) async -> Delivery? {
         let next: Delivery? = change { state in
-            state.leaveOff(ticket)
+            state.leaveOff(last)
             if let next = state.next() { return next }
             if let next = state.next(behind: &ended) { return next }
             // It counts as in flight until its end is recorded.
             if ended != nil { state.inFlight += 1 }
             return nil
         }
-        if let next, !next.ticket.wasInFlightAtCrash || ended == nil { return next }
+        if let next, !next.isSuspect || ended == nil { return next }
         guard ended != nil else { return nil }
         await writeDown(&ended)
         if let next { return next }
@@ -83,6 +83,8 @@ extension PushService {
             case .run(let route):
                 let timeout = (route.delivery ?? delivery.ticket.settings).timeout
                 let outcome = await run(route, of: delivery.walk.message, timeout, place)
+                // The process has survived it; a handler that could not begin proves nothing.
+                if delivery.isSuspect, !outcome.isShortage { delivery.isSuspect = false }
                 step = delivery.walk.ran(route, outcome, isShortage: outcome.isShortage)
             case .deadLetterKilled(let routes):
                 step = delivery.walk.deadLetteredKilled(deadLetter(delivery, .killSwitch, routes))

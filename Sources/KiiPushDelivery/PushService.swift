@@ -17,9 +17,10 @@ import Synchronization
 ///
 /// Guarantees:
 /// - A message that a durable inbox has accepted is handled, or ends with one of the other outcomes; a crash loses
-///   nothing. A message that was in flight when the process ended runs again, alone, before anything new is accepted;
-///   if it fails, its further attempts run alone, too. A message with which the process ended four times, alone from
-///   the second time on, is dead-lettered and not run a fifth time.
+///   nothing. A message that was in flight when the process ended runs again, alone and before all others; new payloads
+///   are accepted meanwhile, and wait. If the process survives this first attempt, further ones run like those of any
+///   message. A message with which the process ended four times, the last time alone, is dead-lettered and not run a
+///   fifth time.
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
 ///   most ``ServiceSettings/inFlight``, and those released by hand.
 /// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
@@ -41,6 +42,8 @@ public final class PushService: Sendable {
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
+    /// Whether the state has failures, so that calls that succeed need no lock.
+    let isFailing = Atomic<Bool>(false)
 
     var clock: any ReceiverClock { receiver.clock }
 
@@ -114,7 +117,7 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count
+            status.waiting = state.lanes.count + state.behindSuspects.count
             if case .next = state.alone { status.waiting += 1 }
             status.handling = state.runs.count - state.waitingRuns.count
             status.retrying = state.retries.count
@@ -124,7 +127,8 @@ public final class PushService: Sendable {
             status.onDisk = state.onDisk
             status.bytesOnDisk = state.spill.used.bytes
             status.overrunning = state.overrunning
-            status.isOpen = state.phase == .open
+            status.isOpen = state.phase.acceptsPayloads && state.failures[.adding] == nil
+            status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             return status
         }
     }

@@ -7,8 +7,7 @@ public struct ServiceSettings: Sendable, Hashable {
     /// Routes take turns, and within a route, buckets, topics and senders do. Messages of one route (the first that
     /// matches) use at most all but one of these places, and those of one bucket, topic or sender all but two, but at
     /// least one; so a message of another one gets a place at once, however long the handlers take. Messages that are
-    /// released or replayed by hand run beside them, and at most one that was in flight when the previous process
-    /// ended.
+    /// released or replayed by hand run beside them.
     public var concurrency = 8
     /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
     /// default 64.
@@ -106,8 +105,13 @@ public struct ServiceStatus: Sendable, Hashable {
     public var bytesOnDisk = 0
     /// How many handlers did not return after their timeout, and still run.
     public var overrunning = 0
-    /// Whether it accepts payloads.
+    /// Whether it accepts payloads: it runs, and the inbox works, as far as is known from its last call; see
+    /// ``PushService/checkInbox()``.
     public var isOpen = false
+    /// What fails now, one line each.
+    ///
+    /// The last use of a store for this failed, and is tried again. A line says where and why, and nothing of a payload.
+    public var failures: [String] = []
 
     /// An idle service.
     public init() {}

@@ -22,7 +22,7 @@ extension ServiceState {
     /// called for each single payload.
     func mayCome(_ intake: Int) -> Bool {
         let (count, bytes) = refused[intake] ?? (1, 0)
-        guard phase == .open else { return true }
+        guard phase.acceptsPayloads else { return true }
         if isDurable { return unplaced <= settings.messages / 4 * 3 }
         guard messages > 0 else { return true }
         let limit = limit(intake)
@@ -90,8 +90,9 @@ extension ServiceState {
         !spill.holds(ticket.keys) && places.hasRoom(ticket.keys, ticket.bytes)
     }
 
-    /// Puts a delivery behind those of its lane.
+    /// Puts a delivery behind those of its lane; while suspects run, it waits for their end first.
     mutating func queue(_ delivery: Delivery) {
+        guard phase != .recovering else { return behindSuspects.append(delivery) }
         var delivery = delivery
         delivery.takeOlder(from: &lanes)
         lanes.append(delivery)

@@ -9,7 +9,9 @@ struct ServiceState {
     /// The phases of a service, in order.
     enum Phase: Int, Comparable {
         case new
-        /// Payloads of an earlier process are being handled; nothing new is accepted.
+        /// The payloads of an earlier process are being read; nothing is accepted or begun.
+        case reading
+        /// Messages that were in flight when that process ended run, one at a time; all others wait.
         case recovering
         case open
         /// Nothing is accepted or begun; running handlers may finish.
@@ -18,6 +20,9 @@ struct ServiceState {
         case cancelling
         /// Messages that have not ended are left.
         case stopped
+
+        /// Whether payloads are accepted, if the inbox works.
+        var acceptsPayloads: Bool { self == .open || self == .recovering }
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
@@ -58,6 +63,8 @@ struct ServiceState {
     // Handling.
 
     var lanes: Lanes
+    /// Those that will be in the lanes once the suspects have run, in order.
+    var behindSuspects: [Delivery] = []
     /// How many deliveries are in progress, until their end or their next wait is recorded.
     var inFlight = 0
     /// How many may be in progress beyond the handlers' places: it grows while they wait for these no longer than for
@@ -104,6 +111,8 @@ struct ServiceState {
     var lastPause: UInt64 = 0
     /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
+    /// What fails now: the last call of each of these uses of a store failed.
+    var failures: [StoreUse: String] = [:]
     /// The counts since the service began to stop.
     var report = DrainReport()
 
@@ -121,7 +130,7 @@ struct ServiceState {
     }
 
     /// Whether it delivers payloads, of an earlier process or of transports.
-    var isRunning: Bool { phase == .open || phase == .recovering }
+    var isRunning: Bool { phase.acceptsPayloads || phase == .reading }
 
     /// Whether all messages have ended, except held ones, which may take an hour.
     var isIdle: Bool { !isRunning || messages == 0 && arriving == 0 && unplaced == 0 && onDisk == 0 }
@@ -138,6 +147,14 @@ struct ServiceState {
 extension ServiceState {
     /// Begins the delivery whose turn it is.
     mutating func next() -> Delivery? {
+        if phase == .recovering {
+            if inFlight > 0 { return nil }
+            if let suspect = lanes.next(among: 1) {
+                (inFlight, alone) = (1, .handling)
+                return suspect
+            }
+            endRecovery()
+        }
         guard phase == .open, inFlight < window else { return nil }
         let delivery: Delivery
         switch alone {
@@ -147,7 +164,7 @@ extension ServiceState {
             guard let next = lanes.next(among: window) else { return nil }
             delivery = next
         }
-        if delivery.ticket.wasInFlightAtCrash {
+        if delivery.isSuspect {
             guard inFlight == 0 else {
                 alone = .next(delivery)
                 return nil
@@ -168,18 +185,19 @@ extension ServiceState {
         return next
     }
 
-    /// Begins the next delivery of an earlier process that must run alone.
-    mutating func nextRecovered() -> Delivery? {
-        guard phase == .recovering, let delivery = lanes.next(among: 1) else { return nil }
-        (inFlight, alone) = (1, .handling)
-        return delivery
+    /// Lets all others go on once each suspect has run or waits for something else.
+    private mutating func endRecovery() {
+        phase = .open
+        for delivery in behindSuspects { queue(delivery) }
+        behindSuspects = []
+        if let due = retries.first?.due { wakeTimer(by: due) }
     }
 
-    /// Records that a delivery is no longer in progress.
-    mutating func leaveOff(_ ticket: Ticket) {
+    /// Records that a delivery is no longer in progress; `last` is as it was when it began.
+    mutating func leaveOff(_ last: Delivery) {
         inFlight -= 1
-        lanes.leaveOff(ticket.keys)
-        if ticket.wasInFlightAtCrash { alone = .none }
+        lanes.leaveOff(last.ticket.keys)
+        if last.isSuspect { alone = .none }
     }
 
     /// Wakes the timer at this time or earlier.
@@ -192,7 +210,8 @@ extension ServiceState {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
         // A stopping service does not retry.
         guard isRunning else { return ends }
-        return [ends, retries.first?.due, storeAgainAt].compactMap(\.self).min()
+        let retry = phase == .recovering ? nil : retries.first?.due
+        return [ends, retry, storeAgainAt].compactMap(\.self).min()
     }
 }
 

@@ -147,7 +147,7 @@ struct ServiceInboxTests {
         return inbox.disk
     }
 
-    @Test("what is left is handled in its order, without the routes that are done, before anything new")
+    @Test("what is left is handled in its order, without the routes that are done, and before anything new")
     func leftOver() async throws {
         let disk = try await Self.disk(6) { inbox in
             try await inbox.record(.begun(2, attempt: 1))
@@ -160,9 +160,9 @@ struct ServiceInboxTests {
             attempts.add("\(message.number) \(context.attempt)")
         }
         let (intake, run) = await bench.open()
-        #expect(bench.log.events.prefix(2) == ["a 5", "b 5"], "what was in flight first, before intake opens")
         let receipt = try intake.submit([ServiceBench.payload(8, "o0")])[0]
         #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events.prefix(2) == ["a 5", "b 5"], "what was in flight first")
         try await until { disk.numbers.isEmpty }
         for lane in 0...1 {
             let events = bench.log.events.filter { (Int($0.dropFirst(2)) ?? 0) % 2 == lane }
@@ -177,7 +177,7 @@ struct ServiceInboxTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 7"])
     }
 
-    @Test("what was in flight is run one at a time, and also tried again alone")
+    @Test("what was in flight is tried one at a time before anything else, and again beside others")
     func suspectsAlone() async throws {
         let disk = try await Self.disk(8) { inbox in
             for id in [2, 3, 6] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
@@ -196,12 +196,87 @@ struct ServiceInboxTests {
             if message.number == 3, context.attempt < 4 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        #expect(log.events == ["2 2 0", "3 2 0", "6 2 0"])
         _ = try intake.submit((9...12).map { ServiceBench.payload($0, "o\($0)") })
         try await bench.passTime { disk.numbers.isEmpty }
-        #expect(log.events.filter { $0.hasPrefix("3 ") } == ["3 2 0", "3 3 0", "3 4 0"])
+        #expect(log.events.prefix(3) == ["2 2 0", "3 2 0", "6 2 0"])
+        #expect(log.events.compactMap { $0.hasPrefix("3 ") ? $0.prefix(3) : nil } == ["3 2", "3 3", "3 4"])
         #expect(log.events.contains { !$0.hasSuffix(" 0") }, "the others ran side by side")
         #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test(
+        "what was in flight and hangs or fails keeps nothing new out, and others from their turn by one attempt only",
+        arguments: [true, false])
+    func suspectsHang(hangs: Bool) async throws {
+        let disk = try await Self.disk(4) { inbox in
+            for id in [1, 2] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
+        }
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(60), 5)
+        let clock = ManualClock()
+        let log = EventLog()
+        let bench = ServiceBench(inbox: SpyInbox(disk), delivery: delivery, clock: clock) { message, context in
+            log.add("\(message.number) \(context.attempt)")
+            guard message.number <= 2 else { return }
+            if hangs { try await clock.sleep(until: clock.now.advanced(by: .seconds(86_400))) }
+            throw TestError()
+        }
+        let (intake, run) = await bench.open()
+        #expect(clock.now == .seconds(0) && bench.service.status.isOpen)
+        let receipt = try intake.submit([ServiceBench.payload(9, "o9")])[0]
+        try await bench.calls(1)
+        #expect(log.events == ["1 2"], "alone, whatever waits")
+        #expect(bench.service.status.waiting == 4)
+        try await bench.passTime { receipt.word == "handled" }
+        #expect(clock.now < .seconds(hangs ? 130 : 1), "one attempt of each, not all")
+        try await bench.passTime { disk.numbers.isEmpty }
+        #expect(log.events.prefix(2) == ["1 2", "2 2"])
+        for number in 1...2 { #expect(log.events.filter { $0.hasPrefix("\(number) ") }.count == 4) }
+        #expect(bench.letters.letters().map(\.reason) == [.failed, .failed])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("what was in flight and could not begin is still tried alone when it can")
+    func suspectShort() async throws {
+        struct Short: Error, ResourceShortage {}
+        let disk = try await Self.disk(3) { try await $0.record(.begun(2, attempt: 1)) }
+        let log = EventLog()
+        let running = Mutex(0)
+        let bench = ServiceBench(inbox: SpyInbox(disk)) { message, context in
+            let others = running.withLock { running in
+                defer { running += 1 }
+                return running
+            }
+            defer { running.withLock { $0 -= 1 } }
+            let isShort = message.number == 2 && !log.events.contains { $0.hasPrefix("2") }
+            log.add("\(message.number) \(others)")
+            if isShort { throw Short() }
+            for _ in 0..<10 { await Task.yield() }
+        }
+        let (_, run) = await bench.open()
+        try await bench.passTime { disk.numbers.isEmpty }
+        #expect(log.events.filter { $0.hasPrefix("2") } == ["2 0", "2 0"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a service that stops while what was in flight runs leaves the rest, and what came meanwhile")
+    func stoppedInRecovery() async throws {
+        let disk = try await Self.disk(4) { inbox in
+            for id in [1, 2] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
+        }
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(disk)) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(9, "o9")])[0]
+        try await bench.calls(1)
+        run.cancel()
+        gate.open()
+        var report = DrainReport()
+        (report.finished, report.left) = (1, 4)
+        #expect(try await run.value == report)
+        #expect(receipt.word == "left" && disk.numbers == [2, 3, 4, 5])
+        #expect(bench.log.events == ["r 1"])
     }
 
     /// How often a message was in flight at a crash, the last time alone or not, and whether it is run again.

@@ -281,7 +281,7 @@ extension ServiceStatus {
     /// Whether no message is left.
     fileprivate var isIdle: Bool {
         var idle = ServiceStatus()
-        idle.isOpen = isOpen
+        (idle.isOpen, idle.failures) = (isOpen, failures)
         return self == idle
     }
 }
