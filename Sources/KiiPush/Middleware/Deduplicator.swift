@@ -37,8 +37,11 @@ public struct Deduplicator: Middleware {
 
     /// Counts for an operator to watch; a snapshot.
     public struct Counts: Sendable, Hashable {
-        /// How often the store threw; above zero, the store is failing.
+        /// How often the store threw.
         public let storeFailures: Int
+
+        /// Whether the last call of the store threw.
+        public let isStoreFailing: Bool
 
         /// How many ends of messages the store has not recorded yet; zero when it works again.
         public let unreportedEnds: Int
@@ -62,7 +65,9 @@ public struct Deduplicator: Middleware {
 
     /// The counts as they are now; reading them takes constant time.
     public var counts: Counts {
-        Counts(storeFailures: leases.storeFailures, unreportedEnds: leases.unreportedEnds, store: leases.storeCounts)
+        Counts(
+            storeFailures: leases.storeFailures, isStoreFailing: leases.isFailing,
+            unreportedEnds: leases.unreportedEnds, store: leases.storeCounts)
     }
 
     /// Makes a deduplicator that remembers in memory.

@@ -12,6 +12,9 @@ struct Leases: Sendable {
     /// How often the store threw.
     var storeFailures: Int { failures.count.load(ordering: .relaxed) }
 
+    /// Whether the last call of the store threw.
+    var isFailing: Bool { failures.isFailing.load(ordering: .relaxed) }
+
     /// How many ends the store has not accepted yet; all deduplicators of the store have the same number.
     var unreportedEnds: Int { waiters.untold.count }
 
@@ -135,9 +138,12 @@ struct Leases: Sendable {
     @inline(__always)
     private func counted<Result>(_ body: () throws -> Result) throws -> Result {
         do {
-            return try body()
+            let result = try body()
+            if failures.isFailing.load(ordering: .relaxed) { failures.isFailing.store(false, ordering: .relaxed) }
+            return result
         } catch {
             failures.count.add(1, ordering: .relaxed)
+            failures.isFailing.store(true, ordering: .relaxed)
             throw error
         }
     }
@@ -146,6 +152,7 @@ struct Leases: Sendable {
 /// A count that a value can share with its copies.
 private final class FailureCount: Sendable {
     let count = Atomic<Int>(0)
+    let isFailing = Atomic<Bool>(false)
 }
 
 /// The message in flight that a duplicate repeats; an object, so that other messages need only a pointer for it.

@@ -73,6 +73,14 @@ public final class KillFileWatch: Sendable {
         self.interval = watcher.interval
     }
 
+    /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
+    public var failure: KillFileError? {
+        state.withLock { state in
+            for case .unreadable(let error) in state.reported { return error }
+            return nil
+        }
+    }
+
     // MARK: Checking
 
     /// Reads the file and sets the guard's kills, now.

@@ -18,6 +18,7 @@ public import KiiPushSystem
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | accepted payloads that have not ended |
 /// | `kiipush_service_overrunning` | handlers that exceed their time limit and still run |
 /// | `kiipush_service_open` | 1 while payloads are accepted |
+/// | `kiipush_healthy` | 1 while the program has no problem, as it judges itself |
 /// | `kiipush_loop_held{level,step}` | messages that the loop guard holds, by `LoopHold`; absent if none |
 /// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
 /// | `kiipush_shortages_total{kind}` | how often that shortage has begun |
@@ -79,6 +80,8 @@ public struct MetricsGauges: Sendable, Hashable {
     public var areDeadLettersFull: Bool?
     /// The number of targets that the kill switch has off.
     public var kills: Int?
+    /// Whether the program is healthy, by its own definition.
+    public var isHealthy: Bool?
     /// For each route watched for silence, and for the agent under an empty name, whether it is silent.
     public var silent: [String: Bool] = [:]
 

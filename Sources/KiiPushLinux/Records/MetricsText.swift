@@ -113,6 +113,8 @@ enum MetricsText {
             + family(
                 "dead_letters_full", .gauge, "1 when the dead-letter store has no capacity.",
                 gauges.areDeadLettersFull.map { [([], $0 ? 1 : 0)] } ?? [])
+            + family(
+                "healthy", .gauge, "1 while the agent is healthy.", gauges.isHealthy.map { [([], $0 ? 1 : 0)] } ?? [])
             + family("kills", .gauge, "Entries of the kill switch.", gauges.kills.map { [([], $0)] } ?? [])
             + family(
                 "silent", .gauge, "1 while a route, or the agent, has been silent for longer than its limit.",

@@ -91,14 +91,9 @@ public final class SQLiteInbox: Inbox {
         if payloads.isEmpty { return [] }
         let size = payloads.reduce(0) { $0 + $1.bytes.count }
         let (time, now) = (clock.now, database.machineTime)
-        let reserve = reserve.withLock { $0 }
         let answer = try telling { () throws(SQLiteError) in
             try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], any Error> in
-                let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
-                guard count + payloads.count <= capacity, bytes + size <= mostBytes else {
-                    return .failure(InboxFull(count: count, bytes: bytes))
-                }
-                if let lack = try reserve?.lack(for: size, &connection) { return .failure(lack) }
+                if let lack = try lack(for: payloads.count, size, &connection) { return .failure(lack) }
                 for payload in payloads {
                     let id = try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now))
                     changes.added.append((id, payload.bytes.count))
@@ -106,12 +101,47 @@ public final class SQLiteInbox: Inbox {
                 return .success(changes.added.map(\.id))
             }
         }
+        let numbers = try accepted(answer).map { UInt64($0) }
+        lookForRoom()
+        return numbers
+    }
+
+    /// Whether ``add(_:)`` would keep a small payload now; it writes a page that changes nothing, without a sync.
+    ///
+    /// - Throws: what `add` would throw.
+    public func check() throws {
+        let answer = try telling { () throws(SQLiteError) in
+            try database.withConnection { connection throws(SQLiteError) -> Result<Void, any Error> in
+                if let lack = try lack(for: 1, 1024, &connection) { return .failure(lack) }
+                try connection.transaction(isSynced: false) { connection throws(SQLiteError) in
+                    // SQLite writes this page even if nothing changes, but no row that stays the same.
+                    let version = try connection.number("PRAGMA user_version") ?? 0
+                    try connection.run("PRAGMA user_version = \(version)")
+                }
+                return .success(())
+            }
+        }
+        try accepted(answer)
+        lookForRoom()
+    }
+
+    /// Why payloads have no room; nil if they have.
+    private func lack(
+        for payloads: Int, _ size: Int, _ connection: inout Connection
+    ) throws(SQLiteError) -> (any Error)? {
+        let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
+        guard count + payloads <= capacity, bytes + size <= mostBytes else {
+            return InboxFull(count: count, bytes: bytes)
+        }
+        return try reserve.withLock({ $0 })?.lack(for: size, &connection)
+    }
+
+    /// The answer, unless there is no room; begins a shortage if the disk has none.
+    private func accepted<Answer>(_ answer: Result<Answer, any Error>) throws -> Answer {
         if case .failure(let lack as InboxNoRoom) = answer {
             shortages?.begin(.disk, "no payload is accepted: \(lack)")
         }
-        let numbers = try answer.get().map { UInt64($0) }
-        lookForRoom()
-        return numbers
+        return try answer.get()
     }
 
     /// Runs a write, and begins a shortage if the disk had no space for it.

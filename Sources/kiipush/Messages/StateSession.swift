@@ -56,7 +56,7 @@ enum DeskCommand {
 
     /// Prints the agent's status as one line of JSON.
     private static func status(_ session: StateSession, _ console: Console) -> ExitCode {
-        guard let status = session.status?.status else {
+        guard let status = session.status?.checkedStatus else {
             console.error("kiipush: no agent runs here")
             return .nobody
         }

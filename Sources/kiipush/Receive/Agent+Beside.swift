@@ -29,8 +29,7 @@ extension Agent {
             var session = StateSession(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             session.agent = reports.identity
             session.status = reports.statusSource
-            if let loopGuard = receiver.loopGuard {
-                let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+            if let kills = reports.kills {
                 kills.look()
                 beside.tasks.append(Task { await kills.run() })
                 session.lookAtKills = { kills.look() }
@@ -40,7 +39,9 @@ extension Agent {
                 control: state.control, session: session, taps: taps, app: options.app ?? rules.app, log: log)
             beside.commands = Task { await commands.run() }
         }
-        beside.tasks.append(Task { await reports.keepMetrics() })
+        var tell: (@Sendable (AgentStatus) -> Void)?
+        if manager.isPresent { tell = { [weak self] in self?.tellManager($0) } }
+        beside.tasks.append(Task { [tell] in await reports.keep(tell) })
         beside.tasks.append(Task { await log.keepTellingLeftOut() })
         beside.tasks.append(Task { await reports.silence.run { log.tell($0) } })
         let most = options.service.concurrency

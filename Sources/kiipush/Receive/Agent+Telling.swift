@@ -47,18 +47,35 @@ extension Agent {
         }
     }
 
+    /// Reports a status to the service manager: its problems, else the state of the connection.
+    func tellManager(_ status: AgentStatus) {
+        // What the connection reported says more than the status.
+        tellManager { $0.problems = $0.link == nil ? status.problems : status.ownProblems }
+    }
+
+    private func tellManager(link: String) { tellManager { $0.link = link } }
+
+    private func tellManager(_ change: (inout Managed) -> Void) {
+        let text: String? = managed.withLock { managed in
+            let before = managed.text
+            change(&managed)
+            return managed.text == before ? nil : managed.text
+        }
+        if let text { manager.status(text) }
+    }
+
     /// Reports the state of the broker's connection to the service manager, and records that a session exists.
     private func followLink(_ event: ServiceEvent) {
         switch event {
         case .transport(_, .connected(let detail)):
             hasConnected.store(true, ordering: .relaxed)
             log.shortages?.end(.broker)
-            manager.status("connected: \(detail)")
+            tellManager(link: "connected: \(detail)")
             do { try transports.noteSession() } catch { log.trouble("\(error)") }
-        case .transport(_, .disconnected(let why, _)): manager.status("not connected: \(why)")
+        case .transport(_, .disconnected(let why, _)): tellManager(link: "not connected: \(why)")
         case .transport(let name, .refused(let why, _)):
             log.shortages?.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
-            manager.status("refused: \(why)")
+            tellManager(link: "refused: \(why)")
         default: break
         }
     }

@@ -26,12 +26,23 @@ final class Agent: Sendable {
     private let stop: StopRequest
     /// Whether the state was found damaged at run time, so that another process must heal it.
     private let isStateDamaged = Atomic<Bool>(false)
+    /// What the service manager knows: the state of the connection, unless there are problems.
+    let managed = Mutex(Managed())
     /// Whether a transport has ever been connected, so that a message could have arrived.
     let hasConnected = Atomic<Bool>(false)
     /// The checks of rules and kills, while it runs.
     private let looks = Mutex<[@Sendable () -> Void]>([])
     /// Whether remaining messages are lost at the end: they are in memory, and never redelivered.
     private let losesWhatIsLeft: Bool
+
+    /// What is reported to the service manager.
+    struct Managed {
+        /// Nil until a connection was reported.
+        var link: String?
+        var problems: [String] = []
+
+        var text: String { problems.isEmpty ? link ?? "accepts payloads" : problems.joined(separator: "; ") }
+    }
 
     /// Makes an agent; it accepts nothing before it runs.
     init(
@@ -59,14 +70,19 @@ final class Agent: Sendable {
                 log: { [log] in log.trouble($0) }),
             checks: [{ cloud.problems(of: $0) }])
         let counts = ServiceCounts()
-        transports = try AgentTransports(options, state, log, manager, counts)
+        transports = try AgentTransports(options, state, log, counts)
         losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain
         service = PushService(
             receiver, transports.all, inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+        var kills: KillFileWatch?
+        if let state, let loopGuard = receiver.loopGuard {
+            kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+        }
         reports = AgentReports(
             identity: AgentIdentity(directory: state?.directory ?? ""), receiver: receiver, service: service,
             counts: counts, silence: SilenceWatch(options.silentAfter), log: log, settings: options.service,
-            isDurable: stores.inbox.isDurable, healed: state?.healing?.text, metrics: options.metrics)
+            isDurable: stores.inbox.isDurable, healed: state?.healing?.text, metrics: options.metrics,
+            kills: kills, deduplicator: stores.deduplicator)
     }
 
     /// Whether it ends without anything to keep: nothing has arrived, and no sender was connected.
@@ -92,7 +108,7 @@ final class Agent: Sendable {
         let beside = startBeside(rulesWatch)
         // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
         // away.
-        manager.status("handling messages that were in flight when the last agent ended")
+        manager.status("reading what the last agent left")
         manager.ready()
         let run = Task { [service] in try await service.run() }
         stop.onMade { run.cancel() }

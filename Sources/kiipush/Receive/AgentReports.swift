@@ -18,13 +18,22 @@ struct AgentReports: Sendable {
     let healed: String?
     /// The metrics file; nil for none.
     let metrics: String?
+    /// Follows the kill file; nil if there is none.
+    let kills: KillFileWatch?
+    /// Avoids duplicates; nil if it remembers in memory.
+    let deduplicator: Deduplicator?
 
-    /// Writes the metrics file every five seconds, until its task is cancelled.
-    func keepMetrics() async {
-        guard metrics != nil else { return }
-        while !Task.isCancelled {
+    /// Every five seconds, until its task is cancelled: writes the metrics file, and passes the status to `tell`.
+    ///
+    /// It asks the inbox whether it works every thirty seconds, since that writes, and while it fails each time.
+    func keep(_ tell: (@Sendable (AgentStatus) -> Void)?) async {
+        guard metrics != nil || tell != nil else { return }
+        for round in 0... {
+            if round % 6 == 0 || !service.status.isOpen { service.checkInbox() }
             writeMetrics()
-            do { try await Task.sleep(for: .seconds(5)) } catch { return }
+            tell?(statusSource.status)
+            // At first it is not open yet.
+            do { try await Task.sleep(for: .seconds(round == 0 ? 1 : 5)) } catch { return }
         }
     }
 
@@ -35,6 +44,7 @@ struct AgentReports: Sendable {
         var gauges = MetricsGauges()
         (gauges.deadLetters, gauges.areDeadLettersFull) = (try? letters.count, (try? letters.isFull) ?? false)
         (gauges.kills, gauges.silent) = (receiver.loopGuard?.killed.count ?? 0, silence.states)
+        gauges.isHealthy = statusSource.status.isHealthy
         do {
             try MetricsFile(path: path).write(
                 receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
@@ -52,6 +62,14 @@ struct AgentReports: Sendable {
             (shortages?.current ?? []).map { shortage in
                 AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
             }
+        }
+        source.failures = { [kills, deduplicator] in
+            var failures: [String] = []
+            if deduplicator?.counts.isStoreFailing == true {
+                failures.append("the deduplication store fails: messages may be handled twice")
+            }
+            if let failure = kills?.failure { failures.append("no kill can be applied: \(failure)") }
+            return failures
         }
         source.healed = healed
         source.silent = {

@@ -17,15 +17,12 @@ struct AgentTransports: Sendable {
     ///
     /// - Throws: ``AgentError``, ``StateError`` or an error of the MQTT settings.
     init(
-        _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog, _ manager: ServiceManager,
-        _ counts: ServiceCounts
+        _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog, _ counts: ServiceCounts
     ) throws {
         let transport = try Self.transport(options, state, log.shortages)
         noteSession = Self.session(of: transport, state)
         bringsAgain = !transport.abilities.isDisjoint(with: [.refuses, .redelivers])
-        // The MQTT transport itself reports when payloads can arrive.
-        let isMQTT = if case .mqtt = options.source { true } else { false }
-        let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
+        let ready = ReadyTransport(log: log)
         let source: any PushTransport =
             if let path = options.capture {
                 CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
@@ -74,12 +71,10 @@ struct AgentTransports: Sendable {
 private struct ReadyTransport: PushTransport {
     let name = "ready"
     let abilities: TransportAbilities = []
-    let manager: ServiceManager?
     let log: AgentLog
 
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
-        manager?.status("accepting payloads")
     }
 }
 

@@ -58,12 +58,7 @@ struct ReceiveCommand {
         }
         let hangUp = HangUpSignal { reload.withLock { $0 }?() }
         defer { withExtendedLifetime((signals, hangUp)) {} }
-        told.withLock { told in
-            told = { change in
-                log.tell(change)
-                manager.status("\(change)")
-            }
-        }
+        told.withLock { $0 = { log.tell($0) } }
         guard let rules = RulesFile.load(options.rules, console, isWatched: true) else { return .failed }
         if stop.isMade {
             log.note("stopped before any message was accepted")

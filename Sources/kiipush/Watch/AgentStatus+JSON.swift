@@ -15,6 +15,7 @@ extension AgentStatus {
             writer.member("healthy", isHealthy)
             writer.member("problems", problems)
             writer.member("open", isOpen)
+            writer.member("failures", failures)
             writer.objects("transports", transports) { writer, link in
                 writer.member("name", link.name)
                 writer.member("state", link.state.rawValue)

@@ -15,6 +15,7 @@ extension AgentStatus {
         (self.since, self.process) = (since, process)
         (version, state) = (root["version"]?.text ?? "", root["state"]?.text ?? "")
         (uptime, isOpen) = (root.number("uptimeSeconds"), root["open"]?.flag ?? false)
+        failures = root.objects("failures").compactMap(\.text)
         transports = root.objects("transports").map { link in
             Transport(
                 name: link["name"]?.text ?? "",

@@ -96,6 +96,8 @@ struct AgentStatus: Sendable, Equatable {
     var uptime: Int64 = 0
     /// Whether it accepts payloads.
     var isOpen = false
+    /// The stores that fail now, and why, one line each.
+    var failures: [String] = []
     var transports: [Transport] = []
     var queue = Queue()
     var routes: [Route] = []
@@ -113,16 +115,25 @@ struct AgentStatus: Sendable, Equatable {
 extension AgentStatus {
     /// The reasons why it is not healthy, a few words each; empty if it is.
     ///
-    /// It is healthy if it accepts payloads, every connection is up, there is no shortage, and the queue and the
-    /// dead-letter store have capacity. Kills, breakers and silence do not count: somebody has asked for them, or the
-    /// agent handles them.
+    /// It is healthy if it accepts payloads, no store fails, every connection is up, there is no shortage, and the queue
+    /// and the dead-letter store have capacity. Kills, breakers and silence do not count: somebody has asked for them, or
+    /// the agent handles them.
     var problems: [String] {
-        var problems: [String] = []
-        if !isOpen { problems.append("accepts no payloads: it is starting or stopping") }
-        for link in transports where link.state != .connected && (isOpen || link.state != .starting) {
-            problems.append("\(link.name) is \(link.state.rawValue)")
-        }
-        problems += shortages.map { "short of \($0.kind)" }
+        let links = transports.filter { $0.state != .connected && (isOpen || $0.state != .starting) }
+        return refusals + links.map { "\($0.name) is \($0.state.rawValue)" } + shortcomings
+    }
+
+    /// The problems of the stores: what an agent that accepts payloads, and ends them, does not have.
+    private var refusals: [String] {
+        if isOpen { return failures }
+        return ["accepts no payloads" + (failures.isEmpty ? ": it is starting or stopping" : "")] + failures
+    }
+
+    /// The problems other than those of connections.
+    var ownProblems: [String] { refusals + shortcomings }
+
+    private var shortcomings: [String] {
+        var problems = shortages.map { "short of \($0.kind)" }
         if queue.isFull { problems.append("the queue is full") }
         if deadLetters.isFull { problems.append("the dead letters are full") }
         if deadLetters.count == nil { problems.append("the dead letters cannot be read") }

@@ -38,8 +38,8 @@ struct StatusCommand {
         options: table.texts,
         notes: [
             .text(
-                "An agent is healthy if it accepts payloads, every connection is up, no resource is short, and neither "
-                    + "the queue nor the dead-letter store is full. P50 and P99 are percentiles of a route's handling "
+                "An agent is healthy if it accepts payloads, no store fails, every connection is up, no resource is "
+                    + "short, and neither the queue nor the dead-letter store is full. P50 and P99 are percentiles of a route's handling "
                     + "time; WAIT P99 is the time from a message's arrival to its first attempt.")
         ],
         exits: [

@@ -12,6 +12,8 @@ struct StatusSource: Sendable {
     let latencies: RouteLatencies
     let settings: ServiceSettings
     let isDurable: Bool
+    /// The failures of stores that the service does not use itself.
+    var failures: @Sendable () -> [String] = { [] }
     /// The agent's current shortages.
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
     /// The result of healing a damaged state; nil if there is no old file to examine.
@@ -19,7 +21,13 @@ struct StatusSource: Sendable {
     /// The agent's or routes' silences that are too long.
     var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
 
-    /// The agent's current status.
+    /// The agent's current status; it asks the inbox whether it works, which may take a second.
+    var checkedStatus: AgentStatus {
+        service.checkInbox()
+        return status
+    }
+
+    /// The agent's current status, as far as is known.
     var status: AgentStatus {
         let (now, wall) = (counts.clock.now, UTCDate.now)
         func seconds(since instant: MonotonicInstant) -> Int64 { max(0, instant.duration(to: now).components.seconds) }
@@ -55,7 +63,7 @@ struct StatusSource: Sendable {
 
     private func fillQueue(_ status: inout AgentStatus) {
         let now = service.status
-        status.isOpen = now.isOpen
+        (status.isOpen, status.failures) = (now.isOpen, now.failures + failures())
         status.queue = AgentStatus.Queue(
             messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
             waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),

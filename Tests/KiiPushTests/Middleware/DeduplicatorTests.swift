@@ -221,7 +221,7 @@ struct DeduplicatorTests {
         let open = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
         #expect(try send(event, open) == .pass)
         #expect(try send(event, open) == .pass, "it may be handled twice, and is not lost")
-        #expect(open.counts.storeFailures == 2)
+        #expect(open.counts.storeFailures == 2 && open.counts.isStoreFailing)
 
         let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .failClosed, clock: clock)
         #expect(throws: TestError.self) { try send(event, closed) }

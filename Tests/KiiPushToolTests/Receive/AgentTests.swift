@@ -67,6 +67,64 @@ struct AgentTests {
         #expect(try second.stop() == 0)
     }
 
+    @Test("an agent whose state another program locks refuses payloads, is not healthy, and is both again")
+    func lockedState() throws {
+        let (metrics, notify) = (directory + "/metrics.prom", directory + "/notify")
+        let manager = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(manager) }
+        let address = try #require(UnixAddress(path: notify))
+        try #require(unsafe address.withPointer { unsafe bind(manager, $0, $1) } == 0)
+        var told: [String] = []
+        func isTold(_ text: String) -> Bool {
+            var bytes = [UInt8](repeating: 0, count: 1000)
+            while case let count = unsafe recv(manager, &bytes, bytes.count, Int32(MSG_DONTWAIT)), count >= 0 {
+                told.append(String(decoding: bytes[..<count], as: UTF8.self))
+            }
+            return told.last?.contains(text) == true
+        }
+        let agent = try RunningAgent(
+            ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics],
+            variables: ["NOTIFY_SOCKET=\(notify)"])
+        #expect(try send(event(1)).first?.contains("accept") == true)
+        try agent.wait { _ in isTold("STATUS=connected: listens at ") }
+        // The lock that SQLite's writers share, in the log's index.
+        let index = unsafe open(state + "/kiipush.db-shm", O_RDWR | O_CLOEXEC)
+        var lock = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 120, l_len: 1, l_pid: 0)
+        try #require(unsafe fcntl(index, F_SETLK, &lock) == 0)
+        // Before any payload has met it, and after.
+        for _ in 1...2 {
+            let status = try tool("status")
+            #expect(status.code == 1 && status.output.contains("NOT HEALTHY"), "\(status.output)")
+            #expect(status.output.contains("accepts no payloads") && status.output.contains("locked"))
+            #expect(try tool("status", "--format", "json").output.contains(#""healthy":false"#))
+            #expect(try send(event(2)).first?.contains("notTaken") == true)
+        }
+        try agent.wait { _ in isTold("STATUS=accepts no payloads") }
+        func metric(_ line: String) -> Bool {
+            (try? String(contentsOfFile: metrics, encoding: .utf8))?.contains("\(line)\n") == true
+        }
+        try agent.wait { _ in metric("kiipush_service_open 0") && metric("kiipush_healthy 0") }
+        #expect(!metric("kiipush_store_failures_total 0"))
+        close(index)
+        #expect(try tool("status").code == 0)
+        #expect(try send(event(3)).first?.contains("accept") == true)
+        try agent.wait { _ in metric("kiipush_service_open 1") && metric("kiipush_healthy 1") }
+        try agent.wait { _ in isTold("STATUS=connected: listens at ") }
+        #expect(try agent.stop() == 0)
+    }
+
+    @Test("an agent that cannot read its kill file says so, and is not healthy, until it can")
+    func unreadableKills() throws {
+        let agent = try agent()
+        #expect(try tool("status").code == 0)
+        #expect(unsafe mkdir(state + "/kill.json", 0o700) == 0)
+        try agent.wait { _ in (try? tool("status"))?.output.contains("no kill can be applied") == true }
+        #expect(try tool("status").code == 1)
+        #expect(unsafe rmdir(state + "/kill.json") == 0)
+        try agent.wait { _ in (try? tool("status"))?.code == 0 }
+        #expect(try agent.stop() == 0)
+    }
+
     private let news = #"{"topic":"news","objectScopeType":"APP","when":2}"#
     private let handled = #"{"outcome":"handled","disposition":"accept"}"#
 

@@ -13,6 +13,7 @@ struct AgentStatusTests {
         (status.version, status.process, status.state) = ("0.1.0", 4242, "/var/lib/kii\"push")
         status.since = UTCDate("2026-11-22T10:00:00.125Z") ?? .now
         (status.uptime, status.isOpen) = (11_045, true)
+        status.failures = ["the inbox could not record the outcome of a message: /s/kiipush.db: is locked"]
         status.transports = [
             .init(
                 name: "mqtt", state: .connected, forSeconds: 3600, detail: "QoS 1, the broker has kept the session",
@@ -75,6 +76,10 @@ struct AgentStatusTests {
     static let changes = [
         Change { _ in },
         Change(problems: ["accepts no payloads: it is starting or stopping"]) { $0.isOpen = false },
+        Change(problems: ["accepts no payloads", "the inbox fails"]) {
+            ($0.isOpen, $0.failures) = (false, ["the inbox fails"])
+        },
+        Change(problems: ["the dead letters fail"]) { $0.failures = ["the dead letters fail"] },
         Change(problems: ["mqtt is reconnecting"]) { $0.transports[0].state = .reconnecting },
         Change(problems: ["mqtt is ended"]) { $0.transports[0].state = .ended },
         Change(problems: ["short of descriptors"]) { $0.shortages = full.shortages },
@@ -86,7 +91,7 @@ struct AgentStatusTests {
     @Test("it is healthy while it takes payloads in, its links are up, and there is room", arguments: changes)
     func health(change: Change) {
         var status = Self.full
-        status.shortages = []
+        (status.shortages, status.failures) = ([], [])
         change.make(&status)
         #expect(status.problems == change.problems)
         #expect(status.isHealthy == change.problems.isEmpty)
