@@ -29,7 +29,7 @@ struct InspectCommand {
     }
 
     /// The most bytes of a file or a line: a line of a capture is longer than its payload.
-    private static let mostBytes = CorpusFile.mostBytesOfLine
+    private static let mostBytes = PastedPayload.mostBytes
 
     private static let tooLarge = PastedPayload.limits.tooLarge
 

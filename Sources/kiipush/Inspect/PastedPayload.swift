@@ -5,6 +5,9 @@ struct PastedPayload {
     /// The limits of the decoder, the same for every command.
     static let limits = PayloadLimits.standard
 
+    /// Enough for the largest payload with every byte escaped, and the rest of a captured line.
+    static let mostBytes = limits.bytes * 6 + 4096
+
     /// The payload for a receiver: the bytes themselves, or the JSON of a description.
     let raw: RawPayload
     let message: PushMessage

@@ -10,8 +10,8 @@ struct CorpusFile {
     /// With this many before the first valid one, the file is not a corpus.
     private static let mostBadLines = 20
 
-    /// Enough for the largest payload with every byte escaped, and the rest of the line.
-    static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
+    /// The most bytes of a line.
+    static let mostBytesOfLine = PastedPayload.mostBytes
 
     /// The file, or `-` for standard input.
     let path: String

@@ -76,7 +76,7 @@ struct RulesExplainCommand {
         if isText { return Array(payload.utf8) }
         do throws(ReadError) {
             let reader = payload == "-" ? .standardInput() : try ByteReader(path: payload)
-            return try reader.readAll(limit: CorpusFile.mostBytesOfLine)
+            return try reader.readAll(limit: PastedPayload.mostBytes)
         } catch .tooLarge {
             report(limits.tooLarge, at: SourcePosition(line: 1, column: limits.bytes + 1), console)
             return nil
