@@ -5,7 +5,7 @@ import KiiPush
 extension PushService {
     /// How many times the process must have ended while it handled a message for that to be taken as the cause.
     ///
-    /// From the second time on it was handled alone. A process that is killed repeatedly, for any reason, is killed one
+    /// After a crash its first attempt runs alone. A process that is killed repeatedly, for any reason, is killed one
     /// time in ten while it handles some message alone, and perhaps again while it handles that message next.
     private static let crashesOfGuilty = 4
 
