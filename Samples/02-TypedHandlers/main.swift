@@ -6,8 +6,8 @@ import KiiCloudTesting
 import KiiPush
 import KiiPushTesting
 
-// A push names users, groups, things and objects without their contents: a client reads these, here at a cloud for tests
-// in this process.
+// A push names users, groups, things and objects without their contents: a client reads these, here at a cloud for
+// tests in this process.
 let cloud = TestCloud()
 cloud.set(KiiUser(id: "U-sender"), ["displayName": "Alice"])
 cloud.set(KiiUser(id: "U-1"), ["displayName": "Bob"])

@@ -1,5 +1,5 @@
-// The messages of Kii's guide on sending, as a Linux program writes them, at a cloud for tests in this process. The guide
-// uses KiiPushMessage and KiiAPNSFields; each function here is one of its listings.
+// The messages of Kii's guide on sending, as a Linux program writes them, at a cloud for tests in this process. The
+// guide uses KiiPushMessage and KiiAPNSFields; each function here is one of its listings.
 
 import KiiCloud
 import KiiCloudTesting

@@ -110,7 +110,8 @@ public struct ServiceStatus: Sendable, Hashable {
     public var isOpen = false
     /// What fails now, one line each.
     ///
-    /// The last use of a store for this failed, and is tried again. A line says where and why, and nothing of a payload.
+    /// The last use of a store for this failed, and is tried again. A line says where and why, and nothing of a
+    /// payload.
     public var failures: [String] = []
 
     /// An idle service.

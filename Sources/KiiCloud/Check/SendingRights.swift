@@ -4,8 +4,8 @@ public import KiiPush
 ///
 /// Only the developer may send to an app's topic, any member to a group's, and only users to a user's. Only the
 /// server knows the members of a group, the guide does not cover a thing's topic, and on whether another user than the
-/// owner may send to a user's topic its texts and samples differ: for these, nobody is refused here. The developer, with
-/// an administrator's token, may send to any topic.
+/// owner may send to a user's topic its texts and samples differ: for these, nobody is refused here. The developer,
+/// with an administrator's token, may send to any topic.
 public enum SendingRights {
     /// Why `sender` may not send to `topic`; nil if they may, or if only the server knows.
     ///

@@ -86,8 +86,8 @@ struct RootMembers {
 
     /// Whether it has an `aps` and is of FCM all the same, which adds one to long keys for Apple's devices.
     ///
-    /// Long keys beside `aps` may be a sender's own data. So they count only without short keys that only Kii sends, and
-    /// if they name a bucket or a topic with its scope, or if there is FCM's id.
+    /// Long keys beside `aps` may be a sender's own data. So they count only without short keys that only Kii sends,
+    /// and if they name a bucket or a topic with its scope, or if there is FCM's id.
     func isFCMForApple(_ text: Span<UInt8>) -> Bool {
         let long = fields(in: .long).intersection(.telling)
         guard !long.isEmpty, fields(in: .apns).isDisjoint(with: .telling) else { return false }

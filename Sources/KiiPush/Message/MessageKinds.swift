@@ -118,9 +118,9 @@ public struct TopicMessage: Sendable {
 
 /// A Direct Push: a message of an administrator to this device's user; also every payload that is not a Kii push.
 ///
-/// Anyone who may send to a topic can send a message that looks the same, by suppressing all of Kii's keys. Only a `senderURI`
-/// names an administrator, and Kii's servers add it only over MQTT; over other transports it may be a sender's own
-/// data.
+/// Anyone who may send to a topic can send a message that looks the same, by suppressing all of Kii's keys. Only a
+/// `senderURI` names an administrator, and Kii's servers add it only over MQTT; over other transports it may be a
+/// sender's own data.
 public struct DirectPushMessage: Sendable {
     /// The whole message.
     public let message: PushMessage

@@ -1,6 +1,7 @@
 /// Finds Kii's keys where the decoder does not read them, for people who inspect a payload.
 package enum MisplacedKeys {
-    /// Where they are and what to do, in one sentence; nil if there are none, or if the message has evidence of its kind.
+    /// Where they are and what to do, in one sentence; nil if there are none, or if the message has evidence of its
+    /// kind.
     ///
     /// Contains keys of the payload, but no values.
     package static func hint(_ message: PushMessage) -> String? {

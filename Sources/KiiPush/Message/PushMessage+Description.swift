@@ -27,8 +27,8 @@ extension PushMessage: CustomStringConvertible {
 
     /// The payload's JSON text as it came, without its envelope.
     ///
-    /// It contains the sender's data, so keep it out of logs. For an event of QuickBlox in Base64, it is the decoded text.
-    /// The payload with its envelope is ``raw``.
+    /// It contains the sender's data, so keep it out of logs. For an event of QuickBlox in Base64, it is the decoded
+    /// text. The payload with its envelope is ``raw``.
     public var jsonText: String {
         let buffer = storage.buffer
         return buffer.span.string(storage.payloadRange)

@@ -32,8 +32,8 @@ public struct RouteDedupe: Sendable, Hashable {
     /// The id of a message; nil if it has none, or is ambiguous.
     ///
     /// A number and the string of the same text are one id, since FCM makes every value a string. Ids are compared by
-    /// their text, also numbers: `17` and `17.0` are two, because a wrong match would lose a message, while a missed one
-    /// only handles it twice.
+    /// their text, also numbers: `17` and `17.0` are two, because a wrong match would lose a message, while a missed
+    /// one only handles it twice.
     public func id(of message: PushMessage) -> String? {
         guard message.certainty != .ambiguous else { return nil }
         switch message.data[key] {

@@ -1,10 +1,11 @@
 /// A condition on a value of the sender's data.
 ///
 /// A literal matches the value itself: `"eco"`, `30`, `true`; a `*` in a string literal matches any run of characters,
-/// and a list matches any of its elements. A number literal matches every number of the same value, to the last digit, and
-/// a string that contains one, because FCM has only strings: `30` matches `30`, `30.0`, `3e1` and `"30.0"`. A string
-/// literal matches by its text: `"30"` matches `"30"` and `30`, but not `30.0`, and `"007"` does not match `7`; use one for
-/// an id with leading zeros or a version. For a missing key, only ``exists(_:)`` with false and ``not(_:)`` can hold.
+/// and a list matches any of its elements. A number literal matches every number of the same value, to the last digit,
+/// and a string that contains one, because FCM has only strings: `30` matches `30`, `30.0`, `3e1` and `"30.0"`. A
+/// string literal matches by its text: `"30"` matches `"30"` and `30`, but not `30.0`, and `"007"` does not match `7`;
+/// use one for an id with leading zeros or a version. For a missing key, only ``exists(_:)`` with false and ``not(_:)``
+/// can hold.
 public struct DataPredicate: Sendable, Hashable {
     package indirect enum Test: Sendable, Hashable {
         /// A pattern with one alternative, in which every `*` is a wildcard.

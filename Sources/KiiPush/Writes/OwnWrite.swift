@@ -16,8 +16,8 @@
 /// - is about this object, and reports the declared ``ObjectChange``: a deletion by somebody else is never dropped
 ///   because of a declared update;
 /// - arrived after the declaration, and at most ``LoopSettings/echo`` after it, by default 60 seconds;
-/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known: that proves it, whatever
-///   identities this device has.
+/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known: that proves it,
+///   whatever identities this device has.
 ///
 /// If one of the times is not known, as over APNs, the event must have arrived within 10 seconds after `done`, no event
 /// of a later modification before it, and it must name no sender, or an identity that this device writes as. A device

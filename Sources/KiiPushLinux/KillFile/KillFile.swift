@@ -92,8 +92,8 @@ public struct KillFile: Sendable, Hashable {
     /// Switches a target off until a time; a later existing end stays.
     ///
     /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
-    /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock on the file `kill.json.lock`
-    /// beside it, which stays. Expired kills are dropped; unreadable entries stay.
+    /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock
+    /// on the file `kill.json.lock` beside it, which stays. Expired kills are dropped; unreadable entries stay.
     ///
     /// - Parameters:
     ///   - target: what to switch off.

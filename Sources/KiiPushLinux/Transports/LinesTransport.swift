@@ -15,8 +15,8 @@ import KiiPushSystem
 ///
 /// It has its own thread, which blocks on the descriptor, and submits up to 64 payloads at once. While the service is
 /// full, it reads nothing. It acknowledges nothing, and lines are never redelivered: lines that could not be submitted
-/// before a cancellation are reported as `TransportEvent.possibleGap`, as is the first line of JSON that is printed over
-/// several lines. If the inbox fails, it retries, with pauses from
+/// before a cancellation are reported as `TransportEvent.possibleGap`, as is the first line of JSON that is printed
+/// over several lines. If the inbox fails, it retries, with pauses from
 /// 100 ms to 10 s.
 public struct LinesTransport: PushTransport {
     /// Its name in logs and metrics.

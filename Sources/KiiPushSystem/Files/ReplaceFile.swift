@@ -62,7 +62,8 @@ package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
     for _ in 0..<40 {
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
         let folder = directoryName(path)
-        // A descriptor's link, as behind `/dev/stdout`, may name a file that somebody else is writing, or a removed one.
+        // A descriptor's link, as behind `/dev/stdout`, may name a file that somebody else is writing, or a removed
+        // one.
         if resolved(folder).hasPrefix("/proc/") { return nil }
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &bytes, bytes.count)

@@ -3,9 +3,10 @@ import KiiPush
 /// Parses the description of a payload in Apple's logs, and converts it to JSON.
 ///
 /// A property list, as `NSLog` prints it, or Swift's description of a dictionary; see `readSwiftCollection`. Each may
-/// contain the other, and may be inside `Optional(…)`. A property list: `{ aps = { alert = "Hello"; }; bi = settings; w = 1403844866395; }`: keys and values are bare words or quoted, lists
-/// are in round brackets, and a missing semicolon at a line's end is accepted, since Kii's own guide contains one. Text
-/// before the first brace, such as a log's prefix, is skipped.
+/// contain the other, and may be inside `Optional(…)`. A property list: `{ aps = { alert = "Hello"; }; bi = settings; w
+/// = 1403844866395; }`: keys and values are bare words or quoted, lists are in round brackets, and a missing semicolon
+/// at a line's end is accepted, since Kii's own guide contains one. Text before the first brace, such as a log's
+/// prefix, is skipped.
 ///
 /// In a description, a number and a string of the same digits look the same. A value that reads as a JSON number
 /// becomes one, which does no harm, since Kii's fields treat a number as its text.

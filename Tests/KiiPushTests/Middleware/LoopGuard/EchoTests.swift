@@ -115,7 +115,8 @@ struct EchoTests {
         #expect(try loopGuard.judge(row.payload, at: now, app: "0123abcd") == "pass")
     }
 
-    /// Who this device says it is, what its handler reported, the sender of the event, and whether the event is dropped.
+    /// Who this device says it is, what its handler reported, the sender of the event, and whether the event is
+    /// dropped.
     static let strangers: [(me: [Sender], report: Int64?, sender: String, time: Int64?, isDropped: Bool)] = [
         ([], 7, "U-1", 7, true), ([], 7, "th.1", 7, true), ([], 7, "U-1", 8, false), ([], 7, "U-1", nil, false),
         ([], nil, "U-1", 7, true), ([], nil, "U-1", nil, true),
