@@ -81,7 +81,7 @@ struct SharedWriteTests {
         let leases = try (0..<200).map(lease)
         let store = store
         let commits = leases.map { lease in { @Sendable () throws in try store.commit(lease, now: .seconds(0)) } }
-        let errors = try together(waiting: 200, "PRAGMA max_page_count = 1", commits)
+        let errors = try together(waiting: 200, "VACUUM; PRAGMA max_page_count = 1", commits)
         #expect(errors.allSatisfy { $0 == .full(path: database.path) })
         #expect(leases.allSatisfy { store.isInFlight($0) })
         #expect(store.counts == SeenCounts(inFlight: 200))
@@ -95,7 +95,7 @@ struct SharedWriteTests {
         let leases = try (0..<200).map(lease)
         let store = store
         let commits = leases.map { lease in { @Sendable () throws in try store.commit(lease, now: .seconds(0)) } }
-        _ = try together(waiting: 200, "PRAGMA max_page_count = 1", commits) { store.release(leases[0]) }
+        _ = try together(waiting: 200, "VACUUM; PRAGMA max_page_count = 1", commits) { store.release(leases[0]) }
         #expect(!store.isInFlight(leases[0]) && store.isInFlight(leases[1]))
         #expect(!store.isDone(.numbered(0), at: .seconds(0)))
         _ = try together(waiting: 199, "PRAGMA max_page_count = 1000000", commits) { store.release(leases[1]) }

@@ -58,12 +58,12 @@ struct TappedMessage: Sendable {
     private func write(_ writer: inout JSONWriter) {
         writer.member("time", time.description)
         writer.member("message", Int64(clamping: trace.messageID))
+        if let message = trace.message { Self.write(message.raw, &writer) }
         writer.member("outcome", trace.outcome.name)
         writer.member("reason", trace.outcome.reason)
         writer.member("why", why)
         writer.member("route", trace.routes.first)
         writer.member("routes", trace.routes)
-        if let message = trace.message { Self.write(message.raw, &writer) }
         writer.member("waited", Self.milliseconds(trace.waitedNanoseconds))
         writer.member("took", trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
     }
