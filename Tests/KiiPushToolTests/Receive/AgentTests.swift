@@ -35,38 +35,6 @@ struct AgentTests {
         #"{"bucketID":"settings","objectScopeType":"APP","objectID":"\#(object)","when":\#(number)}"#
     }
 
-    @Test("after a kill -9 the next message of a loop is stopped at once, and another object's is handled")
-    func loop() throws {
-        let input = directory + "/input"
-        #expect(unsafe mkfifo(input, 0o600) == 0)
-        // Both ends, so that neither the agent waits for a writer nor its input ends.
-        let pipe = unsafe open(input, O_RDWR | O_CLOEXEC)
-        defer { close(pipe) }
-        func feed(_ numbers: Range<Int>, _ object: String = "o") {
-            for number in numbers {
-                let line = event(number, object) + "\n"
-                #expect(unsafe write(pipe, line, line.utf8.count) == line.utf8.count)
-            }
-        }
-        func agent() throws -> RunningAgent {
-            try RunningAgent(["--rules", folder.path, "--stdin", "--state", state], input: input)
-        }
-        let first = try agent()
-        feed(0..<21)
-        try first.wait { $0.log.contains("held (rate)") }
-        #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
-        #expect(first.output.split(separator: "\n").count == 20)
-
-        let second = try agent()
-        feed(21..<30)
-        feed(30..<31, "other")
-        // What the first one left is held again, and nine more.
-        try second.wait { $0.log.split(separator: "\n").filter { $0.contains("held (rate)") }.count == 10 }
-        try second.wait { !$0.output.isEmpty }
-        #expect(second.output.split(separator: "\n").first?.contains("other") == true)
-        #expect(try second.stop() == 0)
-    }
-
     @Test("an agent whose state another program locks refuses payloads, is not healthy, and is both again")
     func lockedState() throws {
         let (metrics, notify) = (directory + "/metrics.prom", directory + "/notify")
@@ -251,7 +219,7 @@ struct AgentTests {
         Int(line.dropFirst("held ".count).prefix { $0 != ":" })
     }
 
-    @Test("what is held when the agent ends is held by the next one, and handled there")
+    @Test("what is held when the agent ends is handled by the next one")
     func heldOverRestart() throws {
         let first = try agent()
         for number in 0..<20 { _ = try send(event(number)) }
@@ -259,8 +227,6 @@ struct AgentTests {
         #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
         #expect(try tool("held", "list").output.contains("1 message waits in the inbox"))
         let second = try agent()
-        try second.wait { $0.log.contains("held") }
-        #expect(second.output.isEmpty)
         try second.wait { $0.output.split(separator: "\n").count == 1 }
         #expect(try second.stop() == 0)
         #expect(try tool("held", "list").output.contains("0 messages wait in the inbox"))
