@@ -14,13 +14,14 @@ enum FormText {
         return escaped
     }
 
-    /// Replaces `%` and two hexadecimal digits by the byte, and returns where each byte was; `+` stays.
-    static func unescaped(_ escaped: [UInt8]) -> (bytes: [UInt8], offsets: [Int]) {
+    /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was; `+`
+    /// stays.
+    static func unescaped(_ escaped: [UInt8], only: [UInt8]? = nil) -> (bytes: [UInt8], offsets: [Int]) {
         var (bytes, offsets): ([UInt8], [Int]) = ([], [])
         var index = 0
         while index < escaped.count {
             offsets.append(index)
-            let byte = byte(escaped, at: index)
+            let byte = byte(escaped, at: index).flatMap { only?.contains($0) ?? true ? $0 : nil }
             bytes.append(byte ?? escaped[index])
             index += byte == nil ? 1 : 3
         }

@@ -64,7 +64,8 @@ public enum QuickBloxEvent: Sendable, Hashable {
             try self.init(escaped)
             return
         }
-        let (text, offsets) = FormText.unescaped(escaped)
+        // Only these: of a key with another escape, the result would mean something else when it is read again.
+        let (text, offsets) = FormText.unescaped(escaped, only: Array("&=+/".utf8))
         do throws(DecodeError) {
             try self.init(text)
         } catch {
