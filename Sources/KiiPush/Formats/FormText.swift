@@ -14,8 +14,9 @@ enum FormText {
         return escaped
     }
 
-    /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was; `+`
-    /// stays.
+    /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was.
+    ///
+    /// A `+` stays.
     static func unescaped(_ escaped: [UInt8], only: [UInt8]? = nil) -> (bytes: [UInt8], offsets: [Int]) {
         var (bytes, offsets): ([UInt8], [Int]) = ([], [])
         var index = 0
