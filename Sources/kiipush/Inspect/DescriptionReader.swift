@@ -38,7 +38,7 @@ struct DescriptionReader {
             try readValue(depth: 0)
         }
         skipSpace()
-        if String(decoding: text[..<start], as: UTF8.self).contains("Optional(") { skipBrackets() }
+        if String(decoding: text[..<start], as: UTF8.self).contains(exactly: "Optional(") { skipBrackets() }
         if offset < text.count { throw unexpected("the end") }
     }
 

@@ -12,8 +12,11 @@ enum PrintedBytes {
     static func read(_ text: [UInt8]) throws(DecodeError) -> (bytes: [UInt8], offset: Int)? {
         // Inside another description, bytes are a value of the payload.
         let open = text.firstIndex { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? text.count
-        if text[open...].starts(with: "{length = ".utf8), let found = text[open...].firstRange(of: "bytes = 0x".utf8) {
-            return try payload(text, found.upperBound..<text.count, until: UInt8(ascii: "}"))
+        let mark = "bytes = 0x".utf8
+        if text[open...].starts(with: "{length = ".utf8),
+            let found = text[open...].indices.first(where: { text[$0...].starts(with: mark) })
+        {
+            return try payload(text, (found + mark.count)..<text.count, until: UInt8(ascii: "}"))
         }
         if let angle = text[..<open].firstIndex(of: UInt8(ascii: "<")),
             let read = try payload(text, (angle + 1)..<text.count, until: UInt8(ascii: ">"))

@@ -33,13 +33,14 @@ enum PrintedMap {
         if body.last(where: { !$0.isWhitespace }) == ";" { return nil }
         // A comma inside a value is not followed by a key and an equals sign.
         var pairs: [(key: String, value: String)] = []
-        for part in body.split(separator: ", ", omittingEmptySubsequences: false) {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if halves.count == 2, isKey(halves[0]) {
+        for (index, part) in body.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
+            let pair = index > 0 && part.first == " " ? part.dropFirst() : part
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if index == 0 || part.first == " ", halves.count == 2, isKey(halves[0]) {
                 pairs.append((String(halves[0]), String(halves[1])))
             } else {
                 guard let last = pairs.popLast() else { return nil }
-                pairs.append((last.key, last.value + ", " + part))
+                pairs.append((last.key, last.value + "," + part))
             }
         }
         guard !pairs.isEmpty else { return nil }
@@ -61,14 +62,15 @@ enum PrintedForm {
     /// What the text is and what to print instead; nil if it is none of the known forms.
     static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        if text.contains("\u{25BF} ") || text.contains(" key/value pairs") || text.contains("(key = ") {
+        if ["\u{25BF} ", " key/value pairs", "(key = "].contains(where: text.contains(exactly:)) {
             return "this is a debugger's view of the dictionary; print it as JSON, or with 'print'"
         }
         let words = text.split { $0.isWhitespace || $0 == "(" || $0 == ")" }
-        if !text.contains("{"), words.last == "bytes", words.dropLast().last.flatMap({ Int($0) }) != nil {
+        if !bytes.contains(UInt8(ascii: "{")), words.last == "bytes", words.dropLast().last.flatMap({ Int($0) }) != nil
+        {
             return "this is only the size of the data; print its bytes or its text"
         }
-        if text.contains("{'") || text.contains(": '") || text.contains("b'{") {
+        if ["{'", ": '", "b'{"].contains(where: text.contains(exactly:)) {
             return "this is a dictionary of Python or JavaScript, not JSON; print it with json.dumps or JSON.stringify"
         }
         if error.code == .unexpectedCharacter, isUnquoted(bytes, error.offset) {
