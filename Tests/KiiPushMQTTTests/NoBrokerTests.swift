@@ -64,25 +64,21 @@ struct NoBrokerTests {
 
     @Test("a link whose connection takes a while is encrypted once it exists")
     func slowConnection() async throws {
-        // A queue of connections that is full lets no further one in, until one is taken out of it.
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        let port = try Loopback.bind(listener)
-        try #require(listen(listener, 0) == 0)
-        let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        }
-        defer { for descriptor in fillers + [listener] { close(descriptor) } }
-        for filler in fillers { _ = Loopback.connect(filler, to: port) }
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push", usesTLS: true)
+        let full = try FullPort()
+        defer { full.close() }
+        var settings = MQTTSettings(host: "127.0.0.1", port: full.number, topic: "push", usesTLS: true)
         settings.clientID = "device"
         try await running(settings, TestIntake()) { _ in
             try await Task.sleep(for: .milliseconds(200))
-            let ports = Set(fillers.map { Loopback.port($0) })
-            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            let ports = Set(try full.fillers.map { try Loopback.port($0) })
+            var poll = pollfd(fd: full.listener, events: Int16(POLLIN), revents: 0)
             try await eventually("a hello came") {
                 guard unsafe Glibc.poll(&poll, 1, 0) > 0 else { return false }
                 var (address, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
                 let link = unsafe withUnsafeMutablePointer(to: &address) {
-                    unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe accept(listener, $0, &length) }
+                    unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        unsafe accept(full.listener, $0, &length)
+                    }
                 }
                 defer { close(link) }
                 guard !ports.contains(Int(UInt16(bigEndian: address.sin_port))) else { return false }
@@ -164,15 +160,9 @@ struct NoBrokerTests {
         "a transport that waits for a host which does not answer ends at once when it is cancelled",
         arguments: MQTTSettings.Version.allCases)
     func blackHole(version: MQTTSettings.Version) async throws {
-        // A queue of connections that is full answers no further one.
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        let port = try Loopback.bind(listener)
-        try #require(listen(listener, 0) == 0)
-        let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        }
-        defer { for descriptor in fillers + [listener] { close(descriptor) } }
-        for filler in fillers { _ = Loopback.connect(filler, to: port) }
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
+        let full = try FullPort()
+        defer { full.close() }
+        var settings = MQTTSettings(host: "127.0.0.1", port: full.number, topic: "push")
         settings.clientID = "device"
         settings.version = version
         settings.risksMQTT5 = true

@@ -83,27 +83,41 @@ final class Relay: Sendable {
     }
 }
 
+/// A port whose queue of connections is full: it lets no further one in, until one is taken out of it.
+struct FullPort {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let number: Int
+    let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0) }
+
+    init() throws {
+        number = try Loopback.bind(listener)
+        try #require(listen(listener, 0) == 0)
+        for filler in fillers { _ = Loopback.connect(filler, to: number) }
+    }
+
+    func close() { for descriptor in fillers + [listener] { Glibc.close(descriptor) } }
+}
+
 /// Sockets of the loopback interface.
 enum Loopback {
     /// Binds a socket to a free port, and returns that.
     static func bind(_ descriptor: Int32) throws -> Int {
         var address = address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try unsafe withUnsafeMutablePointer(to: &address) { pointer in
             try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 try #require(unsafe Glibc.bind(descriptor, address, length) == 0)
-                try #require(unsafe getsockname(descriptor, address, &length) == 0)
             }
-            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
         }
+        return try port(descriptor)
     }
 
     /// The port of a socket.
-    static func port(_ descriptor: Int32) -> Int {
+    static func port(_ descriptor: Int32) throws -> Int {
         var (address, length) = (address(0), socklen_t(MemoryLayout<sockaddr_in>.size))
-        return unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = unsafe getsockname(descriptor, address, &length)
+        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                try #require(unsafe getsockname(descriptor, address, &length) == 0)
             }
             return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
         }

@@ -1,9 +1,8 @@
 /// A parameter of a QuickBlox event for iOS; all but one correspond to a value of Apple's dictionary.
 ///
 /// QuickBlox's server translates it for iOS and ignores it for Android. A payload that still has one is the sender's
-/// own text, so it is translated here: it moves from the data to ``PushMessage/aps``, or to
-/// ``QuickBloxPush/isVoIP``. From QuickBlox's reference of
-/// push notification formats.
+/// own text, so it is translated here: it moves from the data to ``PushMessage/aps``, or to ``QuickBloxPush/isVoIP``.
+/// From QuickBlox's reference of push notification formats.
 enum QuickBloxParameter: String, CaseIterable {
     case badge = "ios_badge"
     case sound = "ios_sound"

@@ -12,8 +12,7 @@ extension PushMessage {
     ///
     /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
     /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. A
-    /// ``DedupeKeyMaker``
-    /// identifies a kind of message differently.
+    /// ``DedupeKeyMaker`` identifies a kind of message differently.
     ///
     /// - Parameters:
     ///   - app: the app to assume if the payload names none.

@@ -249,7 +249,7 @@ public final class LoopGuard: Middleware, WriteWatch {
 
 extension LoopGuard: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
-        _ = self.clock.attach(clock, to: name)
+        self.clock.attach(clock, to: name)
         return self
     }
 }

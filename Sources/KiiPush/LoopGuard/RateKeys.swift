@@ -69,7 +69,7 @@ extension ResourceKey {
 }
 
 extension ResourceKey {
-    // Halves that a digest has only by a chance of one in 2^64, so that a stored key shows its level.
+    // Halves that a digest has only by a chance of one in 2^64, so that a key shows its level.
     private static let ofRoute: UInt64 = 0x726F_7574_6500_0001
     private static let ofDevice: UInt64 = 0x6465_7669_6365_0001
 

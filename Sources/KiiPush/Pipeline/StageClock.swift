@@ -26,12 +26,10 @@ final class StageClock: Sendable {
     /// The present moment; by the system's clock until another one is set.
     var now: MonotonicInstant { box.load()?.clock.now ?? SystemClock().now }
 
-    /// Sets the clock of a receiver; returns whether none was set before.
-    func attach(_ clock: any ReceiverClock, to stage: String) -> Bool {
-        let isFirst = box.load() == nil
+    /// Sets the clock of a receiver, unless one was set before, which must then be the same.
+    func attach(_ clock: any ReceiverClock, to stage: String) {
         let own = box.storeIfNil(Box(clock)).clock
         precondition(own.isSame(as: clock), .otherClock(stage))
-        return isFirst
     }
 }
 

@@ -70,6 +70,9 @@ public struct Trace: Sendable {
     /// How long the message waited: from its arrival to its first handler, or to its end if none was called.
     public internal(set) var waitedNanoseconds: Int64 = 0
 
+    /// The number of its last attempt; nil if no handler ran.
+    package var lastAttempt: Int? { calls.map(\.attempt).max() }
+
     /// How long its handlers took in all, further attempts included.
     public var handlingNanoseconds: Int64 { calls.reduce(0) { $0 + $1.nanoseconds } }
 }
@@ -171,7 +174,7 @@ package final class TraceRecorder: Sendable {
         // Whole seconds, which is the wall clock's precision, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
-        let unit = sentAt?.probableUnit.map { "; its 'when' is probably in \($0), not milliseconds" } ?? ""
+        let unit = sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
         end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)\(unit)")
     }
 

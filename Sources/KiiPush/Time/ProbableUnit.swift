@@ -10,4 +10,9 @@ extension Int64 {
         default: nil
         }
     }
+
+    /// What is said of a message whose time this is, if it is probably in another unit.
+    package var doubtOfUnit: String? {
+        probableUnit.map { "its 'when' is probably in \($0), not milliseconds" }
+    }
 }

@@ -99,9 +99,9 @@ struct ProgramRun: Sendable {
     }
 
     private func failure(_ error: ErrorNumber) -> ProgramError {
-        guard [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue),
-            let problem = ProgramProblem.find(vector.first ?? "")
-        else { return .cannotRun(program: name, error) }
+        guard let problem = ProgramProblem.find(vector.first ?? "", after: error) else {
+            return .cannotRun(program: name, error)
+        }
         return problem.why.map { .unusable(program: problem.program, why: $0) } ?? .notFound(program: problem.program)
     }
 }

@@ -92,9 +92,9 @@ public struct AlertPresenter: Sendable, Hashable {
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
-            guard [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue),
-                let problem = ProgramProblem.find(program)
-            else { throw .cannotRun(program: program, error) }
+            guard let problem = ProgramProblem.find(program, after: error) else {
+                throw .cannotRun(program: program, error)
+            }
             throw problem.why.map { .unusable(program: problem.program, why: $0) }
                 ?? .notFound(program: problem.program)
         }

@@ -22,7 +22,7 @@ extension JournalLine {
         var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
         if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", Suggestion.shown(reason))) }
         if let cause = trace.cause { fields.append(Field("KIIPUSH_CAUSE", cause)) }
-        if let attempt = trace.calls.map(\.attempt).max() { fields.append(Field("KIIPUSH_ATTEMPT", "\(attempt)")) }
+        if let attempt = trace.lastAttempt { fields.append(Field("KIIPUSH_ATTEMPT", "\(attempt)")) }
         fields += trace.routes.prefix(mostRoutes).map { Field("KIIPUSH_ROUTE", $0) }
         if let message = trace.message {
             fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))

@@ -52,7 +52,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     public init(_ trace: Trace) {
         let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
         var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))\(cause)"]
-        if let attempt = trace.calls.map(\.attempt).max(), attempt > 1 { parts.append("attempt \(attempt)") }
+        if let attempt = trace.lastAttempt, attempt > 1 { parts.append("attempt \(attempt)") }
         if !trace.routes.isEmpty {
             let shown = trace.routes.prefix(8).map(Suggestion.shown).joined(separator: ", ")
             let more = trace.routes.count > 8 ? " and \(trace.routes.count - 8) more" : ""
@@ -61,9 +61,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         if !trace.expired.isEmpty, trace.outcome.name != "expired" {
             parts.append("too old for \(trace.expired.prefix(8).map(Suggestion.shown).joined(separator: ", "))")
         }
-        if !trace.expired.isEmpty, let unit = trace.message?.sentAt?.probableUnit {
-            parts.append("its 'when' is probably in \(unit), not milliseconds")
-        }
+        if !trace.expired.isEmpty, let doubt = trace.message?.sentAt?.doubtOfUnit { parts.append(doubt) }
         if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
         let carrier = trace.transport.map { Suggestion.shown($0.name) }
         let size = trace.message.map { counted($0.raw.bytes.count, "byte") }

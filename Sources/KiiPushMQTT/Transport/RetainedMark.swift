@@ -9,7 +9,7 @@ import KiiPushSystem
 /// accepted once per change.
 struct RetainedMark {
     /// The file; nil remembers nothing beyond the process.
-    let path: String?
+    private let path: String?
     /// What the file has.
     private(set) var kept: String?
 

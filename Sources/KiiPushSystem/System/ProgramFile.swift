@@ -29,6 +29,16 @@ package struct ProgramProblem: Equatable, Sendable {
         return why(path).map { ProgramProblem(path, $0) }
     }
 
+    /// Finds out why a program could not be started, if that can be because of its file.
+    ///
+    /// - Parameters:
+    ///   - program: its path, or its name on `PATH`.
+    ///   - error: the system's error.
+    /// - Returns: nil if the error has another cause, or nothing is wrong with the file.
+    package static func find(_ program: String, after error: ErrorNumber) -> ProgramProblem? {
+        [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue) ? find(program) : nil
+    }
+
     private init(_ program: String, _ why: String?) { (self.program, self.why) = (program, why) }
 
     // MARK: Looking for it

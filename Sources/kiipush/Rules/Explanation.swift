@@ -78,7 +78,7 @@ struct Explanation {
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
         case .expired:
-            let unit = message.sentAt?.probableUnit.map { ", but its 'when' is probably in \($0), not milliseconds" }
+            let unit = message.sentAt?.doubtOfUnit.map { ", but \($0)" }
             return Self.words(outcome.name, reason: nil) + (unit ?? "")
         default: return Self.words(outcome.name, reason: outcome.reason)
         }
