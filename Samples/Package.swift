@@ -68,9 +68,6 @@ let package = Package(
             ],
             path: "07-Thermostat", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
-            name: "ManyMessages", dependencies: [.product(name: "KiiPush", package: "kii-push")],
-            path: "08-ManyMessages", exclude: ["expected-output.txt", "README.md"]),
-        .executableTarget(
             name: "Sending",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),

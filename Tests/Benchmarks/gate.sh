@@ -6,9 +6,8 @@
 #   bash Tests/Benchmarks/gate.sh --set    writes what is measured, and a margin, as the new thresholds
 #
 # Measured are "decode" (decode and classify), "whole" (bytes in to handler returned, which reads bucket, object and
-# scope), "own" (the same with a middleware of one's own in the chain), "lent" (the whole with a handler that borrows)
-# and "loop" (the same in a loop that one task owns) of the documented sample, 100 routes: each the difference of two
-# runs, so that starting costs nothing.
+# scope) and "own" (the same with a middleware of one's own in the chain) of the documented sample, 100 routes: each the
+# difference of two runs, so that starting costs nothing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -36,7 +35,7 @@ count() {
 
 # What 2,000 messages more cost, by each of them; by then each object has been seen twice.
 measured=""
-for part in decode whole own lent loop; do
+for part in decode whole own; do
     few=$(count "$part" 2000)
     many=$(count "$part" 4000)
     measured+=$(awk -v part="$part" '{

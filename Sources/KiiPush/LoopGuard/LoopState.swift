@@ -55,31 +55,6 @@ extension LoopState {
         return nil
     }
 
-    /// Judges a message for its only route if no layer but the rate applies; nil if another may.
-    @inline(__always)
-    mutating func judgePlain(
-        _ storage: MessageStorage, _ place: ResourceDigest, _ route: Route, _ arrival: Arrival
-    ) -> RateBreakers.Answer? {
-        if layers.identity, identities.isMe(PushMessage(storage: storage)) { return nil }
-        if layers.echo, !writes.isIdle { return nil }
-        if layers.lineage, storage.stamp.isPresent { return nil }
-        if layers.killSwitch, !killSwitch.isIdle { return nil }
-        guard layers.rate, !route.isUnlimited else { return .pass }
-        // `??` would copy all limits first.
-        if let own = route.limits { return judge(place, route, own, arrival) }
-        return breakers.judge(RateKeys(place, route), limits, device: limits.device, arrival)
-    }
-
-    @inline(never)
-    private mutating func judge(
-        _ place: ResourceDigest, _ route: Route, _ own: RateLimits, _ arrival: Arrival
-    ) -> RateBreakers.Answer {
-        breakers.judge(RateKeys(place, route), own, device: limits.device, arrival)
-    }
-
-    /// Whether messages are counted.
-    var countsRate: Bool { layers.rate }
-
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard message.message.storage.classified.hasObject else { return false }
         // A held message arrived before the writes that are expected now, and was compared with earlier ones then.

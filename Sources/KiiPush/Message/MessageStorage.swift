@@ -15,20 +15,6 @@ struct MessageContent {
     let classified: Classified
     let certainty: Certainty
 
-    /// The contents of no payload.
-    init() {
-        received = RawPayload([])
-        buffer = []
-        payloadRange = 0..<0
-        envelopeID = nil
-        (dialect, keyDialect) = (.long, .long)
-        body = .data
-        fields = FieldTable()
-        (aps, stamp) = (.absent, .absent)
-        classified = Classified()
-        certainty = .ambiguous
-    }
-
     /// Decodes and classifies a payload.
     @inline(__always)
     init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
@@ -91,22 +77,13 @@ struct MessageContent {
 
 /// The contents of one message, shared by its views.
 ///
-/// One allocation for each message. A ``ReceiveLoop`` reuses it for its next message if nobody kept the last one.
-package final class MessageStorage: @unchecked Sendable {  // Changed only by a loop that holds the only reference.
-    // One value, changed as a whole and only in this file, so that its accesses are not checked at run time.
-    fileprivate var content: MessageContent
-
-    /// An empty storage.
-    init() { content = MessageContent() }
+/// One allocation for each message.
+package final class MessageStorage: Sendable {
+    fileprivate let content: MessageContent
 
     /// Decodes and classifies a payload.
     init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         content = try MessageContent(raw, limits: limits, app: app)
-    }
-
-    /// Replaces the payload; only for a caller that holds the only reference.
-    func replace(with raw: consuming RawPayload, limits: PayloadLimits) throws(DecodeError) {
-        content = try MessageContent(raw, limits: limits, app: nil)
     }
 
     /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes.

@@ -12,8 +12,6 @@ struct RouteCandidate {
     private let rest: [RouteCriteria]
     /// Whether no later route may match the same message.
     let isLast: Bool
-    /// Whether its messages have their automatic keys and may have any age.
-    let isPlain: Bool
 
     /// Compiles a route that is indexed by exact texts of `field`, or by none.
     init(_ route: Route, filedUnder field: FiledText.Field?) {
@@ -22,7 +20,6 @@ struct RouteCandidate {
         kinds = rest.kinds
         certainty = CertaintySet(rest.certainty)
         isLast = route.flow == .stop
-        isPlain = route.dedupe == nil && route.maxAge == nil
         switch field {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)
         case .object: (rest.object, handles) = (nil, .object)

@@ -12,10 +12,6 @@ package enum RouteHandler: Sendable {
     case pushToUser(Taking<PushToUserMessage>)
     case topic(Taking<TopicMessage>)
     case directPush(Taking<DirectPushMessage>)
-    /// A synchronous handler that borrows.
-    case lent(@Sendable (borrowing LentEvent) throws -> Void)
-    /// An asynchronous handler that borrows.
-    case lentWaiting(@Sendable (borrowing LentEvent) async throws -> Void)
 
     /// Calls the handler.
     @inline(__always)
@@ -28,8 +24,6 @@ package enum RouteHandler: Sendable {
         case .pushToUser(let handler): try await handler(proven(PushToUserMessage(message)), context)
         case .topic(let handler): try await handler(proven(TopicMessage(message)), context)
         case .directPush(let handler): try await handler(proven(DirectPushMessage(message)), context)
-        case .lent(let handler): try handler(LentEvent(message, context))
-        case .lentWaiting(let handler): try await handler(LentEvent(message, context))
         }
     }
 

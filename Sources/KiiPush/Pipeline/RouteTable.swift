@@ -40,21 +40,6 @@ package final class RouteTable: Sendable {
         index = TextIndex(filed, unfiled: unfiled)
     }
 
-    /// The number of the route that matches a message, if it is the only one and a plain one; -1 means unknown.
-    @inline(__always)
-    func onlyMatch(_ storage: MessageStorage, _ text: Span<UInt8>) -> Int {
-        guard !routes.isEmpty else { return -1 }
-        var lists = index.candidates(text, storage)
-        while let next = lists.popFirst(of: index.routeNumbers) {
-            switch candidates[next].judge(text, storage) {
-            case .no: break
-            case .notSureEnough: return -1
-            case .takes: return candidates[next].isLast && candidates[next].isPlain ? next : -1
-            }
-        }
-        return -1
-    }
-
     /// The routes that match a message, in order of declaration, up to the first that stops later ones.
     func match(_ storage: MessageStorage) -> RouteMatch {
         var match = RouteMatch()

@@ -72,7 +72,7 @@ extension PushReceiver {
             var all = routes
             all.replaceSubrange(own, with: loaded)
             let table = RouteTable(all, generation: known.generation + 1)
-            let isDone = changeSetup { setup in
+            let isDone = setup.withLock { setup in
                 guard setup.revision == before else { return false }
                 loaded.takeCounts(of: setup.routes[own])
                 setup.loaded.routes = own.lowerBound..<(own.lowerBound + loaded.count)

@@ -108,10 +108,6 @@ package final class OutcomeCounters: Sendable {
 
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
-    /// Counts messages that were handled.
-    @inline(__always)
-    func countHandled(_ count: Int = 1) { counters[0].add(count, ordering: .relaxed) }
-
     /// Subtracts a message that was held and has now ended.
     package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 

@@ -41,8 +41,6 @@ package struct CompiledChain: Sendable {
     }
 
     private let stages: [Stage]
-    /// The middlewares as one step, if they are the built-in ones.
-    let lane: StandardLane?
     /// The problems in the order of the middlewares.
     let problems: [ChainProblem]
     /// The loop guard, which holds messages and accepts declared writes.
@@ -54,7 +52,6 @@ package struct CompiledChain: Sendable {
         let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
         problems = ChainProblem.problems(of: middleware)
         stages = middleware.map { Stage($0) }
-        lane = StandardLane(middleware)
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
 

@@ -4,8 +4,7 @@ import Synchronization
 //
 //     payload > decode > routes > chain > handlers > end
 //
-// In the common case, `StandardLane` does all of it, calling the same middlewares by their types. Every other message
-// is walked step by step, as its `MessageWalk` directs.
+// A message is walked step by step, as its `MessageWalk` directs.
 
 extension PushReceiver {
     // MARK: Receiving
@@ -16,24 +15,6 @@ extension PushReceiver {
     /// runs. A duplicate of a message that is being handled returns when that message has ended, so a handler must not
     /// wait for the outcome of its own payload.
     public func receive(_ payload: consuming RawPayload) async -> Outcome {
-        guard let lane = chain.lane else { return await receiveByStages(payload) }
-        switch start(lane, payload) {
-        case .handle(let context, let lease):
-            do {
-                try await context.matched.handler(context.message, context)
-                return finish(context, lease, lane)
-            } catch {
-                return fail(context, lease, lane, error)
-            }
-        case .end(let outcome): return outcome
-        case .longWay(let message, let passed):
-            var walk = MessageWalk(message, from: passed)
-            return await self.walk(&walk)
-        }
-    }
-
-    /// Receives one payload, one middleware after another.
-    private func receiveByStages(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var walk = MessageWalk(try prepare(payload))
             return await self.walk(&walk)
@@ -104,7 +85,7 @@ extension PushReceiver {
         while true {
             switch consume step {
             case .ask(let bypass):
-                let (judgement, passed) = admit(&walk.message, bypass, from: walk.firstStage)
+                let (judgement, passed) = admit(&walk.message, bypass)
                 step = walk.judged(judgement, passed, bypass)
             case .undo(let failure, let passed):
                 end(walk.message, .failed(failure), .passed(passed))
@@ -153,14 +134,14 @@ extension PushReceiver {
 
     // MARK: Ask the chain
 
-    /// Sends a message through the chain, starting at the middleware with an index.
+    /// Sends a message through the chain.
     ///
     /// - Returns: the chain's decision, and the number of middlewares that have admitted the message.
     package func admit(
-        _ message: inout RoutedMessage, _ bypass: AdmissionBypass, from stage: Int = 0
+        _ message: inout RoutedMessage, _ bypass: AdmissionBypass
     ) -> (judgement: MessageWalk.Judgement, passed: Int) {
         if case .seen = bypass { message.bypass(.seen) }
-        var passed = stage
+        var passed = 0
         do {
             let verdict = try chain.admit(&message, &passed)
             // The common case first: it does not read the rest of the message, which saves a copy of it.

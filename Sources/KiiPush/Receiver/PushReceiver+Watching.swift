@@ -12,8 +12,8 @@ extension PushReceiver {
     /// - Returns: a token to remove the listener with; drop it to keep the listener.
     @discardableResult
     public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
-        let number = changeSetup { $0.traceListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.changeSetup { $0.traceListeners.remove(number) } }
+        let number = setup.withLock { $0.traceListeners.add(listener) }
+        return ListenerToken { [weak self] in self?.setup.withLock { $0.traceListeners.remove(number) } }
     }
 
     /// Calls `listener` with each message that is dead-lettered from now on.

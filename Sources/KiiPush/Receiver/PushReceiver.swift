@@ -28,8 +28,6 @@ public final class PushReceiver: Sendable {
 
     let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
-    /// How often routes or listeners have changed; lets a loop detect changes without taking the lock.
-    let setupChanges = Atomic<Int>(0)
 
     /// The state that can change while the receiver runs; read once per message.
     struct Setup {
@@ -120,13 +118,6 @@ public final class PushReceiver: Sendable {
 
     // MARK: Routes
 
-    /// Changes routes or listeners.
-    func changeSetup<Result>(_ body: (inout sending Setup) -> sending Result) -> Result {
-        let result = setup.withLock(body)
-        setupChanges.add(1, ordering: .releasing)
-        return result
-    }
-
     /// The current routes and listener.
     package func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
@@ -142,7 +133,7 @@ public final class PushReceiver: Sendable {
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
         _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
     ) {
-        changeSetup { setup in
+        setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(

@@ -22,7 +22,7 @@ extension PushReceiver {
     /// Both receivers count the results of their handlers in the same counters.
     package func takeRoutes(of other: PushReceiver) {
         let table = other.currentSetup().table
-        changeSetup { setup in
+        setup.withLock { setup in
             setup.loaded.generation = table.generation
             setup.replaceRoutes(table.routes, table)
         }

@@ -8,8 +8,6 @@ package struct MessageWalk: Sendable {
     package var message: RoutedMessage
     package private(set) var purpose = Purpose.handle
     package private(set) var chain = ChainProgress.unasked
-    /// How many stages have passed the message before its walk starts.
-    let firstStage: Int
     /// The table that its routes are from, until the chain has been asked.
     package private(set) var table: RouteTable?
     /// How often its handlers were run.
@@ -53,16 +51,16 @@ extension MessageWalk {
         attempts: Int = 0, done: [String] = []
     ) {
         self.init(
-            message: message, firstStage: 0, table: table, attempts: attempts, ends: RouteEnds(done, .handled),
+            message: message, table: table, attempts: attempts, ends: RouteEnds(done, .handled),
             killed: killed, mostTries: mostTries, isRecorded: true)
     }
 
     /// A message that is handled in memory, and tried once.
     @inline(__always)
-    init(_ message: consuming RoutedMessage, from stage: Int = 0) {
+    init(_ message: consuming RoutedMessage) {
         // It has not waited, so a kill that stops it stops it on its arrival.
         self.init(
-            message: message, firstStage: stage, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1,
+            message: message, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1,
             isRecorded: false)
     }
 

@@ -8,6 +8,3 @@ swift build --quiet "${static[@]}" --product kiipush-peer >&2
 program=$(swift build "${static[@]}" --show-bin-path)/kiipush-peer
 printf 'parser\tkiipush-decode\tKiiPush, decode and classify\t%s\tdecode\n' "$program"
 printf 'receiver\tkiipush\tKiiPush\t%s\treceive\n' "$program"
-printf 'receiver\tkiipush-lend\tKiiPush, handler borrows\t%s\tlend\n' "$program"
-printf 'receiver\tkiipush-loop\tKiiPush, a loop, handler keeps\t%s\tloop\n' "$program"
-printf 'receiver\tkiipush-batch\tKiiPush, a loop in batches of 16, handler borrows\t%s\tbatch\n' "$program"

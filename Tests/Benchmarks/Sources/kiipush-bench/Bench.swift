@@ -27,7 +27,7 @@ struct Bench {
             if options.takes(.route) { report.rows += try routeStages(options) }
             if options.takes(.whole) { report.rows += try await wholeStages(options) }
             if options.takes(.cores) { report.rows += try await coreStages(options) }
-            if options.takes(.tail) { report.tails = try await measureTails(options) }
+            if options.takes(.tail) { report.tails = [await measureTail(options)] }
             if options.takes(.store) { report.seenKeys = try [1, 1000, 20_000, 1_000_000].map(measureSeenKeys) }
             if options.takes(.rules) { report.rules = try measureRules() }
             print(options.format == .json ? report.json : report.text)

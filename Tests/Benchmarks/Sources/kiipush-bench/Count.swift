@@ -8,10 +8,6 @@ enum CountedPart: String, CaseIterable {
     case whole
     /// The whole with a middleware of one's own, which walks each message step by step.
     case own
-    /// The whole with a handler that borrows and may wait.
-    case lent
-    /// A loop with a handler that borrows.
-    case loop
 
     /// How many messages may be asked for.
     ///
@@ -48,17 +44,6 @@ func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
         for payload in payloads.prefix(messages) {
             if case .handled = await receiver.receive(payload) { done += 1 }
         }
-    case .lent:
-        let receiver = borrowingReceiver(waits: true, clock: CountingClock())
-        allocation_counter_start()
-        for payload in payloads.prefix(messages) {
-            if case .handled = await receiver.receive(payload) { done += 1 }
-        }
-    case .loop:
-        var loop = ReceiveLoop(borrowingReceiver(waits: false, clock: CountingClock()))
-        let batch = Array(payloads.prefix(messages))
-        allocation_counter_start()
-        done = await loop.receive(contentsOf: batch).count { $0 == .accept }
     }
     let allocations = allocation_counter_stop()
     try check(done == messages, "every message handled")

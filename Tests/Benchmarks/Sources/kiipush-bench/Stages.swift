@@ -102,7 +102,7 @@ private let neverHeld = LoopSettings(rate: LoopRate(messages: 1_000_000_000))
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
     routes count: Int, clock: any ReceiverClock = SystemClock(), stages: Int = 0,
-    handler: (@Sendable (BucketEvent, HandlerContext) async throws -> Void)?
+    handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
 ) -> PushReceiver {
     let receiver = PushReceiver(app: app, clock: clock) {
         Deduplicator()
@@ -111,7 +111,7 @@ private func receiver(
         for _ in 0..<stages { OwnStage() }
     }
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    if let handler { receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler) }
+    receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler)
     return receiver
 }
 
@@ -144,55 +144,15 @@ func readingReceiver(clock: any ReceiverClock = SystemClock(), stages: Int = 0) 
     }
 }
 
-/// The same with a handler that borrows and may wait, or does not.
-func borrowingReceiver(waits: Bool, clock: any ReceiverClock = SystemClock()) -> PushReceiver {
-    let receiver = receiver(routes: 100, clock: clock, handler: nil)
-    if waits {
-        receiver.onLent("wanted", kind: .pushToApp, bucket: "bucketName") { event async in read(event) }
-    } else {
-        receiver.onLent("wanted", kind: .pushToApp, bucket: "bucketName") { event in read(event) }
-    }
-    return receiver
-}
-
-private func read(_ event: borrowing LentEvent) {
-    use(event.withBytes(of: .bucket) { $0.count })
-    use(event.withBytes(of: .object) { $0.count })
-    use(event.withBytes(of: .scopeID) { $0.count })
-}
-
 func wholeStages(_ options: Options) async throws -> [Row] {
     [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
         try await whole("whole", options, readingReceiver()),
-        try await whole("whole, handler borrows", options, borrowingReceiver(waits: true)),
         try await whole("whole, with a stage of one's own", options, readingReceiver(stages: 1)),
         try await whole("whole, with two stages of one's own", options, readingReceiver(stages: 2)),
         try await whole("one of another app", options, readingReceiver(), app: "other567", ends: "refused"),
         try await duplicates(options),
-        try await loop("loop, handler keeps", options, readingReceiver()),
-        try await loop("loop, handler borrows and may wait", options, borrowingReceiver(waits: true)),
-        try await loop("loop, handler borrows", options, borrowingReceiver(waits: false)),
     ]
-}
-
-/// Times a loop of its own, in batches of 100.
-private func loop(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
-    var source = Payloads()
-    let count = 2000
-    var loop = ReceiveLoop(receiver)
-    var times: [Double] = []
-    var allocations = 0
-    for round in 0...options.rounds {
-        let batches = (0..<count / 100).map { _ in source.next(100) }
-        if round == options.rounds { allocation_counter_start() }
-        let start = ContinuousClock.now
-        for batch in batches { use(await loop.receive(contentsOf: batch)) }
-        let time = start.duration(to: .now).nanoseconds / Double(count)
-        if round < options.rounds { times.append(time) } else { allocations = allocation_counter_stop() }
-    }
-    try check(receiver.metrics.count("handled") == (options.rounds + 1) * count, "every message handled")
-    return Row(name, times, allocations: Double(allocations) / Double(count))
 }
 
 private func whole(

@@ -11,7 +11,7 @@ struct Tail {
 }
 
 /// Times each message for itself: 200,000 of them, all different, through one receiver.
-func measureTails(_ options: Options) async throws -> [Tail] {
+func measureTail(_ options: Options) async -> Tail {
     let count = min(options.rounds * 2000, 200_000)
     var source = Payloads()
     let shared = readingReceiver()
@@ -22,15 +22,7 @@ func measureTails(_ options: Options) async throws -> [Tail] {
         use(await shared.receive(payload))
         times.append(start.duration(to: .now).nanoseconds)
     }
-    var lent: [Double] = []
-    lent.reserveCapacity(count)
-    var loop = ReceiveLoop(borrowingReceiver(waits: false))
-    for payload in source.next(count) {
-        let start = ContinuousClock.now
-        use(await loop.receive(payload))
-        lent.append(start.duration(to: .now).nanoseconds)
-    }
-    return [Tail("receive", times), Tail("loop, handler borrows", lent)]
+    return Tail("receive", times)
 }
 
 extension Tail {
