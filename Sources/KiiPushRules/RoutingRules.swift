@@ -32,6 +32,8 @@ public struct RoutingRules: Sendable {
     private(set) var mePositions: [SourcePosition] = []
     /// The scopes to serve; nil serves all.
     public private(set) var serving: ScopePattern?
+    /// The position of each element of `serving`.
+    private(set) var servingPositions: [SourcePosition] = []
     /// How many messages are remembered, and for how long.
     public private(set) var dedupe = SeenWindow.standard
     /// The settings of the loop guard.
@@ -40,6 +42,8 @@ public struct RoutingRules: Sendable {
     private(set) var statesLoop = false
     /// Identities that this device and others write as, from `loop`; empty if the file names none.
     public private(set) var writesAs: [Sender] = []
+    /// The position of each of ``writesAs``.
+    private(set) var writesAsPositions: [SourcePosition] = []
     /// The delivery settings for messages whose rule has none of its own.
     ///
     /// A receiver does not deliver: pass it to `PushService`, and to `PushService.setDelivery(_:)` when the rules are
@@ -102,11 +106,14 @@ public struct RoutingRules: Sendable {
         if let node = object["app"] { app = reader.name(node, "the id of an app") }
         if let node = object["me"] {
             me = reader.identities(node)
-            if node.token.kind == .array { mePositions = reader.elements(node).map { reader.position($0.offset) } }
+            mePositions = reader.positions(node)
         }
-        if let node = object["serving"] { serving = reader.serving(node) }
+        if let node = object["serving"] {
+            serving = reader.serving(node)
+            servingPositions = reader.positions(node)
+        }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
-        if let node = object["loop"] { (loop, writesAs, statesLoop) = reader.loop(node) }
+        if let node = object["loop"] { (loop, writesAs, statesLoop, writesAsPositions) = reader.loop(node) }
         if let node = object["delivery"] {
             delivery = reader.delivery(node, from: delivery)
             deliveryPosition = reader.position(node.offset)

@@ -10,6 +10,11 @@ extension RulesReader {
         list(node, "a list of identities such as \"thing:th.1\"")?.compactMap { identity($0) } ?? []
     }
 
+    /// Where each element of a list begins; empty for a value of another kind.
+    func positions(_ node: RulesNode) -> [SourcePosition] {
+        node.token.kind == .array ? elements(node).map { position($0.offset) } : []
+    }
+
     /// `user:U1`: one identity.
     mutating func identity(_ node: RulesNode) -> Sender? {
         let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
@@ -92,17 +97,20 @@ extension RulesReader {
 
     // MARK: Loop
 
-    mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool) {
+    mutating func loop(
+        _ node: RulesNode
+    ) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool, writesAsPositions: [SourcePosition]) {
         var settings = LoopSettings.standard
         let keys = ["rate", "hops", "echo", "writesAs"]
         guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
-            return (settings, [], false)
+            return (settings, [], false, [])
         }
         if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
         if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
         if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
         let statesNumbers = ["rate", "hops", "echo"].contains { object[$0] != nil }
-        return (settings, object["writesAs"].map { identities($0) } ?? [], statesNumbers)
+        guard let writers = object["writesAs"] else { return (settings, [], statesNumbers, []) }
+        return (settings, identities(writers), statesNumbers, positions(writers))
     }
 
     private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {

@@ -2,9 +2,10 @@
 import Foundation
 import KiiPush
 import KiiPushDelivery
-import KiiPushMQTT
 import Synchronization
 import Testing
+
+@testable import KiiPushMQTT
 
 /// Hosts that answer wrongly or not at all.
 @Suite(.serialized, .timeLimit(.minutes(1)))
@@ -60,6 +61,39 @@ struct NoBrokerTests {
         // A library that writes first learns no more than that the link is gone.
         #expect(intake.losses.allSatisfy { $0.contains("reset by peer") || $0.contains("Broken pipe") })
         #expect(intake.losses.contains { $0.contains("reset by peer") }, "\(intake.losses)")
+    }
+
+    @Test(
+        "the certificates are loaded once, also if every handshake fails before the first call returns",
+        arguments: MQTTSettings.Version.allCases)
+    func failedHandshakes(version: MQTTSettings.Version) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var settings = MQTTSettings(
+            host: "127.0.0.1", port: try Loopback.bind(listener), topic: "push", usesTLS: true)
+        try #require(listen(listener, 8) == 0)
+        (settings.clientID, settings.version, settings.risksMQTT5) = ("device", version, true)
+        let isOver = Mutex(false)
+        Thread.detachNewThread {
+            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            while !isOver.withLock(\.self) {
+                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
+                let link = accept(listener, nil, nil)
+                // No TLS, and sent before the hello has come.
+                _ = unsafe send(link, "HTTP/1.1 400\r\n\r\n", 16, Int32(MSG_NOSIGNAL.rawValue))
+                shutdown(link, Int32(SHUT_WR))
+                usleep(50_000)
+                close(link)
+            }
+        }
+        defer { isOver.withLock { $0 = true } }
+        // Which of both sides is faster is chance; each way, the client has the encryption for the next one.
+        for _ in 1...5 {
+            let arrivals = MosquittoInbox(settings, clientID: "device", retained: nil)
+            let client = try MosquittoClient(settings, clientID: "device", arrivals)
+            try? client.connect(settings, LinkFiles.Contents(), nil)
+            #expect(client.encryption != nil)
+        }
     }
 
     @Test("a link whose connection takes a while is encrypted once it exists")

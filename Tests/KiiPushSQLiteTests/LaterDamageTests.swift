@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 import KiiPushDelivery
+import KiiPushSystem
 @testable import KiiPushSQLite
 
 /// What is found wrong with a database that is open already.
@@ -72,6 +73,30 @@ struct LaterDamageTests {
         database.close()
         // Closing has written nothing, so that a healing finds all that was there.
         #expect(try Data(contentsOf: URL(filePath: path + (mishap == .withoutLog ? "" : "-wal"))) == log)
+    }
+
+    @Test("files that cannot be looked at for a while are not lost: they take payloads again afterwards")
+    func unreachable() throws {
+        let folder = try StateFolder()
+        let (directory, link) = (folder.next(), folder.path + "/link")
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory)
+        let database = try SQLiteDatabase(directory: link)
+        let inbox = try SQLiteInbox(database)
+        let told = Mutex<[SQLiteError]>([])
+        database.onDamage { error in told.withLock { $0.append(error) } }
+        #expect(try inbox.add([RawPayload([0x7B, 0x7D])]).count == 1)
+        // A link to itself fails for root too, whom no permission stops.
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: link)
+        let expected = SQLiteError.cannotOpen(path: database.path, ErrorNumber(rawValue: ELOOP))
+        #expect(throws: expected) { try inbox.add([RawPayload([0x7B, 0x7D])]) }
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory)
+        #expect(try inbox.add([RawPayload([0x7B, 0x7D])]).count == 1)
+        #expect(told.withLock { $0 }.isEmpty)
+        database.close()
     }
 }
 #endif

@@ -94,6 +94,7 @@ struct MosquittoClient: ~Copyable {
     func connect(
         _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
     ) throws(Failure) {
+        arrivals.failedEncryption = nil
         try prepare(settings, files, encryption)
         let keepAlive = Int32(settings.keepAlive)
         if version == .v5 {
@@ -210,8 +211,10 @@ struct MosquittoClient: ~Copyable {
         return unsafe session
     }
 
-    /// The settings of the encrypted session; nil if there is none.
-    var encryption: OpenSSL.Context? { unsafe mosquitto_ssl_get(handle).flatMap { unsafe OpenSSL.Context(of: $0) } }
+    /// The settings of the encrypted session, also of one that has failed; nil if there was none.
+    var encryption: OpenSSL.Context? {
+        unsafe mosquitto_ssl_get(handle).flatMap { unsafe OpenSSL.Context(of: $0) } ?? arrivals.failedEncryption
+    }
 
     /// Ends a handshake whose socket has failed: libmosquitto takes the failure for success, again and again.
     ///

@@ -37,6 +37,9 @@ final class MosquittoInbox {
     private var isNextRedelivered = false
     /// The first errors that libmosquitto has reported since the last call.
     private var complaints: [String] = []
+    /// The settings of encryption of a connection that has failed since they were last cleared: libmosquitto frees its
+    /// session before the call returns.
+    var failedEncryption: OpenSSL.Context?
     /// The last retained message that was accepted, as ``RetainedMark`` writes it; and the one that may be next.
     private(set) var retained: String?
     private var newRetained: String?
@@ -170,7 +173,7 @@ final class MosquittoInbox {
         counts[keyPath: counter] += 1
     }
 
-    fileprivate func note(logLevel: Int32, _ line: UnsafePointer<CChar>) {
+    fileprivate func note(logLevel: Int32, _ line: UnsafePointer<CChar>, of handle: OpaquePointer?) {
         switch logLevel {
         case MOSQ_LOG_DEBUG:
             // Only this log line shows the flag, before the message's callback; if its text changes, no message is
@@ -181,6 +184,9 @@ final class MosquittoInbox {
             }
         case MOSQ_LOG_ERR, MOSQ_LOG_WARNING:
             if complaints.count < 3 { complaints.append(unsafe String(cString: line)) }
+            // A handshake that fails at once reports it while its session is still there.
+            guard failedEncryption == nil, let session = unsafe mosquitto_ssl_get(handle) else { return }
+            failedEncryption = unsafe OpenSSL.Context(of: session)
         default: break
         }
     }
@@ -191,9 +197,9 @@ final class MosquittoInbox {
 extension MosquittoInbox {
     /// Registers this object for libmosquitto's callbacks; it must outlive the handle.
     func listen(to handle: OpaquePointer) {
-        unsafe mosquitto_log_callback_set(handle) { _, context, level, line in
+        unsafe mosquitto_log_callback_set(handle) { handle, context, level, line in
             guard let line = unsafe line else { return }
-            unsafe MosquittoInbox.behind(context)?.note(logLevel: level, line)
+            unsafe MosquittoInbox.behind(context)?.note(logLevel: level, line, of: handle)
         }
         unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, _ in
             unsafe MosquittoInbox.behind(context)?.note(.connection(code: code, isSessionPresent: flags & 1 == 1))

@@ -26,6 +26,27 @@ extension RulesLint {
         for target in rule.targets { checkNames(of: target, rule) }
     }
 
+    /// Finds identities and served scopes that are no ids: no message is of them.
+    mutating func checkSettingIDs() {
+        let served = rules.serving?.alternatives.map { $0.id?.alternatives ?? [] } ?? []
+        let settings: [(key: String, ids: [[TextPattern.Alternative]], positions: [SourcePosition])] = [
+            ("me", rules.me.map { [.exactly($0.id)] }, rules.mePositions),
+            ("serving", served, rules.servingPositions),
+            ("writesAs", rules.writesAs.map { [.exactly($0.id)] }, rules.writesAsPositions),
+        ]
+        for (key, ids, positions) in settings {
+            for (index, alternatives) in ids.enumerated() {
+                for alternative in alternatives where alternative.isOfNoID {
+                    let text = Suggestion.shown(RuleText(alternative).text)
+                    report(
+                        .impossibleName, index < positions.count ? positions[index] : .start, nil,
+                        "'\(key)' names '\(text)', which is no id; write the id alone after its type, without a URI "
+                            + "or spaces")
+                }
+            }
+        }
+    }
+
     /// Finds owners and senders that are no ids.
     private mutating func checkIDs(_ rule: RoutingRule) {
         let criteria = rule.criteria
@@ -38,7 +59,7 @@ extension RulesLint {
             for alternative in alternatives {
                 let text = RuleText(alternative).text
                 let hasType = ["user:", "group:", "thing:"].contains { text.begins(exactlyWith: $0) }
-                guard hasType || alternative.literalPieces.contains(where: \.isOfNoID) else { continue }
+                guard hasType || alternative.isOfNoID else { continue }
                 let advice =
                     hasType && condition == "scopeID"
                     ? "write \"scope\": \(text.quotedAsJSON) instead" : "write the id alone, without a URI or spaces"
@@ -76,6 +97,9 @@ extension TextPattern.Alternative {
         case .pieces(let pieces): pieces
         }
     }
+
+    /// Whether no id is like this.
+    fileprivate var isOfNoID: Bool { literalPieces.contains(where: \.isOfNoID) }
 }
 
 extension RuleTemplate {

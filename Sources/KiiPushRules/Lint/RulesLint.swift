@@ -48,6 +48,7 @@ struct RulesLint {
 
     mutating func run(_ handlers: [String]?) {
         checkSettings()
+        checkSettingIDs()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }
         checkShadows()
         checkDedupe()

@@ -58,7 +58,7 @@ struct OpenDatabase: ~Copyable {
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         if let damage { throw damage }
-        guard files.areThere else { throw found(.emptied(path: connection.path)) }
+        guard try files.areThere() else { throw found(.emptied(path: connection.path)) }
         defer { if connection.isDamaged { _ = found(.corrupt(path: connection.path)) } }
         return try body(&connection)
     }

@@ -2,6 +2,25 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 import KiiPushSystem
+import Synchronization
+
+/// Why the metrics file could not be written last; nil if it was.
+final class MetricsFailure: Sendable {
+    private let what = Mutex<String?>(nil)
+
+    /// The failure now, in words.
+    var current: String? { what.withLock { $0 } }
+
+    /// Records the result of a write.
+    ///
+    /// - Returns: whether it is another one than the last time.
+    func note(_ failure: String?) -> Bool {
+        what.withLock { what in
+            defer { what = failure }
+            return what != failure
+        }
+    }
+}
 
 /// The agent's counters, and the two reports made from them: the metrics file and its status.
 struct AgentReports: Sendable {
@@ -18,6 +37,7 @@ struct AgentReports: Sendable {
     let healed: String?
     /// The metrics file; nil for none.
     let metrics: String?
+    let metricsFailure = MetricsFailure()
     /// Follows the kill file; nil if there is none.
     let kills: KillFileWatch?
     /// Avoids duplicates; nil if it remembers in memory.
@@ -49,7 +69,11 @@ struct AgentReports: Sendable {
             try MetricsFile(path: path).write(
                 receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
                 droppedLines: log.writer?.dropped ?? 0, latencies: latencies, gauges: gauges)
-        } catch { log.trouble("\(error)") }
+            _ = metricsFailure.note(nil)
+        } catch {
+            // Once, not every five seconds; the status shows it as long as it lasts.
+            if metricsFailure.note("\(error)") { log.trouble("\(error)") }
+        }
     }
 
     /// The source of the agent's status.
@@ -72,6 +96,7 @@ struct AgentReports: Sendable {
             return failures
         }
         source.healed = healed
+        source.metricsFailure = { [metricsFailure] in metricsFailure.current }
         source.silent = {
             silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }
         }

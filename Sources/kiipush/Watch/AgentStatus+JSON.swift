@@ -56,6 +56,7 @@ extension AgentStatus {
                 writer.member("forSeconds", silence.forSeconds)
             }
             writer.member("healed", healed)
+            writer.member("metricsFailure", metricsFailure)
         }
         return writer.text
     }

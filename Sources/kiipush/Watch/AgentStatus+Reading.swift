@@ -47,6 +47,7 @@ extension AgentStatus {
             Silence(route: silence["route"]?.text ?? "", forSeconds: silence.number("forSeconds"))
         }
         healed = root["healed"]?.text
+        metricsFailure = root["metricsFailure"]?.text
     }
 }
 

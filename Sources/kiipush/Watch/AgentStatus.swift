@@ -110,6 +110,8 @@ struct AgentStatus: Sendable, Equatable {
     /// What was recovered from a damaged state, what may be missing, and where the old file is; nil if nothing needs
     /// attention.
     var healed: String?
+    /// Why the metrics file cannot be written now; nil if it can, or there is none.
+    var metricsFailure: String?
 }
 
 extension AgentStatus {
@@ -117,7 +119,7 @@ extension AgentStatus {
     ///
     /// It is healthy if it accepts payloads, no store fails, every connection is up, there is no shortage, and the
     /// queue and the dead-letter store have capacity. Kills, breakers and silence do not count: somebody has asked for
-    /// them, or the agent handles them.
+    /// them, or the agent handles them; nor does the metrics file, without which payloads are taken as before.
     var problems: [String] {
         let links = transports.filter { $0.state != .connected && (isOpen || $0.state != .starting) }
         return refusals + links.map { "\($0.name) is \($0.state.rawValue)" } + shortcomings

@@ -18,6 +18,8 @@ struct StatusSource: Sendable {
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
     /// The result of healing a damaged state; nil if there is no old file to examine.
     var healed: String?
+    /// Why the metrics file cannot be written now.
+    var metricsFailure: @Sendable () -> String? = { nil }
     /// The agent's or routes' silences that are too long.
     var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
 
@@ -58,6 +60,7 @@ struct StatusSource: Sendable {
         status.deadLetters = AgentStatus.DeadLetters(
             count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
         (status.shortages, status.silent, status.healed) = (shortages(), silent(), healed)
+        status.metricsFailure = metricsFailure()
         return status
     }
 

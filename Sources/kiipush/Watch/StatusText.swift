@@ -44,6 +44,7 @@ struct StatusText {
         }
         for shortage in status.shortages { lines += entry("shortage", shortage.words) }
         if let healed = status.healed { lines += entry("healed", healed) }
+        if let failure = status.metricsFailure { lines += entry("metrics", failure) }
         for silence in status.silent {
             let who = silence.route.isEmpty ? "nothing came" : "nothing for route \(silence.route)"
             lines += entry("silent", "\(who) for \(Figures.seconds(silence.forSeconds))")

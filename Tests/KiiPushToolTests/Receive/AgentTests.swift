@@ -81,6 +81,24 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
+    @Test("a metrics file that cannot be written is told once, and in the status while it lasts; payloads are taken")
+    func unwritableMetrics() throws {
+        let metrics = directory + "/gone/metrics.prom"
+        let agent = try RunningAgent(
+            ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
+        let what = "metrics.prom: cannot be written: No such file or directory"
+        // The second round comes a second after the first.
+        try agent.wait { _ in (try? tool("status", "--format", "json"))?.output.contains(what) == true }
+        #expect(try send(event(1)).first?.contains("accept") == true)
+        _ = poll(nil, 0, 1500)
+        let status = try tool("status")
+        #expect(status.code == 0 && status.output.contains("metrics     "), "\(status.output)")
+        #expect(unsafe mkdir(directory + "/gone", 0o700) == 0)
+        try agent.wait { _ in (try? tool("status", "--format", "json"))?.output.contains(what) == false }
+        #expect(agent.log.split(separator: "\n").count { $0.contains("cannot be written") } == 1, "\(agent.log)")
+        #expect(try agent.stop() == 0)
+    }
+
     @Test("an agent that cannot read its kill file says so, and is not healthy, until it can")
     func unreadableKills() throws {
         let agent = try agent()

@@ -41,6 +41,7 @@ struct AgentStatusTests {
         ]
         status.silent = [.init(route: "news", forSeconds: 7200)]
         status.healed = "the state was damaged; saved: 3 dead letters"
+        status.metricsFailure = "metrics.prom: cannot be written: Read-only file system"
         return status
     }
 
