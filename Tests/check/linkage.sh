@@ -4,9 +4,10 @@ source "$(dirname "$0")/common.sh"
 swift build --quiet "${plain[@]}"
 built=$(swift build "${plain[@]}" --show-bin-path)
 tool=$built/kiipush
-# A program that links the core and nothing else, as an embedder's would.
+# A program that links the core and nothing else, as an embedder's would; the objects of deleted sources may be left.
 core=.build/check/linkage
-swiftc -swift-version 6 -I "$built/Modules" Tests/Linkage/main.swift "$built"/KiiPush.build/*.o -o "$core"
+mapfile -t objects < <(find Sources/KiiPush -name '*.swift' -printf "$built/KiiPush.build/%f.o\n")
+swiftc -swift-version 6 -I "$built/Modules" Tests/Linkage/main.swift "${objects[@]}" -o "$core"
 for program in "$tool" "$core"; do
     libraries=$(ldd "$program")
     if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then
