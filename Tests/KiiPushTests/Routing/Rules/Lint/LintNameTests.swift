@@ -47,12 +47,11 @@ struct LintNameTests {
     @Test(
         "identities and served scopes that are no ids are errors, where each is written",
         arguments: [
-            (#""me":["user:u","user:a b"],"#, "1:31 impossibleName"),
-            (#""me":["thing:kiicloud://things/th.1"],"#, "1:22 impossibleName"),
-            (#""me":["user:u\u0000"],"#, "1:22 impossibleName"),
-            (#""serving":["app","group:*","user:kiicloud://users/u"],"#, "1:43 impossibleName"),
-            (#""serving":["user:a *"],"#, "1:27 impossibleName"),
-            (#""loop":{"writesAs":["thing:th.1","user:users/u"]},"#, "1:49 impossibleName"),
+            (#""me":["user:u","user:a b"],"#, "1:30 impossibleName"),
+            (#""me":["thing:kiicloud://things/th.1"],"#, "1:21 impossibleName"),
+            (#""serving":["app","group:*","user:kiicloud://users/u"],"#, "1:42 impossibleName"),
+            (#""serving":["user:a *"],"#, "1:26 impossibleName"),
+            (#""loop":{"writesAs":["thing:th.1","user:users/u"]},"#, "1:48 impossibleName"),
             (#""me":["user:727f20b00022-8d18","thing:th.1","admin:APP_ADMIN"],"#, nil),
             (#""serving":["app","user:*","group:g-1","thing:v:1"],"#, nil),
         ])
