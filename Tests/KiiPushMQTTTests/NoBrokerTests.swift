@@ -80,7 +80,7 @@ struct NoBrokerTests {
                 guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
                 let link = accept(listener, nil, nil)
                 // No TLS, and sent before the hello has come.
-                _ = unsafe send(link, "HTTP/1.1 400\r\n\r\n", 16, Int32(MSG_NOSIGNAL.rawValue))
+                _ = unsafe send(link, "HTTP/1.1 400\r\n\r\n", 16, Int32(MSG_NOSIGNAL))
                 shutdown(link, Int32(SHUT_WR))
                 usleep(50_000)
                 close(link)
