@@ -50,15 +50,17 @@ extension RulesLint {
 
     /// Finds rules that call one handler twice with the same messages.
     private mutating func checkSameRules() {
-        var first: [ExactText: Int] = [:]
+        struct Effect: Hashable {
+            let conditions: ExactText
+            let action: RoutingRule.Action
+        }
+        var first: [Effect: Int] = [:]
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
             var writer = JSONWriter()
-            writer.array { writer in
-                rule.criteria.write(to: &writer)
-                rule.action.write(to: &writer)
-            }
-            guard let earlier = first[ExactText(writer.text)] else {
-                first[ExactText(writer.text)] = number
+            rule.criteria.write(to: &writer)
+            let effect = Effect(conditions: ExactText(writer.text), action: rule.action)
+            guard let earlier = first[effect] else {
+                first[effect] = number
                 continue
             }
             let other = rules.rules[earlier]

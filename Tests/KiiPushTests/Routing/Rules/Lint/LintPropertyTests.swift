@@ -15,8 +15,8 @@ struct LintPropertyTests {
             var criteria = spec.criteria
             criteria.data = data.conditions()
             return Route("r\(number)", flow: spec.flow, criteria: criteria)
-        }.filter { !$0.rule.contains("[]") }
-        let rules = try RoutingRules(#"{"version":1,"rules":[\#(routes.map(\.rule).joined(separator: ","))]}"#)
+        }.filter { !LintSamples.rule($0).contains("[]") }
+        let rules = try RoutingRules(LintSamples.file(routes.map { LintSamples.rule($0) }))
         let findings = rules.lint()
         let table = RouteTable(routes)
         let dead = Set(findings.filter { $0.code == .shadowed || $0.code == .neverMatches }.compactMap(\.rule))
@@ -34,8 +34,8 @@ struct LintPropertyTests {
         for seed in 0..<60 as Range<UInt64> {
             var source = RandomRouting(seed: seed)
             let routes = (0..<20).map { Route("r\($0)", flow: .stop, criteria: source.route().criteria) }
-            let text = routes.map(\.rule).filter { !$0.contains("[]") }.joined(separator: ",")
-            count += try RoutingRules(#"{"version":1,"rules":[\#(text)]}"#).lint().count { $0.code == .shadowed }
+            let text = LintSamples.file(routes.map { LintSamples.rule($0) }.filter { !$0.contains("[]") })
+            count += try RoutingRules(text).lint().count { $0.code == .shadowed }
         }
         #expect(count > 100)
     }
