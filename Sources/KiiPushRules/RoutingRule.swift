@@ -60,6 +60,11 @@ public struct RoutingRule: Sendable {
     let dedupePosition: SourcePosition?
 }
 
+extension RoutingRule: CustomStringConvertible {
+    /// The rule's id and its position in the file, such as `'settings' (3:1)`.
+    public var description: String { "'\(Suggestion.shown(id))' (\(position))" }
+}
+
 extension RulesReader {
     static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop", "dedupe"]
 

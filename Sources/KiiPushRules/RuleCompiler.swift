@@ -34,7 +34,7 @@ struct RuleCompiler {
                 Route(
                     id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
                     delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
-                    handlerName: rule.handlerName, declaration: rule))
+                    handlerName: rule.handlerName))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
         return routes

@@ -33,9 +33,7 @@ extension RulesReader {
             }
             return nil
         }
-        return (
-            RuleSend(topic: target, sender: sender, statesSender: stated != nil, message: message), place.offset
-        )
+        return (RuleSend(topic: target, sender: sender, message: message), place.offset)
     }
 
     /// The keys of `send` that are not part of the body.

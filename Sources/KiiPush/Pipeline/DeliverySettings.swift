@@ -38,7 +38,7 @@ public struct DeliverySettings: Sendable, Hashable {
     public var order = Order.object
     /// An ordering key of your own, used instead of ``order``; by default none.
     ///
-    /// Only for routes that code declares: a rules file cannot express it, and `Route.rule` leaves it out.
+    /// Only for routes that code declares: a rules file cannot express it.
     public var orderKey: OrderKey?
     /// What happens to the messages behind a failed one; by default they wait.
     public var onFailure = OnFailure.block

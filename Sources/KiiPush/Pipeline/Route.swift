@@ -32,8 +32,6 @@ public final class Route: Sendable {
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
-    /// The rule that declares it; nil for a route that code declares.
-    package let declaration: (any Sendable)?
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let held = Atomic<Int>(0)
@@ -43,7 +41,7 @@ public final class Route: Sendable {
     package init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
         delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
-        handler: RouteHandler, handlerName: String? = nil, declaration: (any Sendable)? = nil
+        handler: RouteHandler, handlerName: String? = nil
     ) {
         self.id = id
         self.criteria = criteria
@@ -59,7 +57,6 @@ public final class Route: Sendable {
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
         self.digest = digest.finish()
         self.handlerName = handlerName ?? id
-        self.declaration = declaration
     }
 }
 

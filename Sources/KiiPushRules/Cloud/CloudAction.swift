@@ -17,8 +17,6 @@ public struct RuleSend: Sendable, Hashable {
     public let topic: RuleTarget
     /// The identity that sends.
     public let sender: Sender
-    /// Whether the rule names the sender itself, rather than inheriting it from the file's `me`.
-    let statesSender: Bool
     /// The body of Kii's REST API, `SendPushMessageRequest`; texts may contain placeholders.
     public let message: RuleValue
 }

@@ -73,8 +73,9 @@ extension RulesLint {
         var required = DataPredicate.exists()
         let present = rule.criteria.data.first { $0.key.isExactly(key) }
         if let present {
-            var proof = DataProof()
-            if proof.excludes(present.predicate, required) { return "its 'data' asks that the field is missing" }
+            if DataPredicate.all([present.predicate, required]).neverHolds {
+                return "its 'data' asks that the field is missing"
+            }
             required = .all([required, present.predicate])
         }
         var writer = JSONWriter()

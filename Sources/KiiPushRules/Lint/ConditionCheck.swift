@@ -114,12 +114,11 @@ extension RulesLint {
         for condition in rule.criteria.data {
             let place = position("data", condition.key, of: rule)
             let key = "'\(Suggestion.shown(condition.key))'"
-            var proof = DataProof()
-            if proof.neverHolds(condition.predicate) {
+            if condition.predicate.neverHolds {
                 report(
                     .neverMatches, place, rule.id,
                     "the rule \(name(rule)) never matches: no value of \(key) meets all that is asked of it")
-            } else if proof.alwaysHolds(condition.predicate) {
+            } else if condition.predicate.alwaysHolds {
                 report(
                     .alwaysHolds, place, rule.id,
                     "every value of \(key) meets this, and a missing one too; leave the condition out")
@@ -184,14 +183,13 @@ extension RulesLint {
 
     private mutating func checkRepeats(_ rule: RoutingRule) {
         for condition in WhenCondition.allCases {
-            let alternatives = rule.criteria.alternatives(of: condition)
-            guard alternatives.count > 1, alternatives.count <= RouteCriteria.mostParts else { continue }
-            let profiles = alternatives.map { RuleProfile($0(RouteCriteria(certainty: Certainty.allCases))) }
-            for (index, profile) in profiles.enumerated() {
-                let wider = profiles.indices.first { other in
-                    guard other != index, profiles[other].covers(profile) else { return false }
+            let texts = rule.criteria.listed(condition)
+            guard texts.count > 1, texts.count <= Self.mostTexts else { continue }
+            for (index, text) in texts.enumerated() {
+                let wider = texts.indices.first { other in
+                    guard other != index, texts[other].covers(text) else { return false }
                     // Of two equal texts the second is redundant.
-                    return other < index || !profile.covers(profiles[other])
+                    return other < index || !text.covers(texts[other])
                 }
                 guard let wider else { continue }
                 report(
@@ -201,6 +199,44 @@ extension RulesLint {
                 )
                 break
             }
+        }
+    }
+
+    /// The most texts of a list that are compared with each other.
+    private static let mostTexts = 64
+}
+
+/// One text of a condition's list.
+private struct ListedText {
+    /// The type of the owner or the sender; empty for other conditions.
+    let type: String
+    /// The pattern; nil for every owner of the type.
+    let pattern: TextPattern?
+
+    /// Whether everything that `other` matches matches this text, too.
+    func covers(_ other: ListedText) -> Bool {
+        guard type == other.type else { return false }
+        guard let pattern else { return true }
+        return other.pattern.map { pattern.covers($0) } ?? false
+    }
+}
+
+extension RouteCriteria {
+    /// The texts that a condition lists.
+    fileprivate func listed(_ condition: WhenCondition) -> [ListedText] {
+        func texts(_ pattern: TextPattern?) -> [ListedText] {
+            (pattern?.alternatives ?? []).map { ListedText(type: "", pattern: TextPattern([$0])) }
+        }
+        switch condition {
+        case .bucket: return texts(bucket)
+        case .object: return texts(object)
+        case .topic: return texts(topic)
+        case .scopeID: return texts(scopeID)
+        case .events: return texts(events)
+        case .transport: return texts(transport)
+        case .scope: return (scope?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
+        case .sender: return (sender?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
+        case .kind, .certainty: return []
         }
     }
 }

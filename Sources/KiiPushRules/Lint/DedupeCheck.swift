@@ -5,9 +5,9 @@ import KiiPush
 extension RulesLint {
     mutating func checkDedupe() {
         guard rules.rules.contains(where: { $0.dedupe != nil }) else { return }
-        let dead = dead
-        var check = ShadowCheck(profiles) { rules.rules[$0].flow == .continue && !dead.contains($0) }
+        var passing = EarlierRules()
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
+            defer { if rule.flow == .continue { passing.add(number, rule.criteria) } }
             guard let dedupe = rule.dedupe, let place = rule.dedupePosition else { continue }
             let key = "'\(Suggestion.shown(dedupe.key))'"
             if let why = neverCounts(dedupe, rule) {
@@ -18,7 +18,7 @@ extension RulesLint {
                     "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule "
                         + "\(name(rule)); leave 'dedupe' out"
                 )
-            } else if let earlier = check.rule(before: number, covering: profiles[number]) {
+            } else if let earlier = passing.covering(rule.criteria) {
                 let other = rules.rules[earlier]
                 report(
                     .unusedID, place, rule.id,
@@ -27,7 +27,6 @@ extension RulesLint {
                     related: [RuleFinding.Related(position: other.position, what: "the rule \(name(other))")])
             }
         }
-        if !check.isComplete { reportIncomplete("rules that name their messages with all earlier ones") }
     }
 
     /// Why the conditions of a rule exclude every message with an id.
@@ -37,8 +36,7 @@ extension RulesLint {
         }
         if let never = neverThere(dedupe.key) { return "it \(never); name another field" }
         let isExcluded = rule.criteria.data.contains { condition in
-            var proof = DataProof()
-            return condition.key.isExactly(dedupe.key) && proof.implies(condition.predicate, .exists(false))
+            condition.key.isExactly(dedupe.key) && DataPredicate.all([condition.predicate, .exists()]).neverHolds
         }
         return isExcluded ? "its 'data' asks that the field is missing; leave one of them out" : nil
     }

@@ -48,12 +48,4 @@ extension TextPattern.Alternative {
         if fromEnd { return zip(left.utf8.reversed(), right.utf8.reversed()).allSatisfy { $0 == $1 } }
         return zip(left.utf8, right.utf8).allSatisfy { $0 == $1 }
     }
-
-    /// The prefix of every text that it matches, and whether that is the whole text.
-    var head: (text: String, isWhole: Bool) {
-        switch self {
-        case .exactly(let text): (text, true)
-        case .pieces(let pieces): (pieces.first ?? "", false)
-        }
-    }
 }

@@ -32,44 +32,10 @@ struct PossibleScope {
         }
     }
 
-    /// Whether a pattern matches every id that it can have.
-    func idIsSurely(_ pattern: TextPattern) -> Bool {
-        guard !mayLackID, kind != .app, kind != .unknown else { return false }
-        return ids.isEmpty ? pattern.covers(.any) : ids.contains { pattern.covers($0) }
-    }
-
     /// False only if a pattern matches none of the scopes that it can be.
     func mayBe(_ pattern: ScopePattern) -> Bool {
         pattern.alternatives.contains { alternative in
             alternative.kind == kind && (alternative.id.map { id in ids.allSatisfy { $0.mayMeet(id) } } ?? true)
         }
     }
-}
-
-/// The ids that a condition accepts for each type of owner, one pattern each.
-struct WantedOwners<Kind: Hashable> {
-    /// The accepted ids of one type.
-    enum IDs {
-        /// With any id, or without one.
-        case all
-        case some(TextPattern)
-    }
-
-    private var kinds: [(kind: Kind, ids: IDs)] = []
-
-    init(_ alternatives: [(kind: Kind, id: TextPattern?)]) {
-        for (kind, id) in alternatives {
-            guard let index = kinds.firstIndex(where: { $0.kind == kind }) else {
-                kinds.append((kind, id.map { .some($0) } ?? .all))
-                continue
-            }
-            if case .some(let earlier) = kinds[index].ids, let id {
-                kinds[index].ids = .some(.anyOf([earlier, id]))
-            } else {
-                kinds[index].ids = .all
-            }
-        }
-    }
-
-    subscript(kind: Kind) -> IDs? { kinds.first { $0.kind == kind }?.ids }
 }

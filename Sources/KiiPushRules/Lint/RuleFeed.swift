@@ -97,7 +97,7 @@ struct RuleFeeds {
             pairsLeft -= 1
             guard profiles[number].mayMeet(written) else { continue }
             takers.append(number)
-            if rules.rules[number].flow == .stop, profiles[number].covers(written) { break }
+            if rules.rules[number].flow == .stop, profiles[number].takesAll(of: written) { break }
         }
         return takers
     }

@@ -23,7 +23,7 @@ public struct RuleFinding: Sendable, Hashable {
         case notServed
         /// A rule only matches messages of an identity of `me`, which the loop guard drops.
         case onlyOwnMessages
-        /// Earlier rules take every message that a rule would match.
+        /// An earlier rule with the same conditions, or without any, takes every message that a rule would match.
         case shadowed
         /// A rule names a handler that the program does not register.
         case unknownHandler
@@ -40,8 +40,6 @@ public struct RuleFinding: Sendable, Hashable {
 
         // Warnings.
 
-        /// Earlier rules take all messages for some of the texts that a rule lists.
-        case partlyShadowed
         /// A condition that every message satisfies.
         case alwaysHolds
         /// A text of a list is a duplicate, or another text of the list covers it.
@@ -80,7 +78,7 @@ public struct RuleFinding: Sendable, Hashable {
         case emptyTest
         /// Two tests have the same name, so reports and filters cannot distinguish them.
         case repeatedTestName
-        /// The file is too large to compare all rules.
+        /// The file is too large to compare all writes with all rules.
         case notAllCompared
 
         /// How bad it is.
@@ -89,7 +87,7 @@ public struct RuleFinding: Sendable, Hashable {
             case .neverMatches, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
                 .refusedPush, .impossibleName, .noShell, .impossibleTest:
                 .error
-            case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
+            case .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
                 .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .unusableProgram, .emptyTest, .repeatedTestName,
                 .notAllCompared:

@@ -12,13 +12,9 @@ struct RuleProfile {
     /// Whether the messages carry no data, such as the events of Kii's own servers.
     var hasNoData = false
 
-    private let wantedCertainty: UInt8
-    private let wantedScopes: WantedOwners<MessageScope.Kind>?
-    private let wantedSenders: WantedOwners<Classified.SenderKind>?
-
     init(_ criteria: RouteCriteria) {
         self.criteria = criteria
-        wantedCertainty = criteria.certainty.reduce(0) { $0 | Self.bit($1) }
+        let wantedCertainty: UInt8 = criteria.certainty.reduce(0) { $0 | Self.bit($1) }
         var kinds = criteria.kinds
         if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
@@ -32,8 +28,6 @@ struct RuleProfile {
         self.kinds = kinds
         certainty = kinds.isDisjoint(with: ofLikely) ? wantedCertainty & ~Self.bit(.likely) : wantedCertainty
         scopes = PossibleScope.all(of: criteria)
-        wantedScopes = criteria.scope.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }
-        wantedSenders = criteria.sender.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }
     }
 
     private static func bit(_ certainty: Certainty) -> UInt8 {
@@ -49,57 +43,35 @@ struct RuleProfile {
 
     // MARK: Containment
 
-    /// Whether this rule provably matches every message that `other` matches.
-    func covers(_ other: RuleProfile) -> Bool {
-        guard criteria.kinds.isSuperset(of: other.kinds), other.certainty & ~wantedCertainty == 0 else { return false }
-        let given = other.criteria
-        return Self.covers(criteria.bucket, given.bucket, isThere: given.object != nil)
-            && Self.covers(criteria.object, given.object)
-            && Self.covers(criteria.topic, given.topic)
-            && Self.covers(criteria.events, given.events)
-            && Self.covers(criteria.transport, given.transport)
-            && coversScopes(of: other) && coversSenders(of: other) && coversData(of: other)
+    /// Whether this rule surely matches every push of a write, which has one scope and states no sender.
+    func takesAll(of written: RuleProfile) -> Bool {
+        let given = written.criteria
+        guard criteria.kinds.isSuperset(of: written.kinds), given.certainty.allSatisfy(criteria.certainty.contains),
+            criteria.events == nil, criteria.sender == nil, criteria.transport == nil
+        else { return false }
+        return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
+            && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)
+            && criteria.data.allSatisfy { condition in
+                written.hasNoData
+                    ? DataSample.missing.meets(condition.predicate) : condition.predicate.alwaysHolds
+            }
     }
 
-    private static func covers(_ wanted: TextPattern?, _ given: TextPattern?, isThere: Bool = false) -> Bool {
+    private static func covers(_ wanted: TextPattern?, _ given: TextPattern?) -> Bool {
         guard let wanted else { return true }
-        guard let given else { return isThere && wanted.covers(.any) }
-        return wanted.covers(given)
+        return given.map { wanted.covers($0) } ?? false
     }
 
-    private func coversScopes(of other: RuleProfile) -> Bool {
-        guard wantedScopes != nil || criteria.scopeID != nil else { return true }
-        guard let scopes = other.scopes else { return false }
-        return scopes.allSatisfy { scope in
-            if let wanted = criteria.scopeID, !scope.idIsSurely(wanted) { return false }
-            guard let wantedScopes else { return true }
-            switch wantedScopes[scope.kind] {
-            case nil: return false
-            case .all?: return true
-            case .some(let wanted)?: return scope.idIsSurely(wanted)
-            }
-        }
-    }
-
-    private func coversSenders(of other: RuleProfile) -> Bool {
-        guard let wantedSenders else { return true }
-        guard let sender = other.criteria.sender else { return false }
-        return sender.alternatives.allSatisfy { alternative in
-            switch wantedSenders[alternative.kind] {
-            case nil: false
-            case .all?: true
-            case .some(let wanted)?: wanted.covers(alternative.id)
-            }
-        }
-    }
-
-    private func coversData(of other: RuleProfile) -> Bool {
-        criteria.data.allSatisfy { wanted in
-            if other.hasNoData { return DataSample.missing.meets(wanted.predicate) }
-            var proof = DataProof()
-            let given = other.criteria.data.first { $0.key.isExactly(wanted.key) }
-            return given.map { proof.implies($0.predicate, wanted.predicate) } ?? proof.alwaysHolds(wanted.predicate)
-        }
+    private func coversScopes(of given: RouteCriteria) -> Bool {
+        guard criteria.scope != nil || criteria.scopeID != nil else { return true }
+        return given.scope?.alternatives.allSatisfy { scope in
+            guard Self.covers(criteria.scopeID, scope.id) else { return false }
+            guard let wanted = criteria.scope?.alternatives.filter({ $0.kind == scope.kind }) else { return true }
+            // Each of the ids that the owner can have may match another text of the list.
+            let ids = scope.id?.alternatives.map { TextPattern([$0]) } ?? []
+            return wanted.contains { $0.id == nil }
+                || !ids.isEmpty && ids.allSatisfy { id in wanted.contains { Self.covers($0.id, id) } }
+        } ?? false
     }
 
     // MARK: Overlap

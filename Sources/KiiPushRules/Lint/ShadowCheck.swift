@@ -1,80 +1,75 @@
+// Rules that earlier rules shadow: those with the same conditions, and those behind a rule without conditions.
+
 import KiiPush
 
-/// Finds rules whose messages earlier rules take completely.
-struct ShadowCheck {
-    /// Why a rule, or a part of it, gets no messages.
-    struct Shadow {
-        /// The rules that take them, in order.
-        let rules: [Int]
-        /// Whether a single one of them takes them all.
-        let isWhole: Bool
+/// Finds an earlier rule that matches everything that a rule matches: one with the same conditions, or without any.
+///
+/// Conditions are the same if the rules file writes them with the same text; patterns and ranges are not compared.
+struct EarlierRules {
+    private var byConditions: [ExactText: Int] = [:]
+    /// The rules without conditions, except on the certainty.
+    private var open: [(number: Int, certainty: [Certainty])] = []
+
+    /// The first rule with the same conditions.
+    func same(_ criteria: RouteCriteria) -> Int? { byConditions[criteria.text] }
+
+    /// The first rule that matches everything that these conditions match.
+    func covering(_ criteria: RouteCriteria) -> Int? {
+        let open = open.first { criteria.certainty.allSatisfy($0.certainty.contains) }?.number
+        return [same(criteria), open].compactMap(\.self).min()
     }
 
-    /// The most pairs of rules that are compared; ten thousand ordinary rules need about ten thousand.
-    private static let mostPairs = 4_000_000
-
-    private let profiles: [RuleProfile]
-    private let index: RuleIndex
-    private var pairsLeft = Self.mostPairs
-
-    /// Whether all pairs were compared.
-    var isComplete: Bool { pairsLeft > 0 }
-
-    /// How many pairs of rules were compared.
-    var pairs: Int { Self.mostPairs - pairsLeft }
-
-    /// Prepares the check.
-    ///
-    /// - Parameters:
-    ///   - profiles: all rules, in order.
-    ///   - isLast: for each rule, whether it stops a message and can match one at all.
-    init(_ profiles: [RuleProfile], isLast: (Int) -> Bool) {
-        self.profiles = profiles
-        index = RuleIndex(profiles.indices.map { isLast($0) ? profiles[$0] : nil })
+    /// Adds a rule, behind all others.
+    mutating func add(_ number: Int, _ criteria: RouteCriteria) {
+        if same(criteria) == nil { byConditions[criteria.text] = number }
+        var unconditional = RouteCriteria()
+        unconditional.certainty = criteria.certainty
+        if criteria == unconditional { open.append((number, criteria.certainty)) }
     }
+}
 
-    /// The first rule before `number` that matches everything that `profile` matches.
-    mutating func rule(before number: Int, covering profile: RuleProfile) -> Int? {
-        var first: Int?
-        for candidate in index.candidates(for: profile) where candidate < min(number, first ?? number) {
-            guard pairsLeft > 0 else { return nil }
-            pairsLeft -= 1
-            if profiles[candidate].covers(profile) { first = candidate }
-        }
-        return first
+extension RouteCriteria {
+    fileprivate var text: ExactText {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return ExactText(writer.text)
     }
+}
 
-    /// Why a rule gets no message, if earlier rules are the reason.
-    mutating func shadow(of number: Int) -> Shadow? {
-        let profile = profiles[number]
-        if let earlier = rule(before: number, covering: profile) { return Shadow(rules: [earlier], isWhole: true) }
-        guard let parts = profile.criteria.parts(of: profile) else { return nil }
-        var rules: Set<Int> = []
-        var hasPart = false
-        for criteria in parts {
-            let part = RuleProfile(criteria)
-            // An impossible part needs no cover.
-            if part.isEmpty { continue }
-            hasPart = true
-            guard let earlier = rule(before: number, covering: part) else { return nil }
-            rules.insert(earlier)
-        }
-        return hasPart ? Shadow(rules: rules.sorted(), isWhole: false) : nil
-    }
-
-    /// The texts of a rule's lists whose messages earlier rules all take, each with the first such rule.
-    mutating func deadTexts(of number: Int) -> [(condition: WhenCondition, index: Int, rule: Int)] {
-        var dead: [(WhenCondition, Int, Int)] = []
-        let criteria = profiles[number].criteria
-        for condition in WhenCondition.allCases {
-            let alternatives = criteria.alternatives(of: condition)
-            guard alternatives.count > 1, alternatives.count <= RouteCriteria.mostParts else { continue }
-            for (index, alternative) in alternatives.enumerated() {
-                let part = RuleProfile(alternative(criteria))
-                guard !part.isEmpty, let rule = rule(before: number, covering: part) else { continue }
-                dead.append((condition, index, rule))
+extension RulesLint {
+    /// Finds rules whose messages an earlier rule takes, and rules that do the same twice with the same messages.
+    mutating func checkShadows() {
+        var closed = EarlierRules()
+        var byAction: [RoutingRule.Action: EarlierRules] = [:]
+        for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
+            if let earlier = closed.covering(rule.criteria) {
+                let isSame = closed.same(rule.criteria) == earlier
+                dead.insert(number)
+                unmatched.insert(number)
+                report(
+                    .shadowed, rule, behind: earlier,
+                    "the rule \(name(rule)) never takes a message: the earlier rule \(place(of: earlier)) "
+                        + "\(isSame ? "has the same conditions and " : "")takes them all; put it before, or give that "
+                        + "one \"continue\": true")
+                continue
             }
+            if let earlier = byAction[rule.action]?.same(rule.criteria) {
+                report(
+                    .sameRule, rule, behind: earlier,
+                    "the rule \(name(rule)) does the same as \(place(of: earlier)) for the same messages, so they are "
+                        + "handled twice; leave one out")
+            }
+            if rule.flow == .stop { closed.add(number, rule.criteria) }
+            byAction[rule.action, default: EarlierRules()].add(number, rule.criteria)
         }
-        return dead
+    }
+
+    private func place(of number: Int) -> String { "\(name(rules.rules[number])) (\(rules.rules[number].position))" }
+
+    private mutating func report(_ code: RuleFinding.Code, _ rule: RoutingRule, behind number: Int, _ what: String) {
+        let earlier = rules.rules[number]
+        report(
+            code, rule.position, rule.id, what,
+            related: [RuleFinding.Related(position: earlier.position, what: "the rule \(name(earlier))")])
     }
 }

@@ -8,7 +8,7 @@ struct RulesLintToolTests {
     private static let warned =
         #"{"version":1,"rules":[{"id":"a","when":{"bucket":["b","b"]},"then":{"handler":"h"}}]}"#
     private static let wrong = """
-        {"version":1,"rules":[{"id":"a","when":{"bucket":"b*"},"then":{"handler":"h"}},
+        {"version":1,"rules":[{"id":"a","when":{},"then":{"handler":"h"}},
         {"id":"late\\u001b[2J","when":{"bucket":"bb"},"then":{"handler":"h"}}]}
         """
 

@@ -55,6 +55,7 @@ struct RoutingRulesTests {
         #expect(rate.messages == 100 && rate.window == .seconds(3))
         #expect(rules.rules[1].loop?.rate == .unlimited && rules.rules[2].loop == nil)
         #expect(rules.rules[0].position == SourcePosition(line: 11, column: 3))
+        #expect(rules.rules[0].description == "'settings' (11:3)")
         #expect(rules.rules[0].actionPosition == SourcePosition(line: 15, column: 24))
         let places = rules.rules[0].conditions.map { "\($0.name) \($0.key ?? "-") \($0.position)" }
         #expect(places.first == "kind - 12:13" && places.last == "data mode 14:68")

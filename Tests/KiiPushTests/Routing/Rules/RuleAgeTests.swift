@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushRules
 
-/// The key `maxAge` of a rules file: read, written, linted, and judged in the file's own tests.
+/// The key `maxAge` of a rules file: read, linted, and judged in the file's own tests.
 struct RuleAgeTests {
     private static func file(_ rules: String, settings: String = "", tests: String = "[]") -> String {
         "{\"version\":1,\(settings)\"rules\":[\(rules)],\"tests\":\(tests)}"
@@ -30,21 +30,6 @@ struct RuleAgeTests {
         for rule in rules.rules { receiver.register(rule.id) { _, _ in } }
         try receiver.load(rules)
         #expect(receiver.routes.map(\.maxAge) == [.seconds(5400), .seconds(5400), .seconds(30), nil])
-    }
-
-    @Test("a limit is written as it is read, by a rule and by a route of the code")
-    func written() throws {
-        let text =
-            #"{"id":"door","when":{"topic":"*"},"then":{"handler":"door"},"delivery":{"attempts":5,"#
-            + #""backoff":"200ms","maxBackoff":"30s","timeout":"1m","order":"object","onFailure":"block","maxAge":"30s"}}"#
-        let rules = try RoutingRules(Self.file(Self.rule("door", #"{"maxAge":"30s"}"#)))
-        #expect(rules.rules[0].description == text)
-        #expect(try RoutingRules(Self.file(text)).rules[0].delivery == rules.rules[0].delivery)
-        let receiver = PushReceiver()
-        var fresh = DeliverySettings()
-        fresh.maxAge = .seconds(30)
-        receiver.onPushToUser("door", topic: "*", options: RouteOptions(delivery: fresh)) { _, _ in }
-        #expect(try RoutingRules(Self.file(receiver.routes[0].rule)).rules[0].delivery == fresh)
     }
 
     @Test(

@@ -95,7 +95,7 @@ struct LintAdviceTests {
     @Test("a member that is advised in quotes is one of a rules file, and ends the finding")
     func members() throws {
         let first = #"{"id":"a","when":{"bucket":"b"},"then":{"handler":"h"}}"#
-        let second = #"{"id":"b","when":{"bucket":"b","object":"o"},"then":{"handler":"h"}}"#
+        let second = #"{"id":"b","when":{"bucket":"b"},"then":{"handler":"i"}}"#
         let shadowed = try #require(try RoutingRules(LintSamples.file([first, second])).lint().first)
         let flow = try #require(shadowed.what.components(after: "give that one "))
         #expect(try RoutingRules(LintSamples.file([Self.merged(first, flow), second])).lint().isEmpty)

@@ -32,7 +32,7 @@ struct LintDedupeTests {
             ])
             return try LintSamples.findings(file)
         }
-        #expect(try findings(#"{"topic":"o*"}"#) == ["4:80 unusedID"])
+        #expect(try findings(#"{"topic":"orders"}"#) == ["4:1 sameRule", "4:80 unusedID"])
         #expect(try findings("{}") == ["4:80 unusedID"])
         #expect(try findings(#"{"topic":"orders","data":{"id":"1"}}"#) == [])
         #expect(try findings(#"{"topic":"news"}"#) == [])

@@ -6,7 +6,7 @@ import Testing
 struct LintHandlerTests {
     private let rules = LintSamples.file([
         #"{"id":"a","when":{"bucket":"a*"},"then":{"handler":"reload"}}"#,
-        #"{"id":"b","when":{"bucket":"ab"},"then":{"handler":"notify"}}"#,
+        #"{"id":"b","when":{"bucket":"a*"},"then":{"handler":"notify"}}"#,
         #"{"id":"c","when":{"topic":"t"},"then":{"print":true}}"#,
     ])
 

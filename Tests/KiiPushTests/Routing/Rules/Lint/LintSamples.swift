@@ -1,5 +1,6 @@
 import KiiPush
-import KiiPushRules
+
+@testable import KiiPushRules
 
 /// Rules files for the lint, each line of which is one rule.
 enum LintSamples {
@@ -11,6 +12,13 @@ enum LintSamples {
     /// A rule that calls the handler `h`.
     static func rule(_ id: String, _ when: String, _ rest: String = "") -> String {
         #"{"id":"\#(id)","when":\#(when),"then":{"handler":"h"}\#(rest.isEmpty ? "" : "," + rest)}"#
+    }
+
+    /// A rule with the conditions of a route, which calls the handler `h`.
+    static func rule(_ route: Route) -> String {
+        var writer = JSONWriter()
+        route.criteria.write(to: &writer)
+        return rule(route.id, writer.text, route.flow == .continue ? #""continue":true"# : "")
     }
 
     /// What is found, each as `line:column code`.

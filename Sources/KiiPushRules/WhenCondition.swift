@@ -1,4 +1,4 @@
-// The conditions of a route as the rules file writes them.
+// The conditions of a route, and their text as the rules file writes them.
 
 import KiiPush
 
