@@ -38,9 +38,6 @@ extension Goal {
     private static func whole(_ results: Results) -> [Goal] {
         let ours = results.ours
         let times = { (id: String) in results.onSample(id).map { ours / $0 } }
-        let of = { (one: String, other: String) in
-            results.onSample(one).flatMap { one in results.onSample(other).map { one / $0 } }
-        }
         let decoder = results.onSample("json-decoder").map { $0 / ours }
         return [
             Goal("bytes in to handler returned", ours, atMost: 450, unit: "ns"),
