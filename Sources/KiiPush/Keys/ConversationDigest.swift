@@ -1,87 +1,80 @@
-/// The rate keys of a message without an object, and without a topic and a sender: the parts that a loop repeats.
+/// The conversation of a message without an object, and without a topic and a sender: the parts that a loop repeats.
 ///
 /// It must not contain a part that is new in each message, such as a command id, a time or a call's session, or no
-/// breaker would ever count to two. Nor may it join unrelated messages of different sources, or one client's traffic
-/// would be held because of another's.
+/// two messages would have one pace. Nor may it join unrelated messages of different sources, or one client's traffic
+/// would wait because of another's.
 ///
-/// | message | ``narrow`` | ``wide`` |
-/// |---|---|---|
-/// | bucket event without an object | bucket, event and sender | bucket |
-/// | Push to User without a sender | topic, type and names of the data | topic |
-/// | command of Thing-IF | issuer, and names of its actions | issuer |
-/// | QuickBlox push | chat, else caller, else user | all of them |
-/// | other Direct Push | sender, type and names of the data | sender |
+/// | message | its conversation |
+/// |---|---|
+/// | bucket event without an object | bucket, event and sender |
+/// | Push to User without a sender | topic, type and names of the data |
+/// | command of Thing-IF | issuer, and names of its actions |
+/// | QuickBlox push | chat, else caller, else user |
+/// | other Direct Push | sender, type and names of the data |
 ///
 /// A slider that sends forty commands has one key, like a loop that it starts; another control has another key.
 struct ConversationDigest {
-    /// The conversation.
-    let narrow: UInt64
-    /// All conversations of the same source.
-    let wide: UInt64
+    let digest: UInt64
 
     /// Digests the conversation of a message; `place` is its resource's digest, if it has one.
     // Not inlined: nearly every message has an object, or a topic and a sender, and would pay for the set-up.
     @inline(never)
     init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)
-        let (narrow, wide): (KeyedDigest, KeyedDigest) =
+        let digest =
             if let place {
-                Self.digests(of: message, place)
+                Self.digest(of: message, place)
             } else if let command = direct?.command {
-                Self.digests(of: command, secret)
+                Self.digest(of: command, secret)
             } else if let quickBlox = direct?.quickBlox {
-                Self.digests(of: quickBlox, secret)
+                Self.digest(of: quickBlox, secret)
             } else {
-                Self.digests(ofData: message, secret)
+                Self.digest(ofData: message, secret)
             }
-        self.narrow = narrow.half
-        self.wide = wide.half
+        self.digest = digest.half
     }
 
-    /// The digests of a message that names a bucket or a topic, but no object or sender; or whose scope is incomplete.
-    private static func digests(of message: PushMessage, _ place: ResourceDigest) -> (KeyedDigest, KeyedDigest) {
+    /// The digest of a message that names a bucket or a topic, but no object or sender; or whose scope is incomplete.
+    private static func digest(of message: PushMessage, _ place: ResourceDigest) -> KeyedDigest {
         let classified = message.storage.classified
         let isComplete = classified.bucket.isPresent ? classified.object.isPresent : classified.senderKind != .none
-        if isComplete { return (place.narrow, place.wide) }
-        var narrow = place.narrow
-        if classified.bucket.isPresent { narrow.add(senderOf: message.storage) }
-        narrow.add(typeOf: message.storage)
-        if classified.topic.isPresent { narrow.add(namesOf: message.data, place.secret) }
-        return (narrow, place.wide)
+        if isComplete { return place.narrow }
+        var digest = place.narrow
+        if classified.bucket.isPresent { digest.add(senderOf: message.storage) }
+        digest.add(typeOf: message.storage)
+        if classified.topic.isPresent { digest.add(namesOf: message.data, place.secret) }
+        return digest
     }
 
-    private static func digests(of command: ThingCommand, _ secret: DedupeSecret) -> (KeyedDigest, KeyedDigest) {
-        var wide = KeyedDigest(secret)
-        wide.add(Part.issuer, command.issuer ?? "")
-        var narrow = wide
+    private static func digest(of command: ThingCommand, _ secret: DedupeSecret) -> KeyedDigest {
+        var digest = KeyedDigest(secret)
+        digest.add(Part.issuer, command.issuer ?? "")
         for action in command.actions {
-            narrow.add(Part.alias, action.alias ?? "")
-            narrow.add(Part.action, action.name)
+            digest.add(Part.alias, action.alias ?? "")
+            digest.add(Part.action, action.name)
         }
-        return (narrow, wide)
+        return digest
     }
 
-    private static func digests(of push: QuickBloxPush, _ secret: DedupeSecret) -> (KeyedDigest, KeyedDigest) {
-        var wide = KeyedDigest(secret)
-        wide.add(UInt64(Part.quickBlox) << 56)
-        var narrow = wide
+    private static func digest(of push: QuickBloxPush, _ secret: DedupeSecret) -> KeyedDigest {
+        var digest = KeyedDigest(secret)
+        digest.add(UInt64(Part.quickBlox) << 56)
         if let dialog = push.dialogID {
-            narrow.add(Part.dialog, dialog)
+            digest.add(Part.dialog, dialog)
         } else if let caller = push.call?.participants.first {
-            narrow.add(Part.caller, caller)
+            digest.add(Part.caller, caller)
         } else if let user = push.userID {
-            narrow.add(Part.user, user)
+            digest.add(Part.user, user)
         }
-        return (narrow, wide)
+        return digest
     }
 
-    private static func digests(ofData message: PushMessage, _ secret: DedupeSecret) -> (KeyedDigest, KeyedDigest) {
-        var wide = KeyedDigest(secret)
-        wide.add(senderOf: message.storage)
-        var narrow = wide
-        narrow.add(typeOf: message.storage)
-        narrow.add(namesOf: message.data, secret)
-        return (narrow, wide)
+    private static func digest(ofData message: PushMessage, _ secret: DedupeSecret) -> KeyedDigest {
+        var digest = KeyedDigest(secret)
+        digest.add(senderOf: message.storage)
+        digest.add(typeOf: message.storage)
+        digest.add(namesOf: message.data, secret)
+        return digest
     }
 
     /// The meanings of the parts, so that equal bytes in another part make another key; different from ``KeyPart``'s.

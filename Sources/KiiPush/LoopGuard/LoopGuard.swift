@@ -3,8 +3,8 @@ import Synchronization
 /// Stops loops: handlers that cause the very pushes that they handle.
 ///
 /// A handler that writes to the bucket that it listens to can start a loop across the whole fleet. Put the guard second
-/// in the chain, after ``Deduplicator``. It has five layers, each with its own reason and counter, and each can be
-/// switched off in ``LoopSettings/layers``:
+/// in the chain, after ``Deduplicator``. Its layers have a reason and a counter each, and can be switched off
+/// in ``LoopSettings/layers``:
 ///
 /// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
 ///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
@@ -13,15 +13,14 @@ import Synchronization
 ///   which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
-/// - *Rate* pauses a key that exceeds ``LoopSettings/rate``. The guard holds its messages for a few seconds and tests
-///   whether handling them causes more; see <doc:LoopSafety>. It holds up to 16,384 messages or 8 MiB of a key, and
-///   32,768 or 16 MiB in all; ``hold(of:)`` says why a message is held.
-/// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including held ones, at once
-///   and for a time, without a new release of the program.
+/// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for eight seconds, to see
+///   whether its messages come by themselves; see <doc:LoopSafety>. Nothing is dropped, except that the newest change of
+///   an object may replace older ones that wait. ``paced`` shows the keys whose messages wait.
+/// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for
+///   a time and without a new release of the program.
 ///
-/// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate and a kill of a route
-/// judge each of its routes. All state is in memory and bounded. It survives changes of the settings and of the routes,
-/// which it identifies by their ids. It does not survive a restart: a loop may then handle its first messages again.
+/// All state is in memory and bounded. It survives changes of the settings and of the routes, which it identifies by
+/// their ids. It does not survive a restart: a key may then handle 20 more at once.
 public final class LoopGuard: Middleware, WriteWatch {
     private let clock: StageClock
     let secret = DedupeSecret.ofProcess
@@ -49,10 +48,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// The layers that are on, and their numbers; a change applies from the next message on and resets nothing.
     public var settings: LoopSettings {
         get { state.withLock { $0.settings } }
-        set {
-            state.withLock { $0.settings = newValue }
-            endHeldOfKilled()
-        }
+        set { state.withLock { $0.settings = newValue } }
     }
 
     /// Changes the identities of this device.
@@ -70,7 +66,6 @@ public final class LoopGuard: Middleware, WriteWatch {
             state.settings = settings(state.settings)
             state.identities = identities
         }
-        endHeldOfKilled()
     }
 
     package var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
@@ -84,48 +79,67 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     // MARK: In the chain
 
-    /// Drops messages that this device caused or that are switched off, and holds those that exceed their rate.
+    /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        state.withLock { state in
-            if let layer = state.layerThatEnds(&message, secret) { return .drop(.looped(layer)) }
-            return state.judgeRoutes(&message, secret)
-        }
+        let (verdict, news) = state.withLock { state in (judge(&message, &state), state.takeNews()) }
+        if let news { news.listener(news.key) }
+        return verdict
     }
 
-    /// Subtracts a message that was not handled from its counts.
+    private func judge(_ message: inout RoutedMessage, _ state: inout LoopState) -> Verdict {
+        var layer = state.layerThatEnds(&message, secret)
+        if layer == nil, state.stopKilled(&message, secret) { layer = .killSwitch }
+        guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message, secret) }
+        if message.heard != .no { state.paces.leave(message, secret) }
+        message.heard = .no
+        return .drop(.looped(layer))
+    }
+
+    /// Records the arrival of a message that a service accepts: it waits in its lane from now on.
+    package func hear(_ message: inout RoutedMessage) { state.withLock { $0.hear(&message, secret) } }
+
+    /// Records that a message ended without asking whether it may be handled.
+    package func forget(_ message: RoutedMessage) { state.withLock { $0.paces.leave(message, secret) } }
+
+    /// Whether the newest change of a message's object should take the place of older ones that wait.
+    package func takesNewest(_ message: RoutedMessage) -> Bool {
+        state.withLock { $0.paces.takesNewest(message, secret) }
+    }
+
+    /// Gives back what a message that was not handled took from its keys' paces.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
-        let isHandled = if case .handled = outcome { true } else { false }
-        if isHandled, !message.isSpecial { return }
-        let handled: MatchedRoutes =
-            switch outcome {
-            case .handled(let routes): routes
-            case .failed(let failure) where failure.isStage: failure.handled
-            // Its handlers ran, and may have written before one failed, or before a further write was refused.
-            case .failed, .looped(.ownBucket), .looped(.lineage): message.routes
-            default: MatchedRoutes()
-            }
-        let failed = message.counted.filter { route in !handled.contains { $0 === route } }
-        guard !failed.isEmpty else { return }
-        state.withLock { state in
-            for route in failed {
-                let keys = RateKeys(message.message, at: message.place, for: route, secret)
-                if !message.bypass.isFrom(keys) { state.breakers.takeBack(keys) }
-            }
+        switch outcome {
+        case .refused, .unrouted, .expired, .superseded, .paced: break
+        case .failed(let failure) where failure.isStage && failure.handled.isEmpty: break
+        default: return
         }
+        if message.isCounted { state.withLock { $0.paces.giveBack(message, secret) } }
     }
 
-    /// Subtracts a held message from the counts of routes that a later middleware stopped.
-    public func hold(_ message: RoutedMessage) { settle(message, .unrouted(.noRoute)) }
+    /// The keys whose messages wait now, those that wait longest first.
+    public var paced: [PacedKey] { state.withLock { $0.paces.paced } }
+
+    /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
+    ///
+    /// Listeners, up to 64, are called one after another by the task of the message; keep them fast.
+    ///
+    /// - Parameter listener: called with the key; ``PacedKey/sentence`` says it in words.
+    /// - Returns: a token to remove the listener with; discard it to keep the listener.
+    @discardableResult
+    public func onPaced(_ listener: @escaping @Sendable (PacedKey) -> Void) -> ListenerToken {
+        let number = state.withLock { $0.paceListeners.add(listener) }
+        return ListenerToken { [weak self] in self?.state.withLock { $0.paceListeners.remove(number) } }
+    }
 
     // MARK: Kill switch
 
     /// Switches a target off until `duration` is over or ``revive(_:)`` is called; of two kills, the later end counts.
     ///
-    /// Messages that are held for the target are dead-lettered at once, and can be replayed.
+    /// Messages that wait in a service when the target is switched off are dead-lettered when their turn comes, and can
+    /// be replayed.
     public func kill(_ target: KillTarget, for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         state.withLock { $0.killSwitch.kill(target, until: end) }
-        endHeldOfKilled()
     }
 
     /// Switches a target on again; does nothing if it is not off.
@@ -139,7 +153,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     public func setKills(_ kills: [KillTarget: Duration]) {
         let now = clock.now
         state.withLock { $0.killSwitch.setList(kills.mapValues { now.advanced(by: $0) }) }
-        endHeldOfKilled()
     }
 
     /// The targets that are switched off now.
@@ -160,25 +173,6 @@ public final class LoopGuard: Middleware, WriteWatch {
             if kills.stop(message.message, app: message.app) { return (true, routes.map(\.id)) }
             let killed = routes.map(\.id).filter { kills.stop(route: $0) }
             return (!killed.isEmpty && routes.allSatisfy { kills.stop(route: $0.id) }, killed)
-        }
-    }
-
-    private func endHeldOfKilled() {
-        let now = clock.now
-        let ended: [HeldMessage] = state.withLock { state in
-            guard state.settings.layers.contains(.killSwitch), !state.killSwitch.isIdle else { return [] }
-            let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
-            // The keeper must not be used here: releasing its last reference would take this lock again.
-            return state.breakers.removeHeld { held in
-                kills.stop(held.message, app: held.routed.app) || held.routes.allSatisfy(kills.stop(route:))
-            }
-        }
-        for held in ended {
-            if let keeper = held.keeper {
-                keeper.putAside(held, .killSwitch)
-            } else {
-                held.abandon()
-            }
         }
     }
 
@@ -232,6 +226,12 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// How many expected writes could start a loop.
     public var risks: Int { riskCount.load(ordering: .relaxed) }
 
+    package func spendWrite(of route: Route) throws(WriteBudgetSpent) {
+        let now = clock.now
+        let isSpent = state.withLock { $0.settings.layers.contains(.pace) && !$0.budgets.spend(route, now.seconds) }
+        if isSpent { throw WriteBudgetSpent(route: route.id) }
+    }
+
     package func report(_ risk: LoopRisk) {
         riskCount.add(1, ordering: .relaxed)
         state.withLock { $0.listeners.call }?(risk)
@@ -243,75 +243,13 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    /// How many keys of the rate layer, and how many expected writes, were forgotten because of the bounds.
-    public var forgottenEarly: Int { state.withLock { $0.breakers.forgottenEarly + $0.writes.givenUp } }
+    /// How many keys of the pace layer, and how many expected writes, were forgotten because of the bounds.
+    public var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
 }
 
 extension LoopGuard: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
         self.clock.attach(clock, to: name)
         return self
-    }
-}
-
-// MARK: Held messages
-
-extension LoopGuard {
-    /// Reserves a place for a held message, and returns its number; nil if no place is left.
-    package func promise(_ breaker: BreakerID, bytes: Int) -> UInt64? {
-        state.withLock { state in
-            guard state.breakers.promise(breaker, bytes: bytes) else { return nil }
-            state.lastHeld += 1
-            return state.lastHeld
-        }
-    }
-
-    /// The breakers that are not closed.
-    var tripped: [BreakerID] { state.withLock { $0.breakers.tripped } }
-
-    /// The most that is held; a smaller limit drops no held message.
-    var heldBudget: HeldBudget {
-        get { state.withLock { $0.breakers.budget } }
-        set { state.withLock { $0.breakers.budget = newValue } }
-    }
-
-    package func hold(_ message: HeldMessage, _ breaker: BreakerID) {
-        state.withLock { $0.breakers.hold(message, breaker) }
-    }
-
-    /// The messages that are held, oldest first.
-    public var held: [HeldMessage] { state.withLock { $0.breakers.held } }
-
-    /// When the next held message is due; nil if none is.
-    ///
-    /// A time in the past means now.
-    public var nextDue: MonotonicInstant? {
-        state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
-    }
-
-    /// Removes an older change of the same object, for the same routes, from the messages that a breaker holds.
-    func takeOlder(of message: RoutedMessage, from breaker: BreakerID) -> HeldMessage? {
-        guard let object = message.message.object else { return nil }
-        let routes = message.held.ids
-        return state.withLock { state in
-            // Only among the oldest: searching a full queue for each message would take too long.
-            state.breakers.takeHeld(of: breaker, amongOldest: 64) { held in
-                held.message.object == object && held.routes.elementsEqual(routes) { $0.isExactly($1) }
-            }
-        }
-    }
-
-    func takeDue() -> (message: HeldMessage, breaker: BreakerID)? {
-        let now = clock.now.nanoseconds
-        return state.withLock { $0.breakers.takeDue(now) }
-    }
-
-    package func turnEnded(_ breaker: BreakerID) {
-        let now = clock.now.nanoseconds
-        state.withLock { $0.breakers.turnEnded(breaker, now) }
-    }
-
-    package func removeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
-        state.withLock { $0.breakers.removeHeld(where: condition) }
     }
 }

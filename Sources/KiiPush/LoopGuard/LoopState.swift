@@ -2,25 +2,21 @@
 struct LoopState {
     var identities: Identities
     var settings: LoopSettings {
-        didSet {
-            layers = LayerMask(settings.layers)
-            limits = RateLimits(settings.rate)
-        }
+        didSet { layers = LayerMask(settings.layers) }
     }
     private var layers: LayerMask
-    private var limits: RateLimits
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
     var stamps = StampMemory()
-    var breakers = RateBreakers()
-    var lastHeld: UInt64 = 0
+    var paces = Paces()
+    var budgets = WriteBudgets()
     var listeners = Listeners<LoopRisk>()
+    var paceListeners = Listeners<PacedKey>()
 
     init(_ identities: Identities, _ settings: LoopSettings) {
         self.identities = identities
         self.settings = settings
         layers = LayerMask(settings.layers)
-        limits = RateLimits(settings.rate)
     }
 }
 
@@ -29,14 +25,14 @@ private struct LayerMask {
     let identity: Bool
     let echo: Bool
     let lineage: Bool
-    let rate: Bool
+    let pace: Bool
     let killSwitch: Bool
 
     init(_ layers: Set<LoopLayer>) {
         identity = layers.contains(.identity)
         echo = layers.contains(.echo)
         lineage = layers.contains(.lineage)
-        rate = layers.contains(.rate)
+        pace = layers.contains(.pace)
         killSwitch = layers.contains(.killSwitch)
     }
 }
@@ -57,8 +53,8 @@ extension LoopState {
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard message.message.storage.classified.hasObject else { return false }
-        // A held message arrived before the writes that are expected now, and was compared with earlier ones then.
-        guard case .none = message.bypass else { return false }
+        // A replayed message arrived before the writes that are expected now.
+        if case .all = message.bypass { return false }
         guard message.isOfApp else { return false }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
@@ -69,44 +65,59 @@ extension LoopState {
         return true
     }
 
-    /// Judges each route in order; drops a message that is killed as a whole.
-    mutating func judgeRoutes(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
-        var kills: ActiveKills?
-        if layers.killSwitch, !killSwitch.isIdle {
-            let active = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
-            if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
-            kills = active
+    /// Drops a message that is killed as a whole, and stops the routes that are killed.
+    mutating func stopKilled(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        guard layers.killSwitch, !killSwitch.isIdle else { return false }
+        let kills = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
+        if kills.stop(message.message, app: message.app) { return true }
+        for route in message.routes where kills.stop(route: route.id) {
+            if message.heard != .no { paces.leave(message, route, secret) }
+            message.stop(route, .looped(.killSwitch))
         }
-        // By index, because a loop over the values would copy them; a stopped route is removed, so the next one has its
-        // index.
-        var index = 0
-        while index < message.routes.count {
-            if let stop = stop(&message, index, kills, secret) {
-                message.stop(message.routes[index], stop)
-            } else {
-                index += 1
-            }
-        }
-        // Set only here: a route that was killed above has not been counted.
-        message.isCounted = layers.rate
-        return .pass
+        return false
     }
 
-    /// Why a route is stopped; nil if it is not.
-    @inline(__always)
-    private mutating func stop(
-        _ message: inout RoutedMessage, _ index: Int, _ kills: ActiveKills?, _ secret: DedupeSecret
-    ) -> RoutedMessage.Stop? {
-        if let kills, kills.stop(route: message.routes[index].id) { return .drop(.looped(.killSwitch)) }
-        guard layers.rate, !message.routes[index].isUnlimited else { return nil }
-        let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
-        if message.isSpecial, message.bypass.isFrom(keys) { return nil }
-        let answer = breakers.judge(
-            keys, message.routes[index].limits ?? limits, device: limits.device,
-            Arrival(
-                time: message.arrivedAt.nanoseconds, now: message.admittedAt.nanoseconds,
-                kind: message.message.storage.arrivalKind))
-        if case .hold(let breaker) = answer { return .hold(breaker) }
-        return nil
+    /// Hears a message that was not heard when it arrived, and asks whether it may be handled now.
+    mutating func pace(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
+        guard layers.pace else { return .pass }
+        switch message.bypass {
+        case .all: return .pass
+        case .superseded:
+            if message.heard != .no { paces.leave(message, isSuperseded: true, secret) }
+            message.heard = .no
+            return .pass
+        case .none, .seen: break
+        }
+        hear(&message, secret)
+        switch paces.ask(message, secret) {
+        case .pass:
+            (message.heard, message.isCounted) = (.no, true)
+            return .pass
+        case .later(let until): return .later(until: MonotonicInstant(seconds: until))
+        case .superseded:
+            message.heard = .no
+            return .drop(.superseded)
+        }
     }
+
+    /// Hears a message, if that was not done before.
+    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
+        if message.heard == .no, layers.pace { paces.hear(&message, secret) }
+    }
+}
+
+extension LoopState {
+    /// The key that has just begun to let messages wait, and the listener to tell.
+    mutating func takeNews() -> (key: PacedKey, listener: @Sendable (PacedKey) -> Void)? {
+        guard let key = paces.takeNews(), let listener = paceListeners.call else { return nil }
+        return (key, listener)
+    }
+}
+
+extension MonotonicInstant {
+    /// Seconds since the clock's beginning.
+    var seconds: Double { Double(nanoseconds) / 1e9 }
+
+    /// The instant after a number of seconds: a microsecond later, so that rounding makes it never earlier.
+    init(seconds: Double) { self.init(nanoseconds: Int64(min(seconds * 1e6 + 1, 9e15).rounded(.up)) * 1000) }
 }

@@ -118,7 +118,7 @@ public struct Deduplicator: Middleware {
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
         switch message.bypass {
         case .all, .seen: return .pass
-        case .none, .breaker: break
+        case .none, .superseded: break
         }
         let place = ResourceDigest(of: message.message.storage, secret)
         message.place = place
@@ -163,13 +163,6 @@ public struct Deduplicator: Middleware {
         message.recorder?.settle(isRemembered ? .commit : .release)
         let time = isRemembered ? clock.now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
-    }
-
-    /// Answers the waiting copies of a held message: their transports accept them if it is on disk, else retry later.
-    public func hold(_ message: RoutedMessage) {
-        guard let lease = message.lease else { return }
-        message.recorder?.settle(.keep)
-        leases.hold(lease, message.isStored ? .accept : .retryLater)
     }
 }
 

@@ -4,6 +4,4 @@ package enum ChainProgress: Sendable {
     case unasked
     /// This many middlewares admitted the message; each is called with its outcome.
     case passed(Int)
-    /// The message has this outcome already; only the held routes remain.
-    indirect case ended(Outcome)
 }

@@ -36,7 +36,8 @@ public struct HandlerContext: Sendable {
     /// - Parameter object: the object, whether or not it exists yet.
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
-    ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
+    ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
+    ///   more than 20 writes, and more than six a minute since.
     public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
 
     /// Declares that the handler is about to delete an object.
@@ -75,6 +76,7 @@ public struct HandlerContext: Sendable {
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
+        try spendWrite()
         guard let watch, matched.loop.ownBucket != .allow, watch.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
         if let own = message.bucket, own.isSamePlace(as: bucket) {
@@ -88,6 +90,11 @@ public struct HandlerContext: Sendable {
         watch.report(risk)
         recorder?.end("write", "risk: \(cause.rawValue)")
         if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
+    }
+
+    /// Takes a write or a message that is sent from the route's budget.
+    package func spendWrite() throws(WriteBudgetSpent) {
+        if !matched.isUnlimited { try watch?.spendWrite(of: matched) }
     }
 
     // MARK: Sending on

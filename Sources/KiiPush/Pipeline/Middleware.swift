@@ -7,9 +7,8 @@
 ///
 /// Guarantees to implementers: `admit` is called once for each message. `settle` is called once for each message that
 /// this middleware admitted, in reverse order of the chain, whatever the outcome; it is not called for a message that
-/// this middleware dropped. A message that the loop guard holds is admitted once and settled once too, and ``hold(_:)``
-/// is called in between. All methods are called by many tasks at once, so keep state in a `final class` around one
-/// `Mutex`.
+/// this middleware dropped. A message that has to wait is settled as ``Outcome/paced(until:)``, and admitted again later.
+/// Both methods are called by many tasks at once, so keep state in a `final class` around one `Mutex`.
 public protocol Middleware: Sendable {
     /// The name in traces; by default the name of the type.
     var name: String { get }
@@ -17,16 +16,13 @@ public protocol Middleware: Sendable {
     /// Decides whether a message continues.
     ///
     /// - Parameter message: the message and the routes that match it; a middleware may stop single routes.
-    /// - Returns: ``Verdict/pass``, or a drop with its reason.
+    /// - Returns: ``Verdict/pass``, a drop with its reason, or a time at which the message is judged again.
     /// - Throws: if the middleware cannot decide. The outcome is then ``Outcome/failed(_:)``, and the transport is
     ///   asked to retry later.
     func admit(_ message: inout RoutedMessage) throws -> Verdict
 
     /// Called with the outcome of every message that this middleware admitted.
     func settle(_ message: RoutedMessage, _ outcome: Outcome)
-
-    /// Called when a message that this middleware admitted is held; `settle` follows when it ends.
-    func hold(_ message: RoutedMessage)
 }
 
 extension Middleware {
@@ -35,7 +31,4 @@ extension Middleware {
 
     /// Does nothing, for a middleware without state.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {}
-
-    /// Does nothing: reservations stay.
-    public func hold(_ message: RoutedMessage) {}
 }

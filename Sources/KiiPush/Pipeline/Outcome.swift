@@ -1,6 +1,7 @@
 /// How a message ended.
 ///
-/// Every message ends in exactly one outcome. Only ``held(_:)`` is not final: another outcome follows it.
+/// Every message ends in exactly one outcome. Only ``paced(until:)`` is not final: another outcome follows it when the
+/// message is delivered again.
 @nonexhaustive
 public enum Outcome: Sendable {
     /// All handlers of its routes succeeded.
@@ -9,14 +10,15 @@ public enum Outcome: Sendable {
     case duplicate(Duplicate)
     /// The loop guard dropped it.
     case looped(LoopLayer)
-    /// The loop guard holds it; the final outcome follows.
-    case held(HeldMessage)
+    /// It must wait: more of its kind came than are handled at once. Its transport should deliver it again at this time;
+    /// a `PushService` does that itself.
+    case paced(until: MonotonicInstant)
     /// It was dead-lettered, and can be inspected and replayed.
     case deadLettered(DeadLetter.Reason)
     /// The process ended four times while it handled the message, the last time alone; the message is
     /// dead-lettered.
     case quarantined
-    /// A newer change of the same object replaced it before it was handled, as its route requested.
+    /// A newer change of the same object replaced it before it was handled.
     case superseded
     /// It was older than its routes allow when their handlers would have started; see ``DeliverySettings/maxAge``.
     case expired
@@ -71,12 +73,10 @@ public enum Outcome: Sendable {
 extension Outcome: Equatable {
     /// Whether two outcomes are equal: the same reason, and the same routes by their ids.
     ///
-    /// A held message is equal only to itself. Two failures are equal if their places, the routes that handled the
-    /// message, and the types of their errors are.
+    /// Two failures are equal if their places, the routes that handled the message, and the types of their errors are.
     public static func == (left: Outcome, right: Outcome) -> Bool {
         switch (left, right) {
         case (.handled(let left), .handled(let right)): left.ids == right.ids
-        case (.held(let left), .held(let right)): left === right
         case (.failed(let left), .failed(let right)):
             left.place == right.place && left.isStage == right.isStage && left.handled.ids == right.handled.ids
                 && type(of: left.error) == type(of: right.error)
@@ -94,7 +94,7 @@ extension Outcome {
         case .handled: "handled"
         case .duplicate: "duplicate"
         case .looped: "looped"
-        case .held: "held"
+        case .paced: "paced"
         case .deadLettered: "deadLettered"
         case .quarantined: "quarantined"
         case .superseded: "superseded"
@@ -109,11 +109,10 @@ extension Outcome {
     /// The reason: a layer, a refusal, a code; nil if the name says it all.
     public var reason: String? {
         switch self {
-        case .handled, .quarantined, .superseded, .expired: nil
+        case .handled, .quarantined, .superseded, .expired, .paced: nil
         case .duplicate(.done): "done"
         case .duplicate(.inFlight): "inFlight"
         case .looped(let layer): layer.rawValue
-        case .held: LoopLayer.rate.rawValue
         case .deadLettered(let reason): reason.rawValue
         case .refused(let refusal): refusal.reason
         case .unrouted(let why): why.rawValue
@@ -123,16 +122,13 @@ extension Outcome {
     }
 
     /// What the transport should do with the message.
-    ///
-    /// For a held message this is ``Disposition/retryLater``, because the message is in memory only. A transport that
-    /// can wait should wait for ``HeldMessage/end()`` and use the disposition of that outcome.
     public var disposition: Disposition {
         switch self {
         case .handled, .duplicate(.done), .looped, .deadLettered, .quarantined, .superseded, .expired, .refused,
             .unrouted:
             .accept
         case .duplicate(.inFlight(let disposition)): disposition
-        case .failed, .held: .retryLater
+        case .failed, .paced: .retryLater
         case .undecodable: .reject
         }
     }
@@ -141,7 +137,7 @@ extension Outcome {
     package var isRemembered: Bool {
         switch self {
         case .handled, .looped, .deadLettered, .quarantined, .superseded, .expired: true
-        case .duplicate, .held, .refused, .unrouted, .failed, .undecodable: false
+        case .duplicate, .paced, .refused, .unrouted, .failed, .undecodable: false
         }
     }
 }

@@ -23,10 +23,12 @@ public final class Route: Sendable {
 
     package let criteria: RouteCriteria
     package let handler: RouteHandler
-    /// Whether no rate limits it.
+    /// How fast messages of one key are handled.
+    public let pace: RoutePace
+    /// Whether no pace limits it.
     let isUnlimited: Bool
-    /// The limits of its own rate, if it has one.
-    let limits: RateLimits?
+    private let objects: Pace.Limits
+    private let letters: Pace.Limits
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
     package let digest: DedupeKey
@@ -34,21 +36,24 @@ public final class Route: Sendable {
     package let handlerName: String
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
-    let held = Atomic<Int>(0)
+    let paced = Atomic<Int>(0)
     let expired = Atomic<Int>(0)
 
     /// Makes a route; `standardMaxAge` applies if it has no delivery settings of its own.
     package init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
-        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
+        id: String, criteria: RouteCriteria, flow: RouteFlow, pace: RoutePace = .standard,
+        loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
         handler: RouteHandler, handlerName: String? = nil
     ) {
         self.id = id
         self.criteria = criteria
         self.flow = flow
         self.loop = loop
-        limits = if case .own(let rate) = loop.rate { RateLimits(rate) } else { nil }
-        isUnlimited = loop.rate == .unlimited
+        self.pace = pace
+        isUnlimited = pace == .unlimited
+        let every: Double? = if case .every(let time) = pace { Double(time.inNanoseconds) / 1e9 } else { nil }
+        objects = .objects(every: every ?? Pace.objectEvery)
+        letters = .letters(every: every ?? Pace.letterEvery)
         self.delivery = delivery
         maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
         self.dedupe = dedupe
@@ -58,6 +63,9 @@ public final class Route: Sendable {
         self.digest = digest.finish()
         self.handlerName = handlerName ?? id
     }
+
+    /// The limits of the messages with these keys.
+    func limits(_ keys: PaceKeys) -> Pace.Limits { keys.isObject ? objects : letters }
 }
 
 /// Whether later routes are tried after one has matched a message.

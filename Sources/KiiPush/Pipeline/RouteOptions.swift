@@ -11,6 +11,8 @@
 public struct RouteOptions: Sendable, Hashable {
     /// Whether later routes may match the same message.
     public var flow: RouteFlow
+    /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
+    public var pace: RoutePace
     /// What the loop guard does for this route.
     public var loop: RouteLoopPolicy
     /// How a `PushService` delivers the route's messages; nil for the service's settings.
@@ -30,16 +32,32 @@ public struct RouteOptions: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - flow: whether later routes may match the same message.
+    ///   - pace: how fast messages of one object, sender or conversation are handled beyond 20 at once.
     ///   - loop: what the loop guard does for this route.
     ///   - delivery: how a `PushService` delivers the route's messages; nil for the service's settings.
     ///   - dedupe: the id that identifies the route's messages; nil leaves them their automatic keys.
     public init(
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
-        dedupe: RouteDedupe? = nil
+        then flow: RouteFlow = .stop, pace: RoutePace = .standard, loop: RouteLoopPolicy = .standard,
+        delivery: DeliverySettings? = nil, dedupe: RouteDedupe? = nil
     ) {
         self.flow = flow
+        self.pace = pace
         self.loop = loop
         self.delivery = delivery
         self.dedupe = dedupe
     }
+}
+
+/// How fast a route handles messages of one object, sender or conversation, beyond 20 at once.
+///
+/// Traffic that comes by itself, as fast as it may be, is never slowed down for longer than some seconds: the loop guard
+/// listens once, and then lets it pass. The pace is that of messages which may be a loop's; see <doc:LoopSafety>.
+public enum RoutePace: Sendable, Hashable {
+    /// A message each 6 seconds of one object, of which the newest change replaces older ones; else each 1.5 seconds.
+    case standard
+    /// A message in this time.
+    case every(Duration)
+    /// As fast as they come, and with as many declared writes: nothing ends a loop of the route but its lineage, or a
+    /// kill switch.
+    case unlimited
 }

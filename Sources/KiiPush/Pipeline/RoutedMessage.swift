@@ -23,18 +23,18 @@ public struct RoutedMessage: Sendable {
     /// Whether a route would have matched if the message were not ambiguous.
     package private(set) var isTooAmbiguous: Bool
 
-    /// Whether the loop guard has counted it for its routes.
-    package var isCounted = false
+    /// Whether the loop guard has heard that it waits, and as what.
+    package var heard = Heard.no
 
-    /// Whether its payload is stored on disk; set while it is held.
-    package var isStored = false
+    /// Whether it has passed the paces of its keys.
+    package var isCounted = false
 
     /// How many times its handlers have been run, this time included.
     package var attempt: UInt32 = 1
 
-    /// The state of a message that is stopped, held or released: no element, or one.
+    /// The state of a message that is stopped or replayed: no element, or one.
     ///
-    /// An array, so that all others carry one empty reference instead of ten fields.
+    /// An array, so that all others carry one empty reference instead of these fields.
     private var special: [Special] = []
 
     /// The digest of its resource, made by the deduplicator.
@@ -70,87 +70,45 @@ extension RoutedMessage {
             routes: match.routes, isTooAmbiguous: match.isTooAmbiguous, recorder: recorder)
     }
 
-    /// Why a route is stopped.
-    package enum Stop: Hashable {
-        case drop(DropReason)
-        case hold(BreakerID)
+    /// Whether the loop guard has heard of a message that waits: if so, as one of new keys, or of known ones.
+    package enum Heard: Sendable {
+        case no
+        case asNew
+        case asKnown
     }
 
     private struct Special {
-        var stopped: Stop?
-        var firstHold: BreakerID?
-        var held = MatchedRoutes()
-        var countedAndStopped = MatchedRoutes()
+        var stopped: DropReason?
         var bypass = AdmissionBypass.none
         var isReplayed = false
     }
 
-    /// Whether it is stopped, held or released.
-    package var isSpecial: Bool { !special.isEmpty }
-
     /// Why the first stopped route was stopped; the outcome when no other route is left.
-    package var stopped: Stop? { special.first?.stopped }
+    package var stopped: DropReason? { special.first?.stopped }
 
-    /// The routes that are stopped until a breaker releases them.
-    package var held: MatchedRoutes { special.first?.held ?? MatchedRoutes() }
-
-    /// Whether there are such routes.
-    package var hasHeld: Bool { special.first?.firstHold != nil }
-
-    /// The breaker of the first of them.
-    package var firstHold: BreakerID? { special.first?.firstHold }
-
-    /// The checks that the message skips because it was held or is replayed.
+    /// The checks that the message skips.
     package var bypass: AdmissionBypass { special.first?.bypass ?? .none }
 
     /// Whether it is replayed from the dead letters, so that its age does not count.
     package var isReplayed: Bool { special.first?.isReplayed ?? false }
 
-    /// The routes for which the loop guard counted the message, whether or not a later middleware stopped them.
-    package var counted: [Route] {
-        isCounted
-            ? routes.filter { !$0.isUnlimited } + (special.first?.countedAndStopped.map { $0 } ?? []) : []
-    }
-
     /// Stops the routes that meet a condition; the others run, and if none is left, the reason is the outcome.
     ///
     /// A stopped route still counts as the match: no later route takes its place.
     public mutating func stopRoutes(_ reason: DropReason, where condition: (Route) -> Bool) {
-        for route in routes where condition(route) { stop(route, .drop(reason)) }
+        for route in routes where condition(route) { stop(route, reason) }
     }
 
-    package mutating func stop(_ route: Route, _ reason: Stop) {
+    package mutating func stop(_ route: Route, _ reason: DropReason) {
         routes = MatchedRoutes(routes.filter { $0 !== route })
-        let isCounted = isCounted
-        change { special in
-            special.stopped = special.stopped ?? reason
-            guard case .hold(let breaker) = reason else {
-                if isCounted, !route.isUnlimited { special.countedAndStopped.append(route) }
-                return
-            }
-            special.held.append(route)
-            special.firstHold = special.firstHold ?? breaker
-        }
+        change { $0.stopped = $0.stopped ?? reason }
     }
 
     /// Sets the checks that it skips.
     package mutating func bypass(_ bypass: AdmissionBypass) { change { $0.bypass = bypass } }
 
-    /// Lets a replayed message skip all that its replay overrides: deduplication, breakers, and its age.
+    /// Lets a replayed message skip all that its replay overrides: deduplication, paces, and its age.
     package mutating func replay() { change { ($0.bypass, $0.isReplayed) = (.all, true) } }
-
-    /// Restarts with the routes that it was held for, as they are now.
-    package mutating func resume(
-        _ match: RouteMatch, _ bypass: AdmissionBypass, now: MonotonicInstant, _ recorder: TraceRecorder?
-    ) {
-        routes = match.routes
-        isTooAmbiguous = match.isTooAmbiguous
-        isCounted = false
-        special = [Special(bypass: bypass)]
-        admittedAt = now
-        self.recorder = recorder
-        recorder?.take(match.routes)
-    }
 
     /// Restarts with the routes as they are now, before the chain judges it.
     package mutating func restart(_ match: RouteMatch, now: MonotonicInstant) {
@@ -160,12 +118,6 @@ extension RoutedMessage {
         special = []
         (lease, first) = (nil, nil)
         admittedAt = now
-    }
-
-    /// Forgets its counts, which are settled when it is held, so that its end does not subtract them again.
-    package mutating func forgetCounts() {
-        isCounted = false
-        change { $0.countedAndStopped = MatchedRoutes() }
     }
 
     private mutating func change(_ body: (inout Special) -> Void) {
@@ -180,8 +132,8 @@ package enum AdmissionBypass: Sendable {
     case none
     /// The deduplicator's: it is known not to be a duplicate, although the store has its key.
     case seen
-    /// That of this breaker, which held it and now gives it its turn; others may hold it.
-    case breaker(BreakerID)
-    /// Those of all breakers and of the deduplicator: somebody released it.
+    /// None but the deduplicator counts: a newer change has replaced it.
+    case superseded
+    /// The deduplicator's and those of all paces: somebody replays it.
     case all
 }

@@ -35,8 +35,6 @@ public struct Trace: Sendable {
         case commit
         /// It forgets the message: the same message is handled when it arrives again.
         case release
-        /// It keeps the reservation, because the message is held.
-        case keep
     }
 
     /// The message's number in its receiver.
@@ -234,7 +232,9 @@ extension Verdict: CustomStringConvertible {
         case .drop(.duplicate): "drop: duplicate (done)"
         case .drop(.duplicateInFlight): "drop: duplicate (inFlight)"
         case .drop(.looped(let layer)): "drop: looped (\(layer.rawValue))"
+        case .drop(.superseded): "drop: superseded"
         case .drop(.refused(let refusal)): "drop: refused (\(refusal.reason))"
+        case .later: "later"
         }
     }
 }

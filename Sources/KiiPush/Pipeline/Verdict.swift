@@ -5,6 +5,9 @@ public enum Verdict: Sendable, Hashable {
     case pass
     /// The message ends here, for this reason; that is not an error, and the transport acknowledges the message.
     case drop(DropReason)
+    /// The message waits, and passes the whole chain again at this time: in a `PushService` in its lane, else its
+    /// transport is asked to deliver it again.
+    case later(until: MonotonicInstant)
 
     /// Drops a message that is not for this receiver, for a reason of your own.
     ///
@@ -21,6 +24,8 @@ public enum DropReason: Sendable, Hashable {
     case duplicateInFlight(SeenLease)
     /// The message would continue a loop; the layer is the one that detected it.
     case looped(LoopLayer)
+    /// A newer change of the same object replaces it.
+    case superseded
     /// The message is not for this receiver.
     case refused(Refusal)
 }

@@ -100,7 +100,7 @@ extension [Route] {
             guard let before = byID[ExactText(route.id)] else { continue }
             route.handled.add(before.handled.load(ordering: .relaxed), ordering: .relaxed)
             route.failed.add(before.failed.load(ordering: .relaxed), ordering: .relaxed)
-            route.held.add(before.held.load(ordering: .relaxed), ordering: .relaxed)
+            route.paced.add(before.paced.load(ordering: .relaxed), ordering: .relaxed)
             route.expired.add(before.expired.load(ordering: .relaxed), ordering: .relaxed)
         }
     }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The numbers of messages that a receiver received, by outcome; a snapshot.
 ///
-/// Every message is counted once: the counts of the outcomes add up to ``received``. A held message counts as `held`
-/// until it ends, and then as its final outcome.
+/// Every message is counted once: the counts of the outcomes, except `paced`, add up to ``received``. A message that has
+/// to wait counts as `paced` each time that its transport is asked to deliver it again; in a `PushService`, never.
 public struct Metrics: Sendable, Hashable {
     /// The count of one outcome and reason.
     public struct Count: Sendable, Hashable {
@@ -30,8 +30,8 @@ public struct Metrics: Sendable, Hashable {
         public let handled: Int
         /// How often it failed.
         public let failed: Int
-        /// How often the loop guard held a message for it.
-        public let held: Int
+        /// How many of its messages had to wait because more of their kind came than are handled at once.
+        public let paced: Int
         /// How often its handler was not called because the message was too old; see ``DeliverySettings/maxAge``.
         public let expired: Int
     }
@@ -42,8 +42,8 @@ public struct Metrics: Sendable, Hashable {
     /// One count for each route, in order of declaration.
     public let routes: [RouteCount]
 
-    /// The number of messages that were received and have ended, or are held.
-    public var received: Int { outcomes.reduce(0) { $0 + $1.messages } }
+    /// The number of messages that were received and have ended.
+    public var received: Int { outcomes.reduce(0) { $1.outcome == "paced" ? $0 : $0 + $1.messages } }
 
     /// The number of messages with an outcome, and with a reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
@@ -56,7 +56,7 @@ extension Metrics: CustomStringConvertible {
     /// The nonzero counts, one per line, those of the routes last; `no messages` if there is none.
     public var description: String {
         let outcomes = outcomes.filter { $0.messages != 0 }.map(\.description)
-        let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.held != 0 || $0.expired != 0 }
+        let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.paced != 0 || $0.expired != 0 }
             .map(\.description)
         let lines = outcomes + routes
         return lines.isEmpty ? "no messages" : lines.joined(separator: "\n")
@@ -69,9 +69,9 @@ extension Metrics.Count: CustomStringConvertible {
 }
 
 extension Metrics.RouteCount: CustomStringConvertible {
-    /// The route and its nonzero counts: `route settings: 3 handled, 1 held`.
+    /// The route and its nonzero counts: `route settings: 3 handled, 1 paced`.
     public var description: String {
-        let counts = [(handled, "handled"), (failed, "failed"), (held, "held"), (expired, "expired")]
+        let counts = [(handled, "handled"), (failed, "failed"), (paced, "paced"), (expired, "expired")]
             .filter { $0.0 != 0 }
         let words = counts.isEmpty ? "nothing" : counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "route \(Suggestion.shown(route)): \(words)"
@@ -84,7 +84,7 @@ package final class OutcomeCounters: Sendable {
     static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
-        + [("held", "rate")] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
+        + [("paced", nil)] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
         + [("quarantined", nil), ("superseded", nil), ("expired", nil)]
         + [("refused", "app"), ("refused", "scope"), ("refused", "other")]
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
@@ -96,8 +96,8 @@ package final class OutcomeCounters: Sendable {
 
     /// The first counter of each outcome, in the order of the labels.
     private static let looped = 3
-    private static let held = looped + layers.count
-    private static let deadLettered = held + 1
+    private static let paced = looped + layers.count
+    private static let deadLettered = paced + 1
     private static let quarantined = deadLettered + reasons.count
     private static let refused = quarantined + 3
     private static let unrouted = refused + 3
@@ -108,16 +108,13 @@ package final class OutcomeCounters: Sendable {
 
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
-    /// Subtracts a message that was held and has now ended.
-    package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
-
     private static func number(of outcome: Outcome) -> Int {
         switch outcome {
         case .handled: 0
         case .duplicate(.done): 1
         case .duplicate(.inFlight): 2
         case .looped(let layer): looped + (layers.firstIndex(of: layer) ?? 0)
-        case .held: held
+        case .paced: paced
         case .deadLettered(let reason): deadLettered + (reasons.firstIndex(of: reason) ?? 0)
         case .quarantined: quarantined
         case .superseded: quarantined + 1
@@ -141,7 +138,7 @@ package final class OutcomeCounters: Sendable {
             routes: routes.map {
                 Metrics.RouteCount(
                     route: $0.id, handled: $0.handled.load(ordering: .relaxed),
-                    failed: $0.failed.load(ordering: .relaxed), held: $0.held.load(ordering: .relaxed),
+                    failed: $0.failed.load(ordering: .relaxed), paced: $0.paced.load(ordering: .relaxed),
                     expired: $0.expired.load(ordering: .relaxed))
             })
     }

@@ -43,7 +43,7 @@ package struct CompiledChain: Sendable {
     private let stages: [Stage]
     /// The problems in the order of the middlewares.
     let problems: [ChainProblem]
-    /// The loop guard, which holds messages and accepts declared writes.
+    /// The loop guard, which accepts declared writes.
     let loopGuard: LoopGuard?
 
     /// Compiles a chain whose middlewares use this clock.
@@ -74,21 +74,11 @@ package struct CompiledChain: Sendable {
     // Never inlined: an asynchronous caller would copy each middleware first.
     @inline(never)
     package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
-        switch progress {
-        case .unasked: break
-        case .passed(var index):
-            while index > 0 {
-                index -= 1
-                stages[index].settle(message, outcome)
-            }
-        // The others have settled it; the loop guard has counted it again for its held routes.
-        case .ended: loopGuard?.settle(message, outcome)
+        guard case .passed(var index) = progress else { return }
+        while index > 0 {
+            index -= 1
+            stages[index].settle(message, outcome)
         }
-    }
-
-    /// Notifies the first `passed` middlewares that a message is held, the last one first.
-    func hold(_ message: RoutedMessage, _ passed: Int) {
-        for index in (0..<passed).reversed() { stages[index].hold(message) }
     }
 }
 
@@ -107,8 +97,6 @@ extension CompiledChain.Stage {
     }
 
     fileprivate func settle(_ message: RoutedMessage, _ outcome: Outcome) { middleware.settle(message, outcome) }
-
-    fileprivate func hold(_ message: RoutedMessage) { middleware.hold(message) }
 }
 
 /// The error of a middleware that could not decide, with its name.

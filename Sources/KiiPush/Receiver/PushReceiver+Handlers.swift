@@ -156,8 +156,4 @@ extension PushReceiver {
             .any(handler)
         )
     }
-
-    func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
-        add(id, criteria, options.flow, options.loop, options.delivery, options.dedupe, handler)
-    }
 }

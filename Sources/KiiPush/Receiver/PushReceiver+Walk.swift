@@ -72,12 +72,12 @@ extension PushReceiver {
 
     // MARK: The walk
 
-    /// Walks a message until it ends or the loop guard holds it.
+    /// Walks a message until it ends or has to wait.
     ///
     /// - Parameters:
     ///   - walk: the walk, not started.
     ///   - call: calls a route's handler; nil calls it without a time limit.
-    /// - Returns: its outcome; `held` if the loop guard holds it, for the first time or again.
+    /// - Returns: its outcome.
     // Never inlined: every message's frame would include the continuations of a walk, which few messages need.
     @inline(never)
     func walk(_ walk: inout MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
@@ -90,10 +90,12 @@ extension PushReceiver {
             case .undo(let failure, let passed):
                 end(walk.message, .failed(failure), .passed(passed))
                 return .failed(failure)
-            case .resume(let held, let bypass):
-                let (message, next) = resume(held, bypass)
-                step = walk.resumed(next, message, held)
-            // The kill itself dead-letters messages that wait in memory.
+            case .pace(let until, let passed):
+                // It is heard again when its transport delivers it again.
+                for route in walk.message.routes { route.paced.add(1, ordering: .relaxed) }
+                end(walk.message, .paced(until: until), .passed(passed))
+                return .paced(until: until)
+            // It has not waited.
             case .lookForKills: step = walk.switchedOff([])
             case .run(let route):
                 let outcome =
@@ -105,22 +107,9 @@ extension PushReceiver {
             case .deadLetter(let reason):
                 let routes = walk.open { match(walk.message.message) }
                 step = walk.deadLettered(deadLetter(walk.message, reason, routes), reason, routes, isDurable: false)
-            case .hold(let breaker, let passed):
-                if let held = keep(walk.message, breaker, passed) { return .held(held) }
-                step = walk.notHeld()
-            case .holdAgain(let held, let breaker):
-                loopGuard?.hold(held, breaker)
-                return .held(held)
-            case .holdRemainder(let outcome):
-                guard let end = holdRemainder(&walk, outcome) else { return outcome }
-                step = walk.notHeld(end, isDurable: false)
             case .follow(let lease): step = .end(await wait(for: lease, walk.message))
             case .end(let outcome):
-                if let held = walk.held {
-                    end(held, walk.message, outcome)
-                } else {
-                    end(walk.message, outcome, walk.chain)
-                }
+                end(walk.message, outcome, walk.chain)
                 return outcome
             // Steps of a service: a receiver alone does not record, retry, postpone or leave messages.
             case .begin: step = walk.begun(true)
@@ -140,7 +129,10 @@ extension PushReceiver {
     package func admit(
         _ message: inout RoutedMessage, _ bypass: AdmissionBypass
     ) -> (judgement: MessageWalk.Judgement, passed: Int) {
-        if case .seen = bypass { message.bypass(.seen) }
+        switch bypass {
+        case .none, .all: break
+        case .seen, .superseded: message.bypass(bypass)
+        }
         var passed = 0
         do {
             let verdict = try chain.admit(&message, &passed)
@@ -161,11 +153,10 @@ extension PushReceiver {
     func judgement(_ verdict: Verdict, _ message: RoutedMessage) -> MessageWalk.Judgement {
         switch verdict {
         case .drop(let reason): return judgement(reason)
+        case .later(let until): return .later(until)
         case .pass:
             guard message.routes.isEmpty else { return .handle }
-            // A held route keeps the message, whatever stopped the others: it may still handle it.
-            if let breaker = message.firstHold { return .hold(breaker) }
-            if case .drop(let reason)? = message.stopped { return judgement(reason) }
+            if let reason = message.stopped { return judgement(reason) }
             return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
         }
     }
@@ -175,6 +166,7 @@ extension PushReceiver {
         case .duplicate: .end(.duplicate(.done))
         case .duplicateInFlight(let lease): .wait(lease)
         case .looped(let layer): .end(.looped(layer))
+        case .superseded: .end(.superseded)
         case .refused(let refusal): .end(.refused(refusal))
         }
     }
@@ -215,8 +207,8 @@ extension PushReceiver {
     @inline(__always)
     package func end(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
         chain.settle(message, outcome, progress)
-        // A remainder was counted when its transport got the outcome.
-        if case .ended = progress {} else { counters.count(outcome) }
+        if message.heard != .no { chain.loopGuard?.forget(message) }
+        counters.count(outcome)
         message.recorder?.finish(message, outcome)
     }
 }

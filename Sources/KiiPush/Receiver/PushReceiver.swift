@@ -12,8 +12,7 @@ import Synchronization
 ///
 /// Register handlers before the first payload arrives; a route that is added later matches only later messages.
 /// `receive` may be called from many tasks at once. A receiver tries a message once; ``Outcome/disposition`` says what
-/// the transport should do with it. Messages that the loop guard holds continue only while a task runs ``run()``, or
-/// when ``handleDue()`` is called.
+/// the transport should do with it.
 public final class PushReceiver: Sendable {
     /// The app that is served; a payload that does not name an app counts as this app's.
     public let app: String?
@@ -110,12 +109,6 @@ public final class PushReceiver: Sendable {
         chain = CompiledChain(middleware(), clock: clock)
     }
 
-    /// Held messages end as ``Outcome/failed(_:)``, so that their transports deliver them again.
-    deinit {
-        let id = ObjectIdentifier(self)
-        for held in loopGuard?.removeHeld(where: { $0.receiver == id }) ?? [] { held.abandon() }
-    }
-
     // MARK: Routes
 
     /// The current routes and listener.
@@ -129,17 +122,14 @@ public final class PushReceiver: Sendable {
     }
 
     /// Adds a route after the existing ones.
-    package func add(
-        _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
-        _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
-    ) {
+    package func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(
                 Route(
-                    id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, dedupe: dedupe,
-                    handler: handler))
+                    id: id, criteria: criteria, flow: options.flow, pace: options.pace, loop: options.loop,
+                    delivery: options.delivery, dedupe: options.dedupe, handler: handler))
         }
     }
 }

@@ -12,13 +12,11 @@ final class InFlightWaiters: Sendable {
 
     private struct State {
         var waiters: [UInt64: [Waiter]] = [:]
-        /// The leases of held messages, for which nobody should wait, because it may take hours.
-        var held: [UInt64: Disposition] = [:]
         var lastNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
-    /// How many wait or are held; if none, the common case, the lock is not taken.
+    /// How many wait; if none, the common case, the lock is not taken.
     private let count = Atomic<Int>(0)
     /// The ends that the store has not accepted; no copy may wait for these.
     let untold = UnreportedEnds()
@@ -39,26 +37,16 @@ final class InFlightWaiters: Sendable {
                 return state.lastNumber
             }
             // Only this waiter gives up: the others are about to get the answer.
-            if let disposition = endedBefore() ?? state.withLock({ $0.held[lease.number] }) {
+            if let disposition = endedBefore() {
                 end(lease, disposition) { $0.number == number }
             }
         }
-    }
-
-    /// Notifies everyone that waits for a lease, now or later, that its message is held.
-    func hold(_ lease: SeenLease, _ disposition: Disposition) {
-        state.withLock { $0.held[lease.number] = disposition }
-        count.add(1, ordering: .sequentiallyConsistent)
-        end(lease, disposition) { _ in true }
     }
 
     /// Notifies everyone that waits for a lease how its message ended; call it after the deduplication store was
     /// notified.
     func finish(_ lease: SeenLease, _ disposition: Disposition) {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        if state.withLock({ $0.held.removeValue(forKey: lease.number) }) != nil {
-            count.subtract(1, ordering: .sequentiallyConsistent)
-        }
         end(lease, disposition) { _ in true }
     }
 

@@ -72,9 +72,6 @@ struct Leases: Sendable {
         waiters.finish(lease, disposition)
     }
 
-    /// Notifies those that wait for a held message; its lease continues.
-    func hold(_ lease: SeenLease, _ disposition: Disposition) { waiters.hold(lease, disposition) }
-
     /// Reports up to two missed ends to a store that works again, so that the list empties faster than it fills.
     @inline(never)
     private func tellMore() {

@@ -9,22 +9,11 @@ extension MessageWalk {
         if case .handle = purpose { tries == 0 } else { false }
     }
 
-    /// The breaker that gives it the turn for which it waits.
-    package var turn: BreakerID? {
-        if case .resume(_, .breaker(let breaker)) = purpose { breaker } else { nil }
-    }
-
-    /// The outcome that its transport got, if that was before its held routes had it.
-    package var told: Outcome? {
-        if case .ended(let outcome) = chain { outcome } else { nil }
-    }
-
     /// The routes that still have to handle it.
     package var remaining: [Route] { message.routes.filter { !hasEnded($0.id) } }
 
-    /// The routes that never get it again, in this process or the next: those that are done with it, and those for
-    /// which it was too old when it ended for all that are not held.
-    package var done: [String] { ends.filter { $0.end.isDone || hasRemainder && $0.end == .expired }.map(\.route) }
+    /// The routes that never get it again, in this process or the next.
+    package var done: [String] { ends.filter { $0.end.isDone }.map(\.route) }
 
     /// Its routes that are done with it.
     package var succeeded: MatchedRoutes {
@@ -35,11 +24,11 @@ extension MessageWalk {
     /// Whether a route is done with it.
     package func isDone(_ route: String) -> Bool { ends.contains { $0.end.isDone && $0.route.isExactly(route) } }
 
-    /// The routes that have not handled it: those that pass, were switched off or are held; if the chain has stopped
-    /// all of them, those that `match` returns.
+    /// The routes that have not handled it: those that pass or were switched off; if the chain has stopped all of them,
+    /// those that `match` returns.
     package func open(_ match: () -> MatchedRoutes) -> [String] {
         let killed = ends.filter { $0.end == .switchedOff }.map(\.route)
-        let left = remaining.map(\.id) + killed + message.held.ids
+        let left = remaining.map(\.id) + killed
         return left.isEmpty ? match().ids.filter { !isDone($0) } : left
     }
 
@@ -57,10 +46,8 @@ extension MessageWalk {
 }
 
 extension MessageWalk {
-    /// The only attempt has failed, so the transport must deliver it again; a remainder is dead-lettered instead, since
-    /// its transport has its answer.
+    /// The only attempt has failed, so the transport must deliver it again.
     func failedForGood(_ failure: Outcome.Failure) -> Step {
-        if told != nil { return .deadLetter(.failed) }
         // A route that ended a loop runs again, and ends it again.
         let handled = message.routes.filter { route in
             ends.contains { $0.end == .handled && $0.route.isExactly(route.id) }
@@ -77,7 +64,7 @@ extension MessageWalk.Judgement {
     /// How a message ends that a newer change has replaced: the chain has to know it, or its copy would be new.
     var ofReplaced: Outcome {
         switch self {
-        case .end(.failed), .handle, .hold, .wait: .superseded
+        case .end(.failed), .handle, .later, .wait: .superseded
         case .end(let outcome): outcome
         }
     }

@@ -7,8 +7,8 @@ extension MessageWalk {
         case ask(AdmissionBypass)
         /// Undo what the stages that passed the message did, because another stage failed: ``failed(_:)``.
         case undo(Outcome.Failure, passed: Int)
-        /// Ask whether and how a held message continues: ``resumed(_:_:_:)``.
-        case resume(HeldMessage, AdmissionBypass)
+        /// Undo what the stages that passed the message did, and ask the chain again at this time.
+        case pace(until: MonotonicInstant, passed: Int)
         /// Find the routes that were switched off while the message waited, or among those that the chain has just
         /// stopped: ``switchedOff(_:)``.
         case lookForKills(amongStopped: Bool)
@@ -24,12 +24,6 @@ extension MessageWalk {
         indirect case record(then: Step)
         /// Dead-letter the message for all routes that have not handled it: ``deadLettered(_:_:_:isDurable:)``.
         case deadLetter(DeadLetter.Reason)
-        /// Let the loop guard hold the message: ``notHeld()`` if it has no capacity.
-        case hold(BreakerID, passed: Int)
-        /// Let the loop guard hold a message again that it had held.
-        case holdAgain(HeldMessage, BreakerID)
-        /// Let the loop guard hold the message for its held routes only: ``notHeld(_:isDurable:)`` without capacity.
-        case holdRemainder(Outcome)
         /// Wait for the end of the message that this one repeats.
         case follow(SeenLease)
         /// Try it again after a pause.
@@ -48,8 +42,6 @@ extension MessageWalk {
     package indirect enum Purpose: Sendable {
         /// It is the message's turn.
         case handle
-        /// The loop guard or a person releases a held message.
-        case resume(HeldMessage, AdmissionBypass)
         /// The process ended too often while it handled the message.
         case quarantine
         /// A newer change has replaced the message.
@@ -63,19 +55,8 @@ extension MessageWalk {
         case handle
         /// Share the outcome of the message that this one repeats.
         case wait(SeenLease)
-        /// Hold it until this breaker releases it.
-        case hold(BreakerID)
-        case end(Outcome)
-    }
-
-    /// What the loop guard decides about a held message that continues.
-    package enum Resumption: Sendable {
-        /// Run its handlers, and dead-letter it for the routes that were switched off while it waited.
-        case handle(killed: [String])
-        /// Hold it again: this breaker has reserved a place for it.
-        case hold(BreakerID)
-        /// Dead-letter it for the routes that it was held for.
-        case deadLetter(DeadLetter.Reason)
+        /// Ask the chain again at this time.
+        case later(MonotonicInstant)
         case end(Outcome)
     }
 

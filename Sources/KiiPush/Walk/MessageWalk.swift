@@ -21,12 +21,10 @@ package struct MessageWalk: Sendable {
     /// The route that the attempt takes next.
     private var next = 0
     private var trouble: Trouble?
-    /// Whether only held routes still have to get it.
-    private(set) var hasRemainder = false
     /// The last error that was thrown: its type, or its own description.
     package private(set) var cause: String?
-    /// The held message that it is or was; it must learn its outcome.
-    package private(set) var held: HeldMessage?
+    /// Whether it had to wait for its pace.
+    package private(set) var isPaced = false
     /// The routes that were switched off when it came, and whether the message was as a whole.
     package let killed: (isWhole: Bool, routes: [String])
     /// After how many tries it is given up.
@@ -63,12 +61,6 @@ extension MessageWalk {
             message: message, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1,
             isRecorded: false)
     }
-
-    /// A message that was held in memory, and continues.
-    init(_ held: HeldMessage, _ bypass: AdmissionBypass) {
-        self.init(held.routed)
-        (self.held, chain, purpose) = (held, held.chain, .resume(held, bypass))
-    }
 }
 
 extension MessageWalk {
@@ -84,10 +76,8 @@ extension MessageWalk {
         case .handle:
             if case .unasked = chain { return .ask(.none) }
             return .lookForKills(amongStopped: false)
-        case .resume(let held, let bypass):
-            self.purpose = .handle
-            return .resume(held, bypass)
-        case .quarantine, .supersede: return .ask(.none)
+        case .quarantine: return .ask(.none)
+        case .supersede: return .ask(.superseded)
         case .end(let outcome): return end(outcome)
         case .deadLetter(let reason): return .deadLetter(reason)
         }
@@ -106,11 +96,14 @@ extension MessageWalk {
         // The chain was asked so that the deduplicator knows the message's copies; the message itself never runs.
         case .quarantine: return .deadLetter(.quarantined)
         case .supersede: return end(judgement.ofReplaced)
-        case .handle, .resume, .end, .deadLetter: break
+        case .handle, .end, .deadLetter: break
         }
         switch consume judgement {
         case .handle: return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
-        case .hold(let breaker): return .hold(breaker, passed: passed)
+        case .later(let until):
+            // The chain judges it again.
+            (chain, isPaced) = (.unasked, true)
+            return .pace(until: until, passed: passed)
         case .wait(let lease): return .follow(lease)
         case .end(.failed(let failure)):
             // Undone and not counted: the chain judges it again, and only its end counts.
@@ -118,21 +111,6 @@ extension MessageWalk {
             stageFailures += 1
             return .undo(failure, passed: passed)
         case .end(.looped(.killSwitch)) where !killed.isWhole: return .deadLetter(.killSwitch)
-        case .end(let outcome): return end(outcome)
-        }
-    }
-
-    /// The loop guard has judged a held message that continues.
-    package mutating func resumed(_ next: Resumption, _ message: RoutedMessage, _ held: HeldMessage) -> Step {
-        self.message = message
-        switch next {
-        case .handle(let killed):
-            switchOff(killed)
-            return begin()
-        case .hold(let breaker): return .holdAgain(held, breaker)
-        case .deadLetter(let reason):
-            if reason == .killSwitch { switchOff(held.routes) }
-            return .deadLetter(reason)
         case .end(let outcome): return end(outcome)
         }
     }
@@ -174,7 +152,7 @@ extension MessageWalk {
     @inline(__always)
     package mutating func ran(_ route: Route, _ outcome: consuming Outcome, isShortage: Bool = false) -> Step {
         // Most messages have one route, and it handles them.
-        if outcome.isHandled, ends.isEmpty, message.routes.count == 1, !message.hasHeld { return .end(outcome) }
+        if outcome.isHandled, ends.isEmpty, message.routes.count == 1 { return .end(outcome) }
         switch consume outcome {
         case .handled: ends.append(route.id, .handled)
         case .looped(let layer): ends.append(route.id, .looped(layer))
@@ -230,46 +208,14 @@ extension MessageWalk {
         return tries < mostTries ? record(then: .retry(failure)) : .deadLetter(.failed)
     }
 
-    /// The loop guard had no capacity for it.
-    package func notHeld() -> Step { .deadLetter(.holdLimitReached) }
-
-    /// The loop guard had no capacity for its remainder, which was dead-lettered, or could not be.
-    package mutating func notHeld(_ outcome: Outcome, isDurable: Bool) -> Step {
-        if case .failed(let failure) = outcome {
-            if isDurable { return failed(failure) }
-        } else {
-            endAsDeadLettered(message.held.ids)
-        }
-        return endRecorded(outcome)
-    }
-
-    /// The loop guard holds it: as a whole, or its remainder when the chain has learned this outcome.
-    ///
-    /// - Returns: the held message that it was before; nil the first time.
-    package mutating func hold(_ held: HeldMessage, told outcome: Outcome? = nil) -> HeldMessage? {
-        if let outcome { chain = .ended(told ?? outcome) }
-        defer { self.held = held }
-        return self.held
-    }
-
     // MARK: The end
-
-    /// Ends it, except for routes that are held: for those, it stays.
-    @inline(__always)
-    private mutating func end(_ outcome: consuming Outcome) -> Step {
-        guard message.hasHeld, outcome.leavesRemainder else { return endRecorded(outcome) }
-        // Recorded before the chain is told: after a crash the deduplication store may know the message, and only
-        // the inbox the routes that remain.
-        hasRemainder = true
-        return record(then: .holdRemainder(outcome))
-    }
 
     /// Ends it for the chain, too, once its dead letter is on disk.
     ///
     /// A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
     /// crash in between, the message would be a duplicate, and its dead letter lost.
     @inline(__always)
-    private func endRecorded(_ outcome: consuming Outcome) -> Step {
+    private func end(_ outcome: consuming Outcome) -> Step {
         guard case .passed(1...) = chain, ends.contains(where: { $0.end == .deadLettered }) else {
             return .end(outcome)
         }
@@ -287,7 +233,7 @@ extension MessageWalk {
     ) -> Step {
         guard case .failed = outcome else {
             endAsDeadLettered(routes)
-            return endRecorded(reason == .quarantined ? .quarantined : outcome)
+            return end(reason == .quarantined ? .quarantined : outcome)
         }
         // Its transport delivers it again.
         guard isDurable else { return .end(outcome) }

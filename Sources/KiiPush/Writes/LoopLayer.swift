@@ -7,8 +7,8 @@ public enum LoopLayer: String, Sendable, Hashable, CaseIterable {
     case echo
     /// It has passed through too many handlers, according to its stamp.
     case lineage
-    /// Its route exceeds its rate: the message is held, and ends as looped only if somebody drops it.
-    case rate
+    /// More came than its key, its route or the device handles at once: the message waits.
+    case pace
     /// Somebody switched off the route, the bucket or everything.
     case killSwitch
     /// Its handler was about to write to a bucket that its own route listens to, and the route refuses that.

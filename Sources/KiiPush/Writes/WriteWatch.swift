@@ -29,6 +29,9 @@ package protocol WriteWatch: AnyObject, Sendable {
     /// Called when an expected write has failed.
     func withdraw(_ write: OwnWrite)
 
+    /// Takes a write from a route's budget.
+    func spendWrite(of route: Route) throws(WriteBudgetSpent)
+
     /// Called with a declared write that could start a loop.
     func report(_ risk: LoopRisk)
 

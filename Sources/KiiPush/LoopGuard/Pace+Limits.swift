@@ -1,0 +1,86 @@
+// The numbers of the guard's paces, each with its reason.
+
+extension Pace {
+    /// How many of a key are handled at once, and tried together: what one action of a person causes.
+    static let burst = 20.0
+    /// The floor of an object, in seconds: 600 an hour; with the burst and the failed tries, a loop has less than 800.
+    static let objectEvery = 6.0
+    /// The floor of letters, in seconds: 2,400 an hour; 40 that wait are late by a minute.
+    static let letterEvery = 1.5
+    /// How many of new keys a route handles at once; a device twice as many: three keys' bursts.
+    static let newKeys = 60.0
+    /// The floor of new keys, in seconds: 2,880 an hour.
+    static let newKeyEvery = 1.25
+    /// What a floor and its budget let pass in an hour; with the burst of a device less than 4,500.
+    static let hourly = 4400.0
+    /// The longest round trip of a usual loop, in seconds: a write, its push, and the network between.
+    static let roundTrip = 3.0
+    /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
+    static let longRoundTrip = 15.0
+    /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace.
+    static let window = 5.0
+    /// The same where the newest must not be later than 17 s, or others wait: three arrivals of two a second.
+    static let shortWindow = 1.5
+    /// How long after a round trip the next try begins, in seconds: what a try's own handlers take.
+    static let margin = 1.0
+    /// How much faster than heard a key may go on, so that it catches up.
+    static let growth = 1.25
+    /// By how much arrivals may become fewer while nothing is handled: chance alone seldom halves twenty.
+    static let decline = 2.0
+    /// How long an unused pace counts, in seconds: a device's pause between two uses.
+    static let quiet = 600.0
+    /// What a failed try of a message costs the budget: eleven failed tries of 20 in an hour use it up.
+    static let costOfFailure = 21.0
+
+    static let hour = 3600.0
+    static let tick = 0.000_001
+
+    /// The numbers of one kind of key.
+    struct Limits {
+        let burst: Double
+        let every: Double
+        /// Whether the newest replaces the others, since it says the same.
+        var newestWins = false
+        /// Whether it limits many keys, which must not wait long: then the first listening proves a pace.
+        var provesAtOnce = false
+        let budget: Double
+        private let ends: (short: Double, long: Double)
+
+        init(burst: Double = Pace.burst, every: Double, window: (Double, Double) = (Pace.window, Pace.window)) {
+            self.burst = burst
+            self.every = max(every, Pace.tick)
+            budget = max(Pace.hourly - Pace.hour / self.every, 0)
+            ends = window
+        }
+
+        func window(isLong: Bool) -> Double { isLong ? ends.long : ends.short }
+
+        func length(isLong: Bool) -> Double {
+            isLong ? Pace.longRoundTrip + ends.long : Pace.roundTrip + ends.short
+        }
+
+        var costOfFailure: Double { Pace.costOfFailure }
+
+        /// Those of an object, by default.
+        static func objects(every: Double = Pace.objectEvery) -> Limits {
+            var limits = Limits(every: every, window: (Pace.window, Pace.shortWindow))
+            limits.newestWins = true
+            return limits
+        }
+
+        /// Those of any other key, by default.
+        static func letters(every: Double = Pace.letterEvery) -> Limits { Limits(every: every) }
+
+        /// Those of the new keys of a route.
+        static let route = newKeys(burst: Pace.newKeys)
+
+        /// Those of the new keys of all routes.
+        static let device = newKeys(burst: Pace.newKeys * 2)
+
+        private static func newKeys(burst: Double) -> Limits {
+            var limits = Limits(burst: burst, every: Pace.newKeyEvery, window: (Pace.shortWindow, Pace.shortWindow))
+            limits.provesAtOnce = true
+            return limits
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// The keys by which a route's messages are paced; the device's is always the same.
+struct PaceKeys {
+    /// The object, else the topic and the sender, else the conversation: see ``ConversationDigest``.
+    let own: ResourceKey
+    /// Whether that is an object, whose newest change says all that older ones say.
+    let isObject: Bool
+}
+
+extension PaceKeys {
+    /// The keys of a message for a route.
+    // Takes the parts of a routed message: a method of it would be called with a copy of the whole.
+    init(_ message: PushMessage, at place: ResourceDigest?, for route: Route, _ secret: DedupeSecret) {
+        let storage = message.storage
+        let classified = storage.classified
+        if classified.hasObject || classified.hasTopic && classified.senderKind != .none {
+            // The deduplicator's digest, unless its secret differs, like that of a store which outlives the process.
+            let known = place.flatMap { $0.secret == secret ? $0 : nil }
+            if let digest = known ?? ResourceDigest(of: storage, secret) {
+                self.init(own: ResourceKey(digest.narrow.half, route), isObject: classified.hasObject)
+                return
+            }
+        }
+        let conversation = ConversationDigest(of: message, at: ResourceDigest(of: storage, secret), secret)
+        self.init(own: ResourceKey(conversation.digest, route), isObject: false)
+    }
+}
+
+extension ResourceKey {
+    /// The key of a resource or a sender for one route.
+    ///
+    /// Half a digest of each is enough, and takes three rounds instead of eight. The second half of the key
+    /// distinguishes the routes; within a route, the first half differs exactly if the digests do, and nobody can make
+    /// two digests equal without the secret.
+    fileprivate init(_ place: UInt64, _ route: Route) {
+        self.init(digest: DedupeKey(first: place ^ route.digest.first, second: route.digest.second))
+    }
+
+    /// All messages of a route; the second half is one that a digest has only by a chance of one in 2^64.
+    init(_ route: Route) {
+        self.init(digest: DedupeKey(first: route.digest.first ^ route.digest.second, second: 0x726F_7574_6500_0001))
+    }
+
+    /// All messages of a device.
+    static let device = ResourceKey(digest: DedupeKey(first: 0, second: 0x6465_7669_6365_0001))
+}

@@ -1,0 +1,41 @@
+/// A key whose messages wait, because more came than it handles at once; a snapshot.
+public struct PacedKey: Sendable, Hashable {
+    /// What its messages have in common.
+    @nonexhaustive
+    public enum Level: String, Sendable, Hashable, CaseIterable {
+        /// They are about one object, for one route; the newest change replaces older ones that wait.
+        case object
+        /// They are of one topic and sender, one conversation or one issuer of commands, for one route.
+        case letters
+        /// They are of new keys, for one route.
+        case route
+        /// They are of new keys, for any route.
+        case device
+    }
+
+    /// What its messages have in common.
+    public let level: Level
+    /// The route; of a device's key, that of the message that waited first.
+    public let route: String
+    /// The object or topic, as a `kiicloud://` URI, else the kind of the message that waited first.
+    public let subject: String
+    /// Since when messages wait.
+    public let since: MonotonicInstant
+    /// How many wait now.
+    public let waiting: Int
+    /// How many were superseded since then.
+    public let superseded: Int
+
+    /// Why they wait and what lifts that, in one line that names no value of a payload but the object or topic.
+    public var sentence: String {
+        let what =
+            switch level {
+            case .object: "many changes of \(subject)"
+            case .letters: "many messages of \(subject)"
+            case .route: "many new objects, senders or topics"
+            case .device: "many new objects, senders or topics in all routes"
+            }
+        return "\(what) came at once for route \(Suggestion.shown(route)): it waits some seconds to see whether they come "
+            + "by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
+    }
+}

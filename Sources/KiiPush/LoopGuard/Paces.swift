@@ -1,0 +1,258 @@
+/// The paces of all keys of a guard: of each object, sender or conversation, of each route, and of the device.
+struct Paces {
+    /// How many keys are known at once; beyond that, one that nothing waits for is forgotten early.
+    static let mostKeys = 16_384
+    /// How many routes are.
+    static let mostRoutes = 4096
+    /// How many seconds lie between two reports of a key.
+    static let reportPause = 60.0
+
+    /// The decision about a message.
+    enum Answer: Equatable {
+        case pass
+        case later(until: Double)
+        case superseded
+    }
+
+    /// What is remembered of a key that has let a message wait.
+    struct Record {
+        let level: PacedKey.Level
+        let route: String
+        let subject: String
+        let since: Double
+        let reportedAt: Double
+        var superseded = 0
+        /// The time of the newest change that was told to ask again.
+        var newest = Int64.min
+    }
+
+    private var own = PaceTable(capacity: mostKeys)
+    private var wide = PaceTable(capacity: mostRoutes)
+    private var records: [ResourceKey: Record] = [:]
+    /// The key that has just begun to let messages wait, until it is reported.
+    private var news: ResourceKey?
+
+    /// How many keys were forgotten while they still counted.
+    var forgottenEarly: Int { own.forgottenEarly + wide.forgottenEarly }
+
+    // MARK: Hearing
+
+    /// Records the arrival of a message; it waits until it passes, or ``leave(_:_:)`` is called for it.
+    ///
+    /// One that asks again, or has waited elsewhere, does not count as traffic.
+    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
+        let now = message.admittedAt.seconds
+        var isNew = message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
+        message.heard = .asNew
+        for route in message.routes where !route.isUnlimited {
+            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+            let limits = route.limits(keys)
+            guard let place = own.place(of: keys.own, limits, now) else { continue }
+            if isRepeated(message, keys.own) { isNew = false }
+            own[place].hear(now, isNew: isNew, limits)
+            if !own[place].isPlain { message.heard = .asKnown }
+        }
+        if message.heard == .asNew { hearWide(message, now, isNew: isNew) }
+    }
+
+    private mutating func hearWide(_ message: RoutedMessage, _ now: Double, isNew: Bool) {
+        eachWide(message, now) { pace, limits in pace.hear(now, isNew: isNew, limits) }
+    }
+
+    /// Whether a change asks again: it is not newer than one that was told to.
+    private func isRepeated(_ message: RoutedMessage, _ key: ResourceKey) -> Bool {
+        guard !records.isEmpty, let newest = records[key]?.newest, let time = message.message.serverTime else {
+            return false
+        }
+        return time <= newest
+    }
+
+    /// Records that a message no longer waits, although it has not passed; a `superseded` one is counted.
+    mutating func leave(_ message: RoutedMessage, isSuperseded: Bool = false, _ secret: DedupeSecret) {
+        for route in message.routes { leave(message, route, isSuperseded: isSuperseded, secret) }
+        leaveWide(message)
+    }
+
+    /// The same for one route that does not get it.
+    mutating func leave(
+        _ message: RoutedMessage, _ route: Route, isSuperseded: Bool = false, _ secret: DedupeSecret
+    ) {
+        guard !route.isUnlimited else { return }
+        let key = PaceKeys(message.message, at: message.place, for: route, secret).own
+        if let place = own.find(key) { own[place].leave() }
+        if isSuperseded { records[key]?.superseded += 1 }
+    }
+
+    private mutating func leaveWide(_ message: RoutedMessage) {
+        if message.heard == .asNew { eachWide(message, message.admittedAt.seconds) { pace, _ in pace.leave() } }
+    }
+
+    /// Calls `body` with the pace of each route, and then with the device's.
+    private mutating func eachWide(_ message: RoutedMessage, _ now: Double, _ body: (inout Pace, Pace.Limits) -> Void) {
+        var isLimited = false
+        for route in message.routes where !route.isUnlimited {
+            isLimited = true
+            if let place = wide.place(of: ResourceKey(route), .route, now) { body(&wide[place], .route) }
+        }
+        if isLimited, let place = wide.place(of: .device, .device, now) { body(&wide[place], .device) }
+    }
+
+    // MARK: Asking
+
+    /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
+    mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
+        let now = message.admittedAt.seconds
+        var isFromFloor = false
+        for (index, route) in message.routes.enumerated() where !route.isUnlimited {
+            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+            let limits = route.limits(keys)
+            guard let place = own.place(of: keys.own, limits, now) else { continue }
+            if limits.newestWins, isOlder(message, keys.own), own[place].hasFailed(now, limits) {
+                takeBack(message, before: index, secret)
+                leave(message, isSuperseded: true, secret)
+                return .superseded
+            }
+            switch own[place].ask(now, limits) {
+            case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
+            case .later(let until):
+                takeBack(message, before: index, secret)
+                record(keys.own, keys.isObject ? .object : .letters, message, route, now)
+                return .later(until: until)
+            }
+        }
+        guard isFromFloor else {
+            leaveWide(message)
+            return .pass
+        }
+        guard let until = askWide(message, now) else { return .pass }
+        takeBack(message, before: message.routes.count, secret)
+        return .later(until: until)
+    }
+
+    /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
+    private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
+        if message.heard != .asNew { hearWide(message, now, isNew: false) }
+        var (passed, until): (Int, Double?) = (0, nil)
+        for route in message.routes where !route.isUnlimited && until == nil {
+            until = askWide(ResourceKey(route), .route, .route, message, route, now)
+            if until == nil { passed += 1 }
+        }
+        if until == nil, let first = message.routes.first {
+            until = askWide(.device, .device, .device, message, first, now)
+        }
+        guard let until else { return nil }
+        eachWide(message, now) { pace, limits in
+            if passed > 0 { pace.takeBack(limits) }
+            passed -= 1
+        }
+        if message.heard != .asNew { eachWide(message, now) { pace, _ in pace.leave() } }
+        return until
+    }
+
+    private mutating func askWide(
+        _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
+        _ now: Double
+    ) -> Double? {
+        guard let place = wide.place(of: key, limits, now), case .later(let until) = wide[place].ask(now, limits) else {
+            return nil
+        }
+        record(key, level, message, route, now)
+        return until
+    }
+
+    /// Takes back that a message passed the paces of its first routes: it waits again.
+    private mutating func takeBack(_ message: RoutedMessage, before end: Int, _ secret: DedupeSecret) {
+        for route in message.routes.prefix(end) where !route.isUnlimited {
+            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+            if let place = own.find(keys.own) { own[place].takeBack(route.limits(keys)) }
+        }
+    }
+
+    /// Returns the tokens of a message that passed and was not handled.
+    mutating func giveBack(_ message: RoutedMessage, _ secret: DedupeSecret) {
+        for route in message.routes where !route.isUnlimited {
+            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+            if let place = own.find(keys.own) { own[place].giveBack(route.limits(keys)) }
+        }
+    }
+
+    // MARK: Newest wins
+
+    /// Whether a change is older than one that asks again.
+    private func isOlder(_ message: RoutedMessage, _ key: ResourceKey) -> Bool {
+        guard !records.isEmpty, let newest = records[key]?.newest, let time = message.message.serverTime else {
+            return false
+        }
+        return time < newest
+    }
+
+    /// Whether the newest change of a message's object should take the place of older ones that wait.
+    mutating func takesNewest(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        let now = message.admittedAt.seconds
+        return message.routes.contains { route in
+            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+            let limits = route.limits(keys)
+            guard !route.isUnlimited, limits.newestWins, let place = own.find(keys.own) else { return false }
+            return own[place].hasFailed(now, limits)
+        }
+    }
+
+    // MARK: Reports
+
+    private mutating func record(
+        _ key: ResourceKey, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route, _ now: Double
+    ) {
+        if records[key].map({ now - $0.reportedAt >= Self.reportPause && !isLimiting(key, $0.level) }) ?? true {
+            if records.count > Self.mostRoutes { forgetRecords(now) }
+            records[key] = Record(
+                level: level, route: route.id, subject: message.message.paceSubject, since: now, reportedAt: now)
+            news = key
+        }
+        if level == .object, let time = message.message.serverTime, let newest = records[key]?.newest {
+            records[key]?.newest = max(time, newest)
+        }
+    }
+
+    private func isLimiting(_ key: ResourceKey, _ level: PacedKey.Level) -> Bool {
+        let table = level == .object || level == .letters ? own : wide
+        return table.find(key).map { table[$0].isLimiting } ?? false
+    }
+
+    private mutating func forgetRecords(_ now: Double) {
+        records = records.filter { now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level) }
+    }
+
+    /// The keys whose messages wait now, those that wait longest first.
+    var paced: [PacedKey] {
+        records.filter { isLimiting($0.key, $0.value.level) }.map { snapshot($0.key, $0.value) }
+            .sorted { $0.since < $1.since }
+    }
+
+    /// Takes the key that has just begun to let messages wait.
+    mutating func takeNews() -> PacedKey? {
+        guard let key = news else { return nil }
+        news = nil
+        return records[key].map { snapshot(key, $0) }
+    }
+
+    private func snapshot(_ key: ResourceKey, _ record: Record) -> PacedKey {
+        let table = record.level == .object || record.level == .letters ? own : wide
+        return PacedKey(
+            level: record.level, route: record.route, subject: record.subject,
+            since: MonotonicInstant(seconds: record.since), waiting: table.find(key).map { table[$0].waiting } ?? 0,
+            superseded: record.superseded)
+    }
+}
+
+extension MessageStorage {
+    /// Whether it was sent just before it arrived, as far as its transport knows.
+    fileprivate var isNewArrival: Bool { !received.isRedelivered && !received.hasWaited }
+}
+
+extension PushMessage {
+    /// What it is about, for a report: its object or topic, else its kind.
+    fileprivate var paceSubject: String {
+        if let object { return object.uri.description }
+        return PushToUserMessage(self)?.topic?.uri.description ?? kind.description
+    }
+}
