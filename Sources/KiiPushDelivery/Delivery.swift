@@ -83,6 +83,36 @@ extension Delivery {
     }
 }
 
+extension Delivery {
+    /// Gives the place of this delivery to the newest untried change of its object that waits behind it; that replaces
+    /// all older ones.
+    mutating func takeNewest(from lanes: inout Lanes) {
+        let own = walk.message
+        guard case .place = ticket.lane, walk.isUntried else { return }
+        let newer = lanes.remove(from: ticket.lane) { other in
+            !other.isSuspect && other.walk.isUntried && own.message.isOlder(than: other.walk.message.message)
+                && other.walk.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
+        }
+        guard var newest = newer.first else { return }
+        for other in newer where newest.walk.message.message.isOlder(than: other.walk.message.message) { newest = other }
+        var others = [self]
+        for other in newer where other.ticket !== newest.ticket {
+            if other.walk.message.message.isOlder(than: newest.walk.message.message) {
+                others.append(other)
+            } else {
+                lanes.putFirst(other)
+            }
+        }
+        newest.hasLane = hasLane
+        for var other in others {
+            newest.replaced += other.replaced
+            (other.replaced, other.hasLane) = ([], false)
+            newest.replaced.append(other)
+        }
+        self = newest
+    }
+}
+
 extension PushMessage {
     /// Whether it reports an earlier change of the same object.
     ///

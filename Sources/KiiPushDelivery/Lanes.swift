@@ -10,8 +10,6 @@ struct Lanes {
         /// Those before `head` have been removed.
         var deliveries: [Delivery] = []
         var head = 0
-        /// How many of the first ones the loop guard has released; new ones wait behind them.
-        var released = 0
         /// Whether one of its deliveries is being handled, or is tried again before the others.
         var isBusy = false
         /// Whether its key is in `ready`, so that it is never there twice.
@@ -26,7 +24,6 @@ struct Lanes {
         mutating func popFirst() -> Delivery {
             defer {
                 head += 1
-                if released > 0 { released -= 1 }
                 // Removed when they are half of all, so that taking one costs the same however many wait.
                 if head * 2 >= deliveries.count {
                     deliveries.removeFirst(head)
@@ -36,14 +33,7 @@ struct Lanes {
             return deliveries[head]
         }
 
-        /// Adds a released delivery, behind those that were released before it.
-        mutating func putReleased(_ delivery: Delivery) {
-            deliveries.insert(delivery, at: head + released)
-            released += 1
-        }
-
         mutating func putFirst(_ delivery: Delivery) {
-            if released > 0 { released += 1 }
             if head > 0 {
                 head -= 1
                 deliveries[head] = delivery
@@ -79,13 +69,6 @@ struct Lanes {
             lane.putFirst(delivery)
             if isBlocked { lane.isBusy = false }
         }
-        count += 1
-    }
-
-    /// Adds a delivery that the loop guard has released: before those of its lane, behind those that were released
-    /// before it.
-    mutating func putReleased(_ delivery: Delivery) {
-        change(delivery.ticket.lane) { $0.putReleased(delivery) }
         count += 1
     }
 

@@ -22,8 +22,7 @@ extension PushService {
             if !state.isRunning { state.report.finished += 1 }
             state.vacate(&delivery)
         }
-        delivery.walk.held?.finish(ended.outcome)
-        delivery.ticket.receipt.finish(isRecorded ? delivery.walk.told ?? ended.outcome : nil)
+        delivery.ticket.receipt.finish(isRecorded ? ended.outcome : nil)
     }
 
     /// Runs work that ends a delivery in its own task; the service waits for it before it stops.
@@ -77,7 +76,7 @@ extension PushService {
 
     // MARK: Replaced
 
-    /// Ends the messages that a newer one of their object replaces, once that one is to be handled or held.
+    /// Ends the messages that a newer one of their object replaces, once that one is to be handled.
     func supersedeReplaced(_ delivery: inout Delivery) {
         for replaced in delivery.replaced { startEnding { await self.carryOut(.supersede, of: replaced) } }
         delivery.replaced = []
@@ -108,7 +107,6 @@ extension PushService {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
         receiver.chain.settle(walk.message, .failed(failure), walk.chain)
-        walk.held?.finish(.failed(failure))
     }
 }
 

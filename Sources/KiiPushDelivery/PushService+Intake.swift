@@ -77,7 +77,8 @@ extension PushService {
     private func delivery(
         _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int
     ) -> Delivery {
-        let (routed, table) = receiver.prepare(message)
+        var (routed, table) = receiver.prepare(message)
+        receiver.loopGuard?.hear(&routed)
         let settings = routed.routes.first?.delivery ?? standard
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
         return Delivery(
@@ -89,7 +90,8 @@ extension PushService {
     func delivery(
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
     ) throws(DecodeError) -> Delivery {
-        let (routed, table) = receiver.prepare(try PushMessage(entry.payload, limits: receiver.limits))
+        var (routed, table) = receiver.prepare(try PushMessage(entry.payload, limits: receiver.limits))
+        if let item { routed.heard = item.heard } else { receiver.loopGuard?.hear(&routed) }
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(
             ticket: Ticket(

@@ -7,10 +7,9 @@ extension PushService {
     ///
     /// First it handles the payloads that an earlier process left in the inbox; those that were in flight when that
     /// ended, one at a time. It accepts new payloads meanwhile. When all transports have returned, it continues until
-    /// all messages have ended, except those that the loop guard holds. When the task is cancelled, or a transport
-    /// throws, it accepts nothing more and lets running handlers finish within ``ServiceSettings/drain``; then it
-    /// cancels them, and leaves the rest: in a durable inbox for the next process, else to their transports, whose
-    /// receipts end with nil.
+    /// all messages have ended. When the task is cancelled, or a transport throws, it accepts nothing more and lets
+    /// running handlers finish within ``ServiceSettings/drain``; then it cancels them, and leaves the rest: in a durable
+    /// inbox for the next process, else to their transports, whose receipts end with nil.
     ///
     /// When it has returned, nothing of it still runs, except handlers that did not return when they were cancelled. It
     /// waits for each transport, and for a record that the inbox is writing, however long that takes.
@@ -38,7 +37,6 @@ extension PushService {
                         + "lost with the process; give the receiver durable `deadLetters`"))
         }
         let timer = start { await self.runTimer() }
-        let held = start { await self.runHeld() }
         var failure: (any Error)?
         await withTaskCancellationHandler {
             do {
@@ -55,9 +53,7 @@ extension PushService {
         await quiet()
         let (report, drain) = leaveAll()
         drain?.cancel()
-        held.cancel()
         await timer.value
-        await held.value
         await drain?.value
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
@@ -134,32 +130,24 @@ extension PushService {
         let (all, pauses, drain) = change { state in (state.removeAll(), Array(state.pauses.values), state.drain) }
         for pause in pauses { pause.cancel() }
         for receipt in all.receipts { receipt.finish(nil) }
-        for delivery in all.waiting {
-            leave(delivery)
-            if let turn = delivery.walk.turn { receiver.loopGuard?.turnEnded(turn) }
-        }
-        for held in receiver.loopGuard?.removeHeld(where: { all.parked[$0.id] != nil }) ?? [] {
-            if !held.isRemainder { receiver.counters.uncountHeld() }
-            held.abandon()
-        }
-        for delivery in all.parked.values { delivery.ticket.receipt.finish(nil) }
+        for delivery in all.waiting { leave(delivery) }
         return (change { $0.report }, drain)
     }
 }
 
 extension ServiceState {
     /// Stops, and removes everything that has not ended: deliveries that wait for a turn, an attempt or a first copy,
-    /// held ones, and the receipts of payloads in the inbox only.
-    fileprivate mutating func removeAll() -> (waiting: [Delivery], parked: [UInt64: Delivery], receipts: [Receipt]) {
+    /// and the receipts of payloads in the inbox only.
+    fileprivate mutating func removeAll() -> (waiting: [Delivery], receipts: [Receipt]) {
         phase = .stopped
         reader = nil
         isOversleeping = true
-        report.left += parked.count + onDisk
+        report.left += onDisk
         let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
         var waiting = lanes.removeAll() + behindSuspects + retries.map(\.delivery) + copies.values
         if case .next(let delivery) = alone { waiting.append(delivery) }
-        defer { (behindSuspects, retries, parked, copies, alone) = ([], [], [:], [:], .none) }
-        return (waiting, parked, receipts)
+        defer { (behindSuspects, retries, copies, alone) = ([], [], [:], .none) }
+        return (waiting, receipts)
     }
 }
 

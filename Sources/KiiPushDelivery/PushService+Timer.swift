@@ -62,9 +62,11 @@ extension ServiceState {
             }
         }
         guard isRunning else { return due }
-        while phase != .recovering, let first = retries.first, first.due <= now {
-            retries.removeFirst()
-            lanes.putFirst(first.delivery)
+        if phase != .recovering {
+            let again = retries.prefix { $0.due <= now }
+            // The last one first, so that those of one lane keep their order.
+            for (_, delivery) in again.reversed() { lanes.putFirst(delivery) }
+            retries.removeFirst(again.count)
         }
         if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
         return due

@@ -13,9 +13,8 @@ extension PushService {
     func work(_ first: Delivery) async {
         var (delivery, ended) = (first, Ended?.none)
         while true {
-            let (ran, turn) = (delivery, delivery.walk.turn)
+            let ran = delivery
             _ = await walk(delivery, &ended, isBeside: false)
-            if let turn { giveTurns(after: turn) }
             // A delivery that must run alone does so until its end is recorded.
             if ran.isSuspect { await writeDown(&ended) }
             guard let next = await next(after: ran, &ended) else { return }
@@ -71,9 +70,9 @@ extension PushService {
             case .undo(let failure, let passed):
                 receiver.chain.settle(delivery.walk.message, .failed(failure), .passed(passed))
                 step = delivery.walk.failed(failure)
-            case .resume(let held, let bypass):
-                let (message, next) = receiver.resume(held, bypass)
-                step = delivery.walk.resumed(next, message, held)
+            case .pace(let until, let passed, let isFirst):
+                pace(delivery, until, passed, isFirst: isFirst)
+                return .paced(until: until)
             case .lookForKills(let amongStopped):
                 step = delivery.walk.switchedOff(kills(of: delivery.walk, amongStopped))
             case .begin(let attempt):
@@ -92,15 +91,6 @@ extension PushService {
             case .record(let next):
                 step = await record(.failed(delivery.ticket.number, handled: delivery.walk.done)) ? next : .leave
             case .deadLetter(let reason): step = deadLetter(&delivery, reason)
-            case .hold(let breaker, let passed):
-                if hold(&delivery, breaker, passed) { return nil }
-                step = delivery.walk.notHeld()
-            case .holdAgain(let held, let breaker):
-                holdAgain(&delivery, held, breaker)
-                return nil
-            case .holdRemainder(let outcome):
-                guard let end = holdRemainder(&delivery, outcome) else { return outcome }
-                step = delivery.walk.notHeld(end, isDurable: isDurable)
             case .follow(let lease):
                 follow(&delivery, lease)
                 return nil
@@ -108,7 +98,8 @@ extension PushService {
                 retry(delivery, failure)
                 return .failed(failure)
             case .waitForResources(let failure):
-                schedule(delivery, after: DeliverySettings.pause(afterShortages: delivery.walk.shortages, jitter()))
+                let pause = DeliverySettings.pause(afterShortages: delivery.walk.shortages, jitter())
+                schedule(delivery, at: clock.now.advanced(by: pause))
                 return .failed(failure)
             case .putOff(let reason, let outcome):
                 putOff(&delivery, reason)
@@ -128,11 +119,12 @@ extension PushService {
     /// Sends a message through the chain.
     private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass) -> MessageWalk.Step {
         receiver.refresh(&delivery.walk.message, delivery.walk.table)
-        let (judgement, passed) = receiver.admit(&delivery.walk.message, bypass)
-        switch judgement {
-        case .handle, .hold: supersedeReplaced(&delivery)
-        default: break
+        if delivery.walk.isPaced, receiver.loopGuard?.takesNewest(delivery.walk.message) == true {
+            change { delivery.takeNewest(from: &$0.lanes) }
+            receiver.refresh(&delivery.walk.message, nil)
         }
+        let (judgement, passed) = receiver.admit(&delivery.walk.message, bypass)
+        if case .handle = judgement { supersedeReplaced(&delivery) }
         return delivery.walk.judged(judgement, passed, bypass)
     }
 
@@ -170,7 +162,7 @@ extension PushService {
             .retry(
                 messageID: walk.message.id, route: failure.place, attempt: walk.tries, pause: pause,
                 cause: walk.cause ?? "unknown"))
-        schedule(delivery, after: pause)
+        schedule(delivery, at: clock.now.advanced(by: pause))
     }
 }
 
@@ -185,7 +177,7 @@ extension MessageWalk.Step {
     /// Whether the end of the previous delivery may wait, to be recorded together with the beginning of this one.
     fileprivate var goesBeforeBeginning: Bool {
         switch self {
-        case .ask, .resume, .lookForKills, .begin: true
+        case .ask, .lookForKills, .begin: true
         default: false
         }
     }

@@ -46,12 +46,12 @@ public final class PushService: Sendable {
     let isFailing = Atomic<Bool>(false)
 
     var clock: any ReceiverClock { receiver.clock }
+    var isDurable: Bool { inbox.isDurable }
 
     /// Makes a service.
     ///
     /// - Parameters:
-    ///   - receiver: the receiver whose chain and handlers it uses. The service also drives its held messages, so do
-    ///     not call the receiver's `run()`.
+    ///   - receiver: the receiver whose chain and handlers it uses.
     ///   - transports: the transports that deliver payloads.
     ///   - inbox: keeps payloads until they have ended; by default in memory.
     ///   - settings: the bounds of the service.
@@ -117,11 +117,11 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count + state.behindSuspects.count
+            status.waiting = state.lanes.count + state.behindSuspects.count + state.copies.count
             if case .next = state.alone { status.waiting += 1 }
             status.handling = state.runs.count - state.waitingRuns.count
-            status.retrying = state.retries.count
-            status.held = state.parked.count + state.copies.count
+            status.paced = state.retries.count { $0.delivery.walk.isPaced }
+            status.retrying = state.retries.count - status.paced
             status.messages = state.messages
             status.bytes = state.bytes
             status.onDisk = state.onDisk

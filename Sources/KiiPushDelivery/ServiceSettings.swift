@@ -7,12 +7,12 @@ public struct ServiceSettings: Sendable, Hashable {
     /// Routes take turns, and within a route, buckets, topics and senders do. Messages of one route (the first that
     /// matches) use at most all but one of these places, and those of one bucket, topic or sender all but two, but at
     /// least one; so a message of another one gets a place at once, however long the handlers take. Messages that are
-    /// released or replayed by hand run beside them.
+    /// replayed by hand run beside them.
     public var concurrency = 8
     /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
     /// default 64.
     ///
-    /// At most this many are handled twice if the process is killed, besides those released by hand. The beginning of
+    /// At most this many are handled twice if the process is killed, besides those replayed by hand. The beginning of
     /// each message is written before its handlers run, and many messages share a write. So messages are begun before a
     /// handler is free, as long as they wait for it no longer than for a few writes: many while handlers are fast, none
     /// while they are slow. None is begun ahead if ``concurrency`` is 1, or if the inbox is in memory.
@@ -20,11 +20,11 @@ public struct ServiceSettings: Sendable, Hashable {
     /// How many payloads are in memory at once: waiting, being handled, being retried, and duplicates; by default
     /// 1,000.
     ///
-    /// Messages that the loop guard holds do not count; it has bounds of its own. With a durable inbox, the messages of
-    /// one object, or another ordering key, use at most a quarter of these places, those of one bucket, topic or sender
-    /// half, and those of one route three quarters. A payload without a place is still accepted: it waits in the inbox,
-    /// and is read back in order when there is a place. With an inbox in memory, the transport waits instead; if
-    /// several transports run, half of the places are divided among them and reserved for each.
+    /// With a durable inbox, the messages of one object, or another ordering key, use at most a quarter of these places,
+    /// those of one bucket, topic or sender half, and those of one route three quarters. A payload without a place is
+    /// still accepted: it waits in the inbox, and is read back in order when there is a place. With an inbox in memory,
+    /// the transport waits instead; if several transports run, half of the places are divided among them and reserved
+    /// for each.
     public var messages = 1000
     /// How many bytes they may have in all, with the same shares; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20
@@ -63,7 +63,7 @@ public enum ServiceEvent: Sendable {
     /// A handler exceeded its timeout and was cancelled; `isLeft` if it had not returned after the grace either, and
     /// its lane continues without it.
     case overrun(messageID: UInt64, route: String, isLeft: Bool)
-    /// The inbox, the dead-letter store or the breaker store failed and is tried again; the text says where and why.
+    /// The inbox or the dead-letter store failed and is tried again; the text says where and why.
     case storeFailed(String)
     /// The inbox is durable and the dead letters are not, so a dead-lettered message is lost with the process; reported
     /// once, when the service starts.
@@ -78,7 +78,7 @@ public struct DrainReport: Sendable, Hashable {
     public var finished = 0
     /// How many are left because their handlers were cancelled.
     public var cancelled = 0
-    /// How many are left, including cancelled and held ones; a durable inbox keeps them for the next process.
+    /// How many are left, including cancelled ones; a durable inbox keeps them for the next process.
     public var left = 0
 
     /// Nothing to report.
@@ -87,15 +87,15 @@ public struct DrainReport: Sendable, Hashable {
 
 /// The current state of a service; a snapshot.
 public struct ServiceStatus: Sendable, Hashable {
-    /// How many messages wait in their lanes.
+    /// How many messages wait in their lanes, and how many duplicates for the end of the first message.
     public var waiting = 0
     /// How many handlers run, except those that are overrunning.
     public var handling = 0
     /// How many wait to be tried again.
     public var retrying = 0
-    /// How many the loop guard holds, and how many duplicates wait for the end of the first message.
-    public var held = 0
-    /// How many payloads have a place in memory; held ones have none.
+    /// How many wait at the head of their lane because more of their kind came than are handled at once.
+    public var paced = 0
+    /// How many payloads have a place in memory.
     public var messages = 0
     /// The bytes of payloads with a place.
     public var bytes = 0

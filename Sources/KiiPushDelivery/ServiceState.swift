@@ -46,7 +46,7 @@ struct ServiceState {
 
     // Accepted payloads.
 
-    /// The places of all deliveries except those that the loop guard holds.
+    /// The places of all deliveries.
     var places: Places
     /// The places of each transport, if the inbox is not durable.
     var intakes = IntakePlaces()
@@ -83,10 +83,8 @@ struct ServiceState {
 
     // Waiting elsewhere.
 
-    /// The deliveries to be tried again, the next one first.
+    /// The deliveries to be tried or asked for again, the next one first.
     var retries: [(due: MonotonicInstant, delivery: Delivery)] = []
-    /// The deliveries that the loop guard holds, by the id of the held message.
-    var parked: [UInt64: Delivery] = [:]
     /// The duplicates that wait for the end of the first message, by their own number.
     var copies: [UInt64: Delivery] = [:]
     /// The messages that did not fit into the dead-letter store, and when that is tried again.
@@ -132,7 +130,7 @@ struct ServiceState {
     /// Whether it delivers payloads, of an earlier process or of transports.
     var isRunning: Bool { phase.acceptsPayloads || phase == .reading }
 
-    /// Whether all messages have ended, except held ones, which may take an hour.
+    /// Whether all messages have ended.
     var isIdle: Bool { !isRunning || messages == 0 && arriving == 0 && unplaced == 0 && onDisk == 0 }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
@@ -191,6 +189,13 @@ extension ServiceState {
         for delivery in behindSuspects { queue(delivery) }
         behindSuspects = []
         if let due = retries.first?.due { wakeTimer(by: due) }
+    }
+
+    /// Lets a delivery wait until it is due, after those that are due at the same time.
+    mutating func retry(_ delivery: Delivery, at due: MonotonicInstant) {
+        let index = retries.lastIndex { $0.due <= due }.map { $0 + 1 } ?? 0
+        retries.insert((due, delivery), at: index)
+        wakeTimer(by: due)
     }
 
     /// Records that a delivery is no longer in progress; `last` is as it was when it began.

@@ -1,5 +1,7 @@
 // The steps of receiving as separate methods, for a service: its messages may wait and need several attempts.
 
+import Synchronization
+
 extension PushReceiver {
     /// Looks up the routes of a message that was decoded elsewhere; returns the table, too.
     package func prepare(_ message: PushMessage) -> (message: RoutedMessage, table: RouteTable) {
@@ -27,6 +29,12 @@ extension PushReceiver {
         message.restart(table.match(message.message.storage), now: clock.now)
         if let known = message.recorder, known.generation != table.generation { message.recorder = begin().recorder }
         message.recorder?.take(message.routes)
+    }
+
+    /// Counts and traces that a message waits in its lane.
+    package func paced(_ message: RoutedMessage, _ until: MonotonicInstant) {
+        for route in message.routes { route.paced.add(1, ordering: .relaxed) }
+        message.recorder?.finish(message, .paced(until: until))
     }
 
     /// The routes that match a message now.

@@ -90,7 +90,7 @@ extension PushReceiver {
             case .undo(let failure, let passed):
                 end(walk.message, .failed(failure), .passed(passed))
                 return .failed(failure)
-            case .pace(let until, let passed):
+            case .pace(let until, let passed, _):
                 // It is heard again when its transport delivers it again.
                 for route in walk.message.routes { route.paced.add(1, ordering: .relaxed) }
                 end(walk.message, .paced(until: until), .passed(passed))

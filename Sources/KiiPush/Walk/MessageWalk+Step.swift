@@ -8,7 +8,7 @@ extension MessageWalk {
         /// Undo what the stages that passed the message did, because another stage failed: ``failed(_:)``.
         case undo(Outcome.Failure, passed: Int)
         /// Undo what the stages that passed the message did, and ask the chain again at this time.
-        case pace(until: MonotonicInstant, passed: Int)
+        case pace(until: MonotonicInstant, passed: Int, isFirst: Bool)
         /// Find the routes that were switched off while the message waited, or among those that the chain has just
         /// stopped: ``switchedOff(_:)``.
         case lookForKills(amongStopped: Bool)

@@ -23,7 +23,7 @@ package struct MessageWalk: Sendable {
     private var trouble: Trouble?
     /// The last error that was thrown: its type, or its own description.
     package private(set) var cause: String?
-    /// Whether it had to wait for its pace.
+    /// Whether it waits because more of its kind came than are handled at once.
     package private(set) var isPaced = false
     /// The routes that were switched off when it came, and whether the message was as a whole.
     package let killed: (isWhole: Bool, routes: [String])
@@ -101,9 +101,8 @@ extension MessageWalk {
         switch consume judgement {
         case .handle: return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
         case .later(let until):
-            // The chain judges it again.
-            (chain, isPaced) = (.unasked, true)
-            return .pace(until: until, passed: passed)
+            defer { (chain, isPaced) = (.unasked, true) }
+            return .pace(until: until, passed: passed, isFirst: !isPaced)
         case .wait(let lease): return .follow(lease)
         case .end(.failed(let failure)):
             // Undone and not counted: the chain judges it again, and only its end counts.
@@ -129,6 +128,7 @@ extension MessageWalk {
 
     private mutating func begin() -> Step {
         attempts += 1
+        isPaced = false
         message.attempt = UInt32(clamping: attempts)
         (next, trouble) = (0, nil)
         return isRecorded ? .begin(attempt: attempts) : runNext()
