@@ -37,6 +37,8 @@ public struct RoutingRule: Sendable {
     public let writes: [KiiURI]
     /// How a service delivers its messages; nil uses the service's settings.
     public let delivery: DeliverySettings?
+    /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
+    public let pace: RoutePace
     /// The rule's loop-guard settings; nil uses the file's settings.
     public let loop: RouteLoopPolicy?
     /// The deduplication key of its messages; nil uses automatic keys.
@@ -66,11 +68,11 @@ extension RoutingRule: CustomStringConvertible {
 }
 
 extension RulesReader {
-    static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop", "dedupe"]
+    static let ruleKeys = ["id", "when", "then", "continue", "writes", "pace", "delivery", "loop", "dedupe"]
 
     /// The rules of a file; omits a rule with a problem, which also refuses the file.
     mutating func rules(
-        _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings, sender: Sender?
+        _ node: RulesNode, delivery: DeliverySettings, sender: Sender?
     ) -> [RoutingRule] {
         var ids: [ExactText: Int] = [:]
         var rules: [RoutingRule] = []
@@ -78,14 +80,13 @@ extension RulesReader {
             guard let object = object(node, "a rule: an object with id, when and then", keys: Self.ruleKeys) else {
                 continue
             }
-            if let rule = rule(object, &ids, loop, delivery, sender) { rules.append(rule) }
+            if let rule = rule(object, &ids, delivery, sender) { rules.append(rule) }
         }
         return rules
     }
 
     private mutating func rule(
-        _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: LoopSettings,
-        _ delivery: DeliverySettings, _ sender: Sender?
+        _ object: RulesObject, _ ids: inout [ExactText: Int], _ delivery: DeliverySettings, _ sender: Sender?
     ) -> RoutingRule? {
         let id = required("id", of: object).flatMap { ruleID($0, &ids) }
         var criteria = RouteCriteria()
@@ -95,13 +96,13 @@ extension RulesReader {
         let goesOn = object["continue"].flatMap { bool($0) } ?? false
         let writes = object["writes"].map { self.writes($0) } ?? []
         let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
-        let ownLoop = object["loop"].map { ruleLoop($0, from: loop) }
+        let pace = object["pace"].flatMap { self.pace($0) } ?? .standard
+        let ownLoop = object["loop"].map { ruleLoop($0) }
         let dedupe = object["dedupe"].flatMap { ruleDedupe($0) }
         guard let id, let action else { return nil }
         return RoutingRule(
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
-            delivery: ownDelivery,
-            loop: ownLoop, dedupe: dedupe?.dedupe, position: position(object.node.offset),
+            delivery: ownDelivery, pace: pace, loop: ownLoop, dedupe: dedupe?.dedupe, position: position(object.node.offset),
             actionPosition: position(action.offset),
             conditions: conditions, criteria: criteria,
             deliveryPosition: object["delivery"].map { position($0.offset) },

@@ -94,7 +94,7 @@ public struct RoutingRules: Sendable {
         reader.refuseKeys(of: object, otherThan: Self.keys)
         readSettings(object, &reader)
         if let list = reader.required("rules", of: object) {
-            rules = reader.rules(list, loop: loop, delivery: delivery, sender: me.first ?? writesAs.first)
+            rules = reader.rules(list, delivery: delivery, sender: me.first ?? writesAs.first)
         }
         if let list = object["tests"] { tests = reader.tests(list, rules) }
         if let error = reader.error { throw error }

@@ -32,8 +32,8 @@ struct RuleCompiler {
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(
                 Route(
-                    id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
-                    delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
+                    id: rule.id, criteria: rule.criteria, flow: rule.flow, pace: rule.pace,
+                    loop: rule.loop ?? .standard, delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
                     handlerName: rule.handlerName))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }

@@ -87,7 +87,7 @@ public struct RuleExpectation: Sendable {
 
     /// The outcomes that a test may name.
     static let outcomes = [
-        "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "quarantined",
+        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "quarantined",
         "superseded", "expired", "undecodable",
     ]
 

@@ -101,59 +101,49 @@ extension RulesReader {
         _ node: RulesNode
     ) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool, writesAsPositions: [SourcePosition]) {
         var settings = LoopSettings.standard
-        let keys = ["rate", "hops", "echo", "writesAs"]
-        guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
+        let expected = "an object with hops, echo and writesAs"
+        guard let object = object(node, expected, keys: ["hops", "echo", "writesAs", "rate"]) else {
             return (settings, [], false, [])
         }
-        if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
+        if let node = object["rate"] { reportRate(node) }
         if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
         if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
-        let statesNumbers = ["rate", "hops", "echo"].contains { object[$0] != nil }
+        let statesNumbers = ["hops", "echo"].contains { object[$0] != nil }
         guard let writers = object["writesAs"] else { return (settings, [], statesNumbers, []) }
         return (settings, identities(writers), statesNumbers, positions(writers))
     }
 
-    private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {
-        var rate = base
-        let expected = "an object with messages, per, sustained and coolDown" + (orFalse ? ", or false" : "")
-        guard let object = object(node, expected, keys: ["messages", "per", "sustained", "coolDown"]) else {
-            return rate
-        }
-        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
-        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.window = per }
-        if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
-        // The sustained limit of the standard rate does not fit other numbers, unless the file sets one too.
-        if (rate.messages, rate.window) != (base.messages, base.window) { rate.sustained = nil }
-        if let node = object["sustained"] { rate.sustained = limit(node) }
-        return rate
+    /// The numbers of earlier versions.
+    private mutating func reportRate(_ node: RulesNode) {
+        report(
+            node.offset,
+            "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
+                + "duration such as \"6s\" for one message in that time")
     }
 
-    private mutating func limit(_ node: RulesNode) -> LoopRate.Limit? {
-        if node.token.kind == .false { return nil }
-        guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
+    /// The key `pace` of a rule: `"unlimited"`.
+    mutating func pace(_ node: RulesNode) -> RoutePace? {
+        guard node.token.kind == .string, let text = name(node, "a pace") else {
+            report(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")
             return nil
         }
-        // Missing keys have the values of the standard rate, which has both.
-        guard var limit = LoopRate.standard.sustained else { return nil }
-        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { limit.messages = most }
-        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { limit.window = per }
-        return limit
+        switch text {
+        case "standard": return .standard
+        case "unlimited": return .unlimited
+        default: return duration(node, isPositive: true).map { .every($0) }
+        }
     }
 
     /// The key `loop` of a rule.
-    mutating func ruleLoop(_ node: RulesNode, from base: LoopSettings) -> RouteLoopPolicy {
+    mutating func ruleLoop(_ node: RulesNode) -> RouteLoopPolicy {
         var loop = RouteLoopPolicy.standard
-        guard let object = object(node, "an object with ownBucket and rate", keys: ["ownBucket", "rate"]) else {
-            return loop
-        }
+        guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return loop }
         if let node = object["ownBucket"],
             let answer = choice(node, "answer to a write to the own bucket", RouteLoopPolicy.OwnBucket.self)
         {
             loop.ownBucket = answer
         }
-        if let node = object["rate"] {
-            loop.rate = node.token.kind == .false ? .unlimited : .own(rate(node, from: base.rate, orFalse: true))
-        }
+        if let node = object["rate"] { reportRate(node) }
         return loop
     }
 

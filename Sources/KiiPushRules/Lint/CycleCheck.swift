@@ -22,11 +22,11 @@ extension RulesLint {
         guard reportedSelf.insert(feed.from).inserted else { return }
         let target = Suggestion.shown(feed.target.description)
         let place = position(of: feed.target, writtenBy: rule)
-        if rule.loop?.rate == .unlimited {
+        if rule.pace == .unlimited {
             report(
                 .unguardedCycle, place, rule.id,
-                "the rule \(name(rule)) listens to what it writes itself, \(target), without a rate limit: nothing but "
-                    + "announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
+                "the rule \(name(rule)) listens to what it writes itself, \(target), with an unlimited pace: nothing but "
+                    + "announced writes and stamps would end the loop; leave out \"pace\": \"unlimited\", or write elsewhere"
             )
         } else {
             let advice =
@@ -60,11 +60,11 @@ extension RulesLint {
                 "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")
         }
         if cycle.count > Self.mostSteps { steps.append("and so on, over \(cycle.count) rules") }
-        let isUnguarded = members.allSatisfy { $0.loop?.rate == .unlimited }
+        let isUnguarded = members.allSatisfy { $0.pace == .unlimited }
         let advice =
             isUnguarded
-            ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out "
-                + "\"rate\": false"
+            ? "all of them have an unlimited pace: nothing but announced writes and stamps would end the loop; leave out "
+                + "\"pace\": \"unlimited\""
             : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
                 ? "\(causesElsewhere); break the loop"
                 : "each message would cause the next; break the loop, or have the handlers announce their writes"

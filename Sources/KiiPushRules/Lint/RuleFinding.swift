@@ -27,7 +27,7 @@ public struct RuleFinding: Sendable, Hashable {
         case shadowed
         /// A rule names a handler that the program does not register.
         case unknownHandler
-        /// Rules feed each other through their writes, and none of them has a rate limit.
+        /// Rules feed each other through their writes, and all of them have an unlimited pace.
         case unguardedCycle
         /// A rule sends a push that Kii refuses, whatever the placeholders contain.
         case refusedPush

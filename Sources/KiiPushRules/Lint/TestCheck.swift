@@ -54,8 +54,8 @@ extension RulesLint {
         func place(_ key: String) -> SourcePosition { expect.positions[key] ?? expect.position }
         func fail(_ key: String, _ what: String) { report(.impossibleTest, place(key), nil, what) }
         let outcome = expect.outcome
-        if let layer = expect.layer, let outcome, outcome != "looped", outcome != "held" {
-            fail("layer", "the outcome '\(outcome)' has no layer ('\(layer)'); only 'looped' and 'held' have one")
+        if let layer = expect.layer, let outcome, outcome != "looped" {
+            fail("layer", "the outcome '\(outcome)' has no layer ('\(layer)'); only 'looped' has one")
         }
         if expect.code != nil, let outcome, outcome != "undecodable" {
             fail("code", "the outcome '\(outcome)' has no code; only 'undecodable' has one")

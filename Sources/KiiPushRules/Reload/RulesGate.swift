@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// A refused file changes nothing. A loaded file changes all routes at once: messages in progress keep their old
 /// routes, later messages get the new ones, and traces show which (`Trace.generation`). The receiver keeps its state:
-/// seen messages, breakers with their held messages, the kill switch. A receiver that was made from rules also applies
+/// seen messages, the paces of all keys, the kill switch. A receiver that was made from rules also applies
 /// the settings `loop` and `me` at once; those that it does not apply are in ``RulesUpdate/Loaded/needRestart``. The
 /// tests run in their own receivers with their own clocks, and do not affect this one.
 public final class RulesGate: Sendable {

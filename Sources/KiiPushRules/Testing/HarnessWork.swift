@@ -40,7 +40,7 @@ struct StandInFailure: Error, CustomStringConvertible {
     var description: String { "the test told '\(handler)' to fail" }
 }
 
-/// The handlers that fail, by message: for a held message, the failure applies when it is handled.
+/// The handlers that fail, by message.
 final class PlannedFailures: Sendable {
     private let plans = Mutex<[UInt64: FailingStandIns]>([:])
     private let make: @Sendable (String) -> any Error

@@ -1,13 +1,16 @@
 package import KiiPush
+import Synchronization
 
-/// A receiver on a clock that only a test advances: when `send` returns, the message has ended or is held.
+/// A receiver on a clock that only a test advances, and a transport that delivers again what has to wait.
 ///
-/// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. Held messages are handled
-/// inside `send` and `advance`, when they are due.
+/// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. When `send` returns, the message
+/// has ended or waits for its pace; `advance` delivers those again that are due.
 package final class ReceiverHarness: Sendable {
     /// The result of one payload.
     package struct Ended: Sendable {
         package let trace: Trace
+        /// The number of the message's first delivery, if this one is another.
+        package var first: UInt64? = nil
         /// The rules' cloud actions that were simulated, in order.
         package let cloud: [CloudAction]
         /// Other messages that ended while it was sent, in order.
@@ -18,6 +21,15 @@ package final class ReceiverHarness: Sendable {
     private let clock: any TurnedClock
     private let failures: PlannedFailures
     private let cloud = StandInCloud()
+    private let waiting = Mutex<[Waiting]>([])
+
+    /// A payload that is delivered again.
+    private struct Waiting {
+        let due: MonotonicInstant
+        let payload: RawPayload
+        let failing: FailingStandIns
+        let first: UInt64
+    }
 
     /// Wraps a receiver that was made with this clock.
     ///
@@ -33,23 +45,35 @@ package final class ReceiverHarness: Sendable {
 
     // MARK: Sending
 
-    /// Sends a payload, and makes these handlers fail for it, even if it is held first.
+    /// Sends a payload, and makes these handlers fail for it, whenever they are called.
     package func send(_ payload: RawPayload, failing handlers: FailingStandIns = .named([])) async -> Ended {
+        var payload = payload
+        payload.arrivedAt = payload.arrivedAt ?? clock.now
+        return await send(payload, handlers, first: nil)
+    }
+
+    private func send(_ payload: RawPayload, _ handlers: FailingStandIns, first: UInt64?) async -> Ended {
         var id: UInt64?
         let traces = await traces {
             _ = await receiver.receive(payload) { number in
                 id = number
                 failures.plan(number, handlers)
             }
-            await receiver.handleDue()
         }
         // An undecodable payload causes nothing: its trace is the only one.
         guard let own = traces.firstIndex(where: { id == nil || $0.messageID == id }) else {
             preconditionFailure("the receiver made no trace of the payload")
         }
         var result = ended(traces[own])
+        result.first = first
         result.caused = (traces[..<own] + traces[(own + 1)...]).map { ended($0) }
-        forgetFailures(of: traces)
+        for trace in traces { failures.forget(trace.messageID) }
+        if case .paced(let due) = result.trace.outcome {
+            let again = Waiting(due: due, payload: payload, failing: handlers, first: first ?? result.trace.messageID)
+            waiting.withLock { waiting in
+                waiting.insert(again, at: waiting.firstIndex { $0.due > due } ?? waiting.endIndex)
+            }
+        }
         return result
     }
 
@@ -64,30 +88,37 @@ package final class ReceiverHarness: Sendable {
 
     // MARK: Time
 
-    /// Advances the clock, handles each held message when it is due, and returns those that ended, in order.
+    /// When the next payload is delivered again; nil if none waits.
+    package var nextDue: MonotonicInstant? { waiting.withLock { $0.first?.due } }
+
+    /// Advances the clock, delivers each payload again when it is due, and returns those that ended, in order.
     package func advance(by duration: Duration) async -> [Ended] {
         let end = clock.now.advanced(by: duration)
-        return await released {
-            while let due = receiver.loopGuard?.nextDue, due <= end {
-                if due > clock.now { clock.advance(by: clock.now.duration(to: due)) }
-                let outcomes = await receiver.handleDue()
-                // Nothing ended or moved: the due message belongs to another receiver of the guard.
-                if outcomes.isEmpty, receiver.loopGuard?.nextDue == due { break }
-            }
-            clock.advance(by: max(clock.now.duration(to: end), .zero))
+        var all: [Ended] = []
+        while let due = nextDue, due <= end {
+            if due > clock.now { clock.advance(by: clock.now.duration(to: due)) }
+            all += await deliverAgain()
         }
+        clock.advance(by: max(clock.now.duration(to: end), .zero))
+        return all
     }
 
-    /// Switches a target off, by default for the rest of the test, and returns the messages that this ended.
-    package func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [Ended] {
-        await released { receiver.loopGuard?.kill(target, for: duration) }
+    /// Delivers those again that are due now, and returns those that ended, in order.
+    package func deliverAgain() async -> [Ended] {
+        var all: [Ended] = []
+        let now = clock.now
+        while let next = waiting.withLock({ waiting in
+            waiting.first.flatMap { $0.due <= now ? waiting.removeFirst() : nil }
+        }) {
+            let ended = await send(next.payload, next.failing, first: next.first)
+            if case .paced = ended.trace.outcome { all += ended.caused } else { all.append(ended) }
+        }
+        return all
     }
 
-    /// Performs an action that may end held messages, and returns those that ended, in order.
-    package func released(_ body: () async -> Void) async -> [Ended] {
-        let traces = await traces(of: body)
-        forgetFailures(of: traces)
-        return traces.map { ended($0) }
+    /// Switches a target off, by default for the rest of the test.
+    package func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
+        receiver.loopGuard?.kill(target, for: duration)
     }
 
     private func traces(of body: () async -> Void) async -> [Trace] {
@@ -98,11 +129,5 @@ package final class ReceiverHarness: Sendable {
 
     private func ended(_ trace: Trace) -> Ended {
         Ended(trace: trace, cloud: cloud.takeActions(for: trace.messageID))
-    }
-
-    private func forgetFailures(of traces: [Trace]) {
-        guard !failures.isEmpty else { return }
-        let held = Set(receiver.held.map(\.messageID))
-        for trace in traces where !held.contains(trace.messageID) { failures.forget(trace.messageID) }
     }
 }

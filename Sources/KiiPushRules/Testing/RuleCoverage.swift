@@ -49,7 +49,7 @@ public struct RuleCoverage: Sendable {
 
     /// The outcomes that a test can see.
     private static let allOutcomes = [
-        "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "expired",
+        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "expired",
         "undecodable",
     ]
 
@@ -110,8 +110,8 @@ public struct RuleCoverage: Sendable {
             .map(\.element)
     }
 
-    /// Each possible outcome, and how many messages of the tests had it; a held message counts when it is held, and
-    /// again when it ends.
+    /// Each possible outcome, and how many messages of the tests had it; one that has to wait counts as
+    /// `paced`, and again when it ends.
     public var outcomes: [(name: String, messages: Int)] {
         zip(Self.allOutcomes, messages).filter { limitsAge || $0.0 != "expired" }.map { (name: $0, messages: $1) }
     }

@@ -54,7 +54,7 @@ struct RuleTestRun {
             }
             let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
             if !isOfOtherApp { harness.receiver.loopGuard?.announce(object).done() }
-        case .kill(let target): note(await harness.kill(target), number)
+        case .kill(let target): harness.kill(target)
         case .revive(let target): harness.receiver.loopGuard?.revive(target)
         }
     }
@@ -71,7 +71,7 @@ struct RuleTestRun {
     private mutating func compare(_ receipt: ReceiverHarness.Ended, _ expect: RuleExpectation, _ place: StepPlace) {
         let outcome = receipt.trace.outcome
         let message = receipt.trace.message
-        let isLooped = outcome.name == "looped" || outcome.name == "held"
+        let isLooped = outcome.name == "looped"
         func text(_ text: String?) -> RuleTestValue { text.map { .text($0) } ?? .none }
         let compared: [(key: String, expected: RuleTestValue?, actual: RuleTestValue)] = [
             ("outcome", expect.outcome.map { .text($0) }, .text(outcome.name)),

@@ -70,7 +70,7 @@ public struct RuleTestResult: Sendable {
 
     /// A simulated cloud action.
     public struct Done: Sendable, Hashable {
-        /// The number of the step, from 1; for a held message, the step in which it was handled.
+        /// The number of the step, from 1; for a message that had to wait, the step in which it was handled.
         public let step: Int
         /// The action, with values of the message.
         public let action: CloudAction

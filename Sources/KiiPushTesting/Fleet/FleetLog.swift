@@ -32,13 +32,11 @@ struct FleetLog {
     private(set) var handledByCause: [Int32] = []
     private(set) var eventsByGeneration: [Int] = []
     private(set) var samples: [FleetReport.Sample] = []
-    private(set) var released = 0
-    private(set) var longestHold = Duration.zero
     var lost = 0
     var duplicated = 0
     var redelivered = 0
     var givenUp = 0
-    var held = 0
+    var paced = 0
     var jumps = 0
 
     init(devices: Int, interval: Int64) {
@@ -106,11 +104,6 @@ struct FleetLog {
     mutating func stop(_ event: Int, _ device: Int) {
         let index = event * devices + device
         if fates[index] != .handled { fates[index] = .stopped }
-    }
-
-    mutating func release(after delay: Duration) {
-        released += 1
-        longestHold = max(longestHold, delay)
     }
 
     /// How many messages reached a device, but were neither handled nor stopped.

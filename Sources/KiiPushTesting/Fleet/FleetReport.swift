@@ -4,7 +4,7 @@ public import KiiPush
 public struct FleetReport: Sendable {
     /// Why a run ended.
     public enum Stop: String, Sendable, Hashable {
-        /// No message was pending or held, and nothing was planned.
+        /// No message was pending or waited, and nothing was planned.
         case quiet
         /// The virtual time ended while something was pending.
         case timeOver
@@ -46,7 +46,7 @@ public struct FleetReport: Sendable {
     public let handledTwice: Int
     /// The most messages of one cause that one device handled; tests check this against a bound.
     public let mostHandled: Int
-    /// The outcomes of all deliveries, as `Metrics` counts them; for held messages, their final outcomes.
+    /// The outcomes of all deliveries, as `Metrics` counts them.
     public let outcomes: [Metrics.Count]
     /// How many deliveries the network lost.
     public let lost: Int
@@ -54,14 +54,11 @@ public struct FleetReport: Sendable {
     public let duplicated: Int
     /// How many deliveries were redelivered, and how many were finally given up.
     public let redelivered: Int, givenUp: Int
-    /// How often a message was held, and how many held messages were handled later.
-    public let held: Int, released: Int
-    /// The longest that a message was held before it was handled.
-    public let longestHold: Duration
-    /// How many messages that reached a device were dropped or dead-lettered by its loop guard; for legitimate traffic,
-    /// the false positives.
+    /// How often a message was told to wait for its pace.
+    public let paced: Int
+    /// How many messages that reached a device were dropped, superseded or dead-lettered.
     public let stopped: Int
-    /// How many messages that reached a device were neither handled nor stopped, including those still held.
+    /// How many messages that reached a device were neither handled nor stopped, including those that wait.
     public let unhandled: Int
     /// How often the clock jumped.
     public let jumps: Int
@@ -88,9 +85,7 @@ public struct FleetReport: Sendable {
         duplicated = log.duplicated
         redelivered = log.redelivered
         givenUp = log.givenUp
-        held = log.held
-        released = log.released
-        longestHold = log.longestHold
+        paced = log.paced
         stopped = log.stopped
         unhandled = log.unhandled
         jumps = log.jumps
@@ -135,8 +130,8 @@ extension FleetReport: CustomStringConvertible {
             line("deliveries", "\(deliveries), \(lost) lost, \(duplicated) copied"),
             line("again", "\(redelivered) delivered again, \(givenUp) given up"),
             line("handled", "\(handled), \(handledTwice) twice; one cause \(mostHandled) times by a device at most"),
-            line("held", "\(held), \(released) handled later, \(longestHold) at most"),
-            line("not handled", "\(stopped) stopped by a loop guard, \(unhandled) else"),
+            line("paced", "\(paced) times"),
+            line("not handled", "\(stopped) stopped, \(unhandled) else"),
         ]
         lines += outcomes.filter { $0.messages != 0 }.map { line("outcome", $0.description) }
         return lines.joined(separator: "\n")

@@ -42,19 +42,21 @@ extension SimulatedFleet {
         step.firstArrival = min(step.firstArrival, now)
         var payload = log.payload(of: event, style)
         payload.isRedelivered = attempt > 1
+        payload.arrivedAt = MonotonicInstant(nanoseconds: step.firstArrival * 1_000_000)
         log.reach(event, device)
         cloud.setCause(log.next(after: event))
         let outcome = await receivers[device].receive(payload)
         cloud.setCause(nil)
         log.leave(event)
-        if case .held(let held) = outcome {
-            heldSteps[HeldKey(device: step.device, id: held.id)] = step
-            log.held += 1
+        if case .paced(let until) = outcome {
+            log.paced += 1
+            log.expect(Int32(event))
+            // Rounded up to the millisecond at which it is certainly due.
+            queue.add(step, at: max(now, until.nanoseconds / 1_000_000 + 1))
         } else {
             note(outcome, step, event, attempt, style)
         }
         send()
-        planLook(device)
         if random.happens(chaos.jumps) {
             log.jumps += 1
             clock.advance(by: .milliseconds(random.milliseconds(in: chaos.jump)))
@@ -69,7 +71,7 @@ extension SimulatedFleet {
         case .handled:
             log.handle(event, Int(step.device))
             report(step, event)
-        case .looped, .deadLettered: log.stop(event, Int(step.device))
+        case .looped, .deadLettered, .superseded: log.stop(event, Int(step.device))
         default: break
         }
         guard outcome.disposition == .retryLater else { return }
@@ -91,41 +93,5 @@ extension SimulatedFleet {
             Handling(
                 device: Int(step.device), cause: cause.number, generation: cause.generation,
                 arrivedAt: .milliseconds(step.firstArrival), delay: .milliseconds(now - step.firstArrival)))
-    }
-
-    // MARK: Held messages
-
-    /// Makes a device process its held messages when they are due, as ``KiiPush/PushReceiver/run()`` does.
-    func planLook(_ device: Int) {
-        guard let due = receivers[device].loopGuard?.nextDue else { return }
-        // Rounded up to the millisecond at which it is certainly due.
-        let time = max(now, due.nanoseconds < 0 ? 0 : due.nanoseconds / 1_000_000 + 1)
-        guard time < nextLook[device] else { return }
-        nextLook[device] = time
-        queue.add(Step(kind: .look, device: Int32(device)), at: time)
-    }
-
-    func look(_ device: Int) async {
-        // A later time was planned before this one, and is void.
-        guard nextLook[device] <= now else { return }
-        nextLook[device] = .max
-        while let ended = await receivers[device].handleNextDue({ setCause(of: $0, on: device) }) {
-            cloud.setCause(nil)
-            let key = HeldKey(device: Int32(device), id: ended.message.id)
-            // Without an outcome, another breaker holds it now.
-            guard let outcome = ended.outcome, let step = heldSteps.removeValue(forKey: key) else { continue }
-            guard case .deliver(let event, let attempt, let style) = step.kind else { continue }
-            if case .handled = outcome { log.release(after: ended.message.arrivedAt.duration(to: clock.now)) }
-            note(outcome, step, Int(event), attempt, style)
-            send()
-        }
-        planLook(device)
-    }
-
-    private func setCause(of held: HeldMessage, on device: Int) {
-        guard let step = heldSteps[HeldKey(device: Int32(device), id: held.id)],
-            case .deliver(let event, _, _) = step.kind
-        else { return }
-        cloud.setCause(log.next(after: Int(event)))
     }
 }

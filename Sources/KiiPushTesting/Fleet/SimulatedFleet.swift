@@ -20,8 +20,8 @@ public import KiiPush
 /// ```
 ///
 /// Nothing sleeps, and only the seed is random: an hour of ten devices takes a moment, and the same seed gives the same
-/// report. A device's transport waits until a held message ends, and redelivers a message when asked, by default up to
-/// five times. Not for use by several tasks at once.
+/// report. A device's transport redelivers a message when asked, by default up to five times, and one that has to wait
+/// as often as it must. Not for use by several tasks at once.
 public final class SimulatedFleet {
     /// How long a transport waits before a redelivery.
     package static let redelivery = Duration.seconds(30)
@@ -47,21 +47,11 @@ public final class SimulatedFleet {
     /// The deferred actions of handlers, by number.
     var plans: [Int32: SimulatedCloud.Planned] = [:]
     var lastPlan: Int32 = 0
-    /// When each device next processes its held messages, so that it need not check each millisecond.
-    var nextLook: [Int64]
-    /// The delivery of each held message, by device and the held message's number.
-    var heldSteps: [HeldKey: Step] = [:]
-
-    struct HeldKey: Hashable {
-        let device: Int32
-        let id: UInt64
-    }
 
     /// One planned event.
     struct Step {
         enum Kind {
             case deliver(event: Int32, attempt: UInt8, style: PayloadFixture.KeyStyle)
-            case look
             case act(Int32)
             case write(Int32)
         }
@@ -81,7 +71,7 @@ public final class SimulatedFleet {
         public let generation: Int
         /// When it first arrived, from the clock's start.
         public let arrivedAt: Duration
-        /// How long it was then held, or waited for redelivery.
+        /// How long it then waited for its pace, or for redelivery.
         public let delay: Duration
     }
 
@@ -113,7 +103,6 @@ public final class SimulatedFleet {
         mostAttempts = min(max(attempts, 1), 100)
         random = SeededGenerator(seed: seed)
         log = FleetLog(devices: count, interval: max(1, sample.inMilliseconds))
-        nextLook = Array(repeating: .max, count: count)
     }
 
     // MARK: Running
@@ -173,7 +162,6 @@ public final class SimulatedFleet {
     private func take(_ step: Step) async {
         switch step.kind {
         case .deliver(let event, let attempt, let style): await deliver(step, Int(event), attempt, style)
-        case .look: await look(Int(step.device))
         case .write(let number):
             guard let planned = plans.removeValue(forKey: number) else { return }
             cloud.setCause(planned.cause)
@@ -183,7 +171,6 @@ public final class SimulatedFleet {
         case .act(let number):
             await actions.removeValue(forKey: number)?(self)
             send()
-            for device in devices.indices { planLook(device) }
         }
     }
 }

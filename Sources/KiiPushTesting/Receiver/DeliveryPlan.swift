@@ -83,8 +83,8 @@ extension TestReceiver {
     /// Sends the payloads of a plan, each at its time.
     ///
     /// - Parameter plan: the plan; its times count from now.
-    /// - Returns: the receipt of each delivery and of each message released in between, in order; messages that are
-    ///   still held end when the clock is advanced.
+    /// - Returns: the receipt of each delivery and of each message that ended in between, in order; messages that still
+    ///   wait end when the clock is advanced.
     public func run(_ plan: DeliveryPlan) async -> [TestReceipt] {
         var receipts: [TestReceipt] = []
         var elapsed = Duration.zero

@@ -3,8 +3,7 @@ public import KiiPushRules
 
 /// The result of one payload that a test sent, complete with everything that it caused.
 public struct TestReceipt: Sendable {
-    /// Its outcome; `held` while the loop guard holds it; a receipt of ``TestReceiver/advance(by:)`` then has the final
-    /// outcome.
+    /// Its outcome; `paced` if it has to wait, and then a receipt of ``TestReceiver/advance(by:)`` has the final one.
     public let outcome: Outcome
 
     /// The ids of the matching routes, in order, also for a message that a middleware dropped.
@@ -20,11 +19,13 @@ public struct TestReceipt: Sendable {
     /// The results for the transport and the deduplication store.
     public let settled: Settled
 
+    /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
+    public let first: UInt64?
+
     /// Each stage's result; the times are those of the test's clock.
     public let trace: Trace
 
-    /// The receipts of other messages that ended in between, in order: released ones, and those that handlers sent to
-    /// the receiver.
+    /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.
     public let caused: [TestReceipt]
 
     /// The results of a message for the transport and the deduplication store.
@@ -43,6 +44,7 @@ public struct TestReceipt: Sendable {
 
     init(_ ended: ReceiverHarness.Ended) {
         trace = ended.trace
+        first = ended.first
         outcome = trace.outcome
         routes = trace.routes
         handlers = trace.handlers

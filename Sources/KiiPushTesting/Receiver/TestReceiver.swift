@@ -1,7 +1,7 @@
 public import KiiPush
 public import KiiPushRules
 
-/// A receiver on a clock that only the test advances: when `send` returns, the message has ended or is held.
+/// A receiver on a clock that only the test advances, with a transport that delivers again what has to wait.
 ///
 /// ```swift
 /// let test = try TestReceiver(rules: rules)
@@ -13,8 +13,8 @@ public import KiiPushRules
 /// #expect(await test.send(push).outcome.name == "handled")
 /// ```
 ///
-/// No real time passes and nothing runs in the background: held messages are handled inside ``send(_:failing:)`` and
-/// ``advance(by:)``, when they are due. It does not wait for tasks that a handler starts without waiting for them; a
+/// No real time passes and nothing runs in the background: when ``send(_:failing:)`` returns, the message has ended or
+/// waits for its pace, and ``advance(by:)`` delivers it again when it is due. It does not wait for tasks that a handler starts without waiting for them; a
 /// handler that sleeps on the clock waits until another task advances it.
 public final class TestReceiver: Sendable {
     /// The receiver.
@@ -57,11 +57,11 @@ public final class TestReceiver: Sendable {
 
     // MARK: Sending
 
-    /// Sends a payload, and returns when it and everything that it caused has ended or is held.
+    /// Sends a payload, and returns when it and everything that it caused has ended or waits for its pace.
     ///
     /// - Parameters:
     ///   - payload: the payload; an undecodable one has an outcome too.
-    ///   - handlers: the handlers that fail for this message, even if it is held first: stand-ins, and your own that
+    ///   - handlers: the handlers that fail for this message, even if it has to wait first: stand-ins, and your own that
     ///     call ``InjectedFailure/point(_:name:)``.
     /// - Returns: the result.
     @discardableResult
@@ -83,10 +83,13 @@ public final class TestReceiver: Sendable {
 
     // MARK: Time
 
-    /// Advances the clock, and handles each held message when it is due.
+    /// When the next message that waits for its pace is delivered again; nil if none waits.
+    public var nextDue: MonotonicInstant? { harness.nextDue }
+
+    /// Advances the clock, and delivers each message that waits again when it is due.
     ///
     /// - Parameter duration: by how much.
-    /// - Returns: the held messages that ended, in order.
+    /// - Returns: the messages that ended, in order.
     @discardableResult
     public func advance(by duration: Duration) async -> [TestReceipt] {
         await harness.advance(by: duration).map { TestReceipt($0) }
@@ -95,25 +98,20 @@ public final class TestReceiver: Sendable {
     /// Makes the clock jump, as when a device wakes: everything that was due in between is handled now.
     ///
     /// - Parameter duration: by how much.
-    /// - Returns: the held messages that ended, in order.
+    /// - Returns: the messages that ended, in order.
     @discardableResult
     public func jump(by duration: Duration) async -> [TestReceipt] {
-        let ended = await harness.released {
-            clock.advance(by: duration)
-            await receiver.handleDue()
-        }
-        return ended.map { TestReceipt($0) }
+        clock.advance(by: duration)
+        return await harness.deliverAgain().map { TestReceipt($0) }
     }
 
-    /// Switches a target off, and dead-letters its held messages at once.
+    /// Switches a target off.
     ///
     /// - Parameters:
     ///   - target: the route, the bucket, or everything.
     ///   - duration: for how long; by default for the rest of the test.
-    /// - Returns: the held messages that this ended, in order.
-    @discardableResult
-    public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [TestReceipt] {
-        await harness.kill(target, for: duration).map { TestReceipt($0) }
+    public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
+        harness.kill(target, for: duration)
     }
 
     /// Sets a wall clock that is not yet set to a payload's sending time; call it just before sending the payload.
