@@ -46,7 +46,7 @@ struct Run {
         }
         // Somebody turns the thermostat, once.
         fleet.cloud.put(Thermostat.object, ["target": .number("21.3")], by: .user(id: "U-home"))
-        // What a kill ends is counted as delivered, too.
-        return await fleet.run(for: .seconds(3600), deliveries: kill == nil ? Self.cap : .max)
+        let isBounded = kill != nil || layers.contains(.pace)
+        return await fleet.run(for: .seconds(3600), deliveries: isBounded ? .max : Self.cap)
     }
 }

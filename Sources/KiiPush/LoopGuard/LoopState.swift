@@ -88,7 +88,7 @@ extension LoopState {
             return .pass
         case .none, .seen: break
         }
-        hear(&message, secret)
+        if message.heard == .no { paces.hear(&message, isInLane: false, secret) }
         switch paces.ask(message, secret) {
         case .pass:
             (message.heard, message.isCounted) = (.no, true)
@@ -100,9 +100,9 @@ extension LoopState {
         }
     }
 
-    /// Hears a message, if that was not done before.
+    /// Hears a message that waits in the lane of a service from now on.
     mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
-        if message.heard == .no, layers.pace { paces.hear(&message, secret) }
+        if layers.pace { paces.hear(&message, isInLane: true, secret) }
     }
 }
 

@@ -37,22 +37,26 @@ struct Paces {
 
     // MARK: Hearing
 
-    /// Records the arrival of a message; it waits until it passes, or ``leave(_:_:)`` is called for it.
+    /// Records the arrival of a message; it waits until it passes, or ``leave(_:isSuperseded:_:)`` is called for it.
     ///
-    /// One that asks again, or has waited elsewhere, does not count as traffic.
-    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - isInLane: whether it waits in a service, and is heard once; else its transport may deliver it again.
+    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, _ secret: DedupeSecret) {
         let now = message.admittedAt.seconds
-        var isNew = message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
-        message.heard = .asNew
+        let hasWaited = now - message.arrivedAt.seconds >= Pace.margin
+        let isNew = message.message.storage.isNewArrival && !hasWaited
+        var (isPlain, isAgain) = (true, false)
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
-            if isRepeated(message, keys.own) { isNew = false }
-            own[place].hear(now, isNew: isNew, limits)
-            if !own[place].isPlain { message.heard = .asKnown }
+            isAgain = !isInLane && (hasWaited || isRepeated(message, keys.own))
+            if !isAgain { own[place].hear(now, isNew: isNew, limits) }
+            isPlain = isPlain && own[place].isPlain
         }
-        if message.heard == .asNew { hearWide(message, now, isNew: isNew) }
+        message.heard = isPlain ? .asNew : .asKnown
+        if isPlain, !isAgain { hearWide(message, now, isNew: isNew) }
     }
 
     private mutating func hearWide(_ message: RoutedMessage, _ now: Double, isNew: Bool) {

@@ -91,7 +91,8 @@ extension PushReceiver {
                 end(walk.message, .failed(failure), .passed(passed))
                 return .failed(failure)
             case .pace(let until, let passed, _):
-                // It is heard again when its transport delivers it again.
+                // It waits on, at its transport.
+                walk.message.heard = .no
                 for route in walk.message.routes { route.paced.add(1, ordering: .relaxed) }
                 end(walk.message, .paced(until: until), .passed(passed))
                 return .paced(until: until)

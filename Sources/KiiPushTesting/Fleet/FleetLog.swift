@@ -87,8 +87,8 @@ struct FleetLog {
 
     // MARK: Deliveries
 
-    mutating func reach(_ event: Int, _ device: Int) {
-        deliveries += 1
+    mutating func reach(_ event: Int, _ device: Int, isAgain: Bool) {
+        if !isAgain { deliveries += 1 }
         let index = event * devices + device
         if fates[index] == .unknown { fates[index] = .reached }
     }

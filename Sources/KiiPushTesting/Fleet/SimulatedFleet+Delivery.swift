@@ -43,7 +43,7 @@ extension SimulatedFleet {
         var payload = log.payload(of: event, style)
         payload.isRedelivered = attempt > 1
         payload.arrivedAt = MonotonicInstant(nanoseconds: step.firstArrival * 1_000_000)
-        log.reach(event, device)
+        log.reach(event, device, isAgain: step.isPaced)
         cloud.setCause(log.next(after: event))
         let outcome = await receivers[device].receive(payload)
         cloud.setCause(nil)
@@ -51,6 +51,7 @@ extension SimulatedFleet {
         if case .paced(let until) = outcome {
             log.paced += 1
             log.expect(Int32(event))
+            step.isPaced = true
             // Rounded up to the millisecond at which it is certainly due.
             queue.add(step, at: max(now, until.nanoseconds / 1_000_000 + 1))
         } else {

@@ -59,6 +59,8 @@ public final class SimulatedFleet {
         let device: Int32
         /// When the message first arrived.
         var firstArrival: Int64 = .max
+        /// Whether it was delivered before, and had to wait for its pace.
+        var isPaced = false
     }
 
     /// A message that a device has handled.
