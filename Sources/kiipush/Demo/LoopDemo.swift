@@ -103,7 +103,7 @@ struct LoopDemo {
             }
         }
         console.print("    within 1 h: \(handler.calls - calls) handled, \(cameBack - writes) came back")
-        for key in loopGuard.paced { console.print("    \(counted(key.waiting, "push")) waits: \(key.sentence)") }
+        for key in loopGuard.paced { console.print("    \(key.sentence)") }
     }
 
     private func send() async -> Outcome {
