@@ -67,7 +67,8 @@ struct ReportSummary {
         }
         if !others.isEmpty {
             let messages = others.flatMap(\.value)
-            let what = "\(Figures.count(Int64(others.count))) more objects or topics"
+            let count = Figures.count(Int64(others.count))
+            let what = others.count == 1 ? "another object or topic" : "\(count) more objects or topics"
             findings.append(
                 Finding(
                     tone: tone(report, messages), what: waited(report, messages, what),
