@@ -63,7 +63,7 @@ enum DeadLettersCommand {
         ])
 
     static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
-        let reading = StateCommand.options(command.name, arguments, console)
+        let reading = StateCommand.options(arguments, console)
         guard case .options(let options) = reading else { return reading.code }
         let all: [DeadLetter]
         do { all = try session.deadLetters.letters() } catch {

@@ -27,7 +27,7 @@ enum StateCommand {
         _ name: String, _ action: StateOptions.Action, _ arguments: [String], _ console: Console
     ) async -> ExitCode {
         let words = [action.rawValue] + arguments
-        let reading = options(name, words, console)
+        let reading = options(words, console)
         guard case .options(let options) = reading else { return reading.code }
         guard StateDirectory.isThere(options.directory) else {
             console.error("kiipush \(name): there is no state directory \(escaped(options.directory))")
@@ -53,14 +53,13 @@ enum StateCommand {
     }
 
     /// Parses an action and its options, typed or received by an agent.
-    static func options(_ name: String, _ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
+    static func options(_ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
         let group = DeadLettersCommand.command
         guard let action = words.first.flatMap({ StateOptions.Action(rawValue: $0) }),
             let command = group.commands.first(where: { $0.lastWord == action.rawValue })
         else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
         return command.read(
-            Array(words.dropFirst()), by: StateOptions.table(action),
-            into: StateOptions(action), console
+            Array(words.dropFirst()), by: StateOptions.table(action), into: StateOptions(action), console
         ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
     }
 }

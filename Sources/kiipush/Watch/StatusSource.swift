@@ -47,7 +47,7 @@ struct StatusSource: Sendable {
         fillQueue(&status)
         fillRoutes(&status)
         let clock = receiver.clock
-        status.paced = (receiver.loopGuard?.paced ?? []).map { key in
+        status.paced = (receiver.loopGuard?.paced ?? []).filter { $0.waiting > 0 }.map { key in
             AgentStatus.Paced(
                 level: key.level.rawValue, route: key.route, subject: key.subject, since: seconds(since: key.since),
                 waiting: Int64(key.waiting), superseded: Int64(key.superseded), why: key.sentence)
