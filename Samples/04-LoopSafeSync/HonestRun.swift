@@ -7,8 +7,8 @@ struct HonestRun {
     static let perSecond = 10
     static var changes: Int { seconds * perSecond }
 
-    /// What the device handled, over time; its handler writes nothing.
-    static func report() async -> FleetReport {
+    /// What the device handled, over time, and how long a change waited at most; its handler writes nothing.
+    static func report() async -> (FleetReport, longestWait: Duration) {
         let fleet = SimulatedFleet(devices: 1, sample: .milliseconds(100)) { device in
             let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
             receiver.onPushToApp("display", bucket: "thermostats", object: "*") { _, _ in }
@@ -20,6 +20,9 @@ struct HonestRun {
                     Thermostat.object, ["target": .number("\(20 + number % 5)")], by: .user(id: "U-home"))
             }
         }
-        return await fleet.run(for: .seconds(2 * seconds))
+        var longestWait = Duration.zero
+        fleet.onHandled = { longestWait = max(longestWait, $0.delay) }
+        let report = await fleet.run(for: .seconds(2 * seconds))
+        return (report, longestWait)
     }
 }

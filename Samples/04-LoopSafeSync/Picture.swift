@@ -43,7 +43,7 @@ struct Picture {
 
     private var loopLines: String {
         let shown = [
-            ("guard off", "without the guard", "bad"), ("all layers, careless handler", "rate layer", "held"),
+            ("guard off", "without the guard", "bad"), ("all layers, careless handler", "pace alone", "paced"),
             ("all layers", "all layers", "good"),
         ]
         return shown.compactMap { name, label, ink in
@@ -80,8 +80,8 @@ struct Picture {
         }
         return [
             panel.steps(arrived, "arrived", width: 5), panel.steps(handled, "good"),
-            panel.label("held while the guard looks", panel.x(end) + 26, panel.y(50), "", isSmall: true),
-            panel.label("for the cause", panel.x(end) + 26, panel.y(50) + 17, "", isSmall: true),
+            panel.label("paused, to see whether they", panel.x(end) + 26, panel.y(50), "", isSmall: true),
+            panel.label("come by themselves", panel.x(end) + 26, panel.y(50) + 17, "", isSmall: true),
             panel.label(
                 "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "good",
                 anchor: "end"),
@@ -101,12 +101,12 @@ struct Picture {
         text { font: 14px system-ui, "DejaVu Sans", sans-serif; fill: #1b1f24 } .b { font-weight: 600 }
         text.s { fill: #57606a; font-size: 13px } .ground { fill: #fff; stroke: #d5d9e0 } .mark { stroke: #e3e6eb }
         .line { fill: none; stroke-linejoin: round } .tick { stroke: #8b949e }
-        path.bad { stroke: #b3400a } text.bad { fill: #b3400a } path.held { stroke: #0b5cad } text.held { fill: #0b5cad }
+        path.bad { stroke: #b3400a } text.bad { fill: #b3400a } path.paced { stroke: #0b5cad } text.paced { fill: #0b5cad }
         path.good { stroke: #00694d } text.good { fill: #00694d } path.arrived { stroke: #b6bec8 } text.arrived { fill: #57606a }
         @media (prefers-color-scheme: dark) {
           text { fill: #e8ecf1 } text.s { fill: #a3adb9 } .ground { fill: #14171b; stroke: #3a424d } .mark { stroke: #2a313a }
-          .tick { stroke: #6b7683 } path.bad { stroke: #ff9a62 } text.bad { fill: #ff9a62 } path.held { stroke: #74b6ff }
-          text.held { fill: #74b6ff } path.good { stroke: #4fd3a5 } text.good { fill: #4fd3a5 } path.arrived { stroke: #57616d }
+          .tick { stroke: #6b7683 } path.bad { stroke: #ff9a62 } text.bad { fill: #ff9a62 } path.paced { stroke: #74b6ff }
+          text.paced { fill: #74b6ff } path.good { stroke: #4fd3a5 } text.good { fill: #4fd3a5 } path.arrived { stroke: #57616d }
           text.arrived { fill: #a3adb9 }
         }
         </style>

@@ -18,7 +18,7 @@ struct Run {
         Run(name: "identity alone", layers: [.identity]),
         Run(name: "echo alone", layers: [.echo]),
         Run(name: "kill switch, thrown after 4 s", layers: [.killSwitch], kill: .seconds(4)),
-        Run(name: "rate alone", layers: [.rate]),
+        Run(name: "pace alone", layers: [.pace]),
         Run(name: "lineage alone", layers: [.lineage]),
         Run(name: "all layers", layers: Set(LoopLayer.allCases)),
         Run(name: "all layers, careless handler", layers: Set(LoopLayer.allCases), isCareful: false),

@@ -15,22 +15,18 @@ for (run, report) in reports {
     let end =
         switch report.stop {
         case .cap: "cut off after \(Int(report.seconds)) s, and growing"
-        case .timeOver: "held, and tried ever more rarely"
+        case .timeOver: "slowed down, until somebody ends it"
         case .quiet: "over"
         }
-    let stopped = report.count("looped") + report.count("deadLettered")
+    let stopped = report.count("looped") + report.count("superseded")
     print(
         padded(run.name, 31) + padded("\(report.handled)", 10) + padded("\(report.events - 1)", 8)
             + padded("\(stopped)", 9) + end)
 }
 
-let bound = LoopBound(in: .seconds(3600))
-print("\nWhere a loop's answers come within a second, a device handles at most \(bound.storm) of them in the hour:")
-print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries. Here they need two.")
-
-let honest = await HonestRun.report()
+let (honest, longestWait) = await HonestRun.report()
 print("\nHonest traffic: one object changes \(HonestRun.perSecond) times a second for a minute")
-print("\(honest.handled) of \(HonestRun.changes) handled, the longest wait \(honest.longestHold)")
+print("\(honest.handled) of \(HonestRun.changes) handled, the longest wait \(longestWait)")
 
 let arguments = CommandLine.arguments
 if let place = arguments.firstIndex(of: "--svg"), place + 1 < arguments.count {

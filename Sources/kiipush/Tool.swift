@@ -41,7 +41,7 @@ struct Tool {
         commands: [
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
-            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
+            KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
             SendCommand.command, RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])

@@ -48,7 +48,7 @@ extension Pace {
 
         init(burst: Double = Pace.burst, every: Double, window: (Double, Double) = (Pace.window, Pace.window)) {
             self.burst = burst
-            self.every = max(every, Pace.tick)
+            self.every = max(every, 1e-9)
             budget = max(Pace.hourly - Pace.hour / self.every, 0)
             ends = window
         }
@@ -71,14 +71,14 @@ extension Pace {
         /// Those of any other key, by default.
         static func letters(every: Double = Pace.letterEvery) -> Limits { Limits(every: every) }
 
-        /// Those of the new keys of a route.
-        static let route = newKeys(burst: Pace.newKeys)
+        /// Those of the new keys of a route, by default.
+        static func route(every: Double = Pace.newKeyEvery) -> Limits { newKeys(burst: Pace.newKeys, every) }
 
-        /// Those of the new keys of all routes.
-        static let device = newKeys(burst: Pace.newKeys * 2)
+        /// Those of the new keys of all routes with the standard pace.
+        static let device = newKeys(burst: Pace.newKeys * 2, Pace.newKeyEvery)
 
-        private static func newKeys(burst: Double) -> Limits {
-            var limits = Limits(burst: burst, every: Pace.newKeyEvery, window: (Pace.shortWindow, Pace.shortWindow))
+        private static func newKeys(burst: Double, _ every: Double) -> Limits {
+            var limits = Limits(burst: burst, every: every, window: (Pace.shortWindow, Pace.shortWindow))
             limits.provesAtOnce = true
             return limits
         }

@@ -87,14 +87,13 @@ struct Paces {
         if message.heard == .asNew { eachWide(message, message.admittedAt.seconds) { pace, _ in pace.leave() } }
     }
 
-    /// Calls `body` with the pace of each route, and then with the device's.
+    /// Calls `body` with the pace of each route, and then with the device's, which counts routes with the standard pace.
     private mutating func eachWide(_ message: RoutedMessage, _ now: Double, _ body: (inout Pace, Pace.Limits) -> Void) {
-        var isLimited = false
         for route in message.routes where !route.isUnlimited {
-            isLimited = true
-            if let place = wide.place(of: ResourceKey(route), .route, now) { body(&wide[place], .route) }
+            if let place = wide.place(of: ResourceKey(route), route.newKeys, now) { body(&wide[place], route.newKeys) }
         }
-        if isLimited, let place = wide.place(of: .device, .device, now) { body(&wide[place], .device) }
+        guard message.routes.contains(where: { $0.pace == .standard }) else { return }
+        if let place = wide.place(of: .device, .device, now) { body(&wide[place], .device) }
     }
 
     // MARK: Asking
@@ -134,10 +133,10 @@ struct Paces {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
         var (passed, until): (Int, Double?) = (0, nil)
         for route in message.routes where !route.isUnlimited && until == nil {
-            until = askWide(ResourceKey(route), .route, .route, message, route, now)
+            until = askWide(ResourceKey(route), route.newKeys, .route, message, route, now)
             if until == nil { passed += 1 }
         }
-        if until == nil, let first = message.routes.first {
+        if until == nil, let first = message.routes.first(where: { $0.pace == .standard }) {
             until = askWide(.device, .device, .device, message, first, now)
         }
         guard let until else { return nil }

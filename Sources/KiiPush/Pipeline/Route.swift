@@ -29,6 +29,8 @@ public final class Route: Sendable {
     let isUnlimited: Bool
     private let objects: Pace.Limits
     private let letters: Pace.Limits
+    /// The limits of its new keys.
+    let newKeys: Pace.Limits
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
     package let digest: DedupeKey
@@ -54,6 +56,7 @@ public final class Route: Sendable {
         let every: Double? = if case .every(let time) = pace { Double(time.inNanoseconds) / 1e9 } else { nil }
         objects = .objects(every: every ?? Pace.objectEvery)
         letters = .letters(every: every ?? Pace.letterEvery)
+        newKeys = .route(every: min(every ?? Pace.newKeyEvery, Pace.newKeyEvery))
         self.delivery = delivery
         maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
         self.dedupe = dedupe

@@ -1,6 +1,5 @@
 import Glibc
 public import KiiPush
-public import KiiPushDelivery
 public import KiiPushSystem
 import Synchronization
 

@@ -47,7 +47,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     /// How a message ended: `message 12: handled; routes settings; pushToApp, certain; mqtt, 227 bytes; 3.1 ms`.
     ///
-    /// Failed, held and undecodable messages are warnings; dead-lettered ones are errors, with the cause of the last
+    /// Failed and undecodable messages are warnings; dead-lettered ones are errors, with the cause of the last
     /// failure. Beyond the first attempt, the line gives its number.
     public init(_ trace: Trace) {
         let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
@@ -132,8 +132,8 @@ extension JournalLine.Priority {
         self =
             switch outcome {
             case .deadLettered, .quarantined: .error
-            case .failed, .held, .undecodable: .warning
-            case .handled, .duplicate, .looped, .superseded, .expired, .refused, .unrouted: .information
+            case .failed, .undecodable: .warning
+            case .handled, .duplicate, .looped, .paced, .superseded, .expired, .refused, .unrouted: .information
             @unknown default: .information
             }
     }

@@ -176,7 +176,7 @@ extension LineQuota.Key {
 extension LineQuota.MessagePart {
     /// What of a message's log the line about its outcome is.
     package init(_ trace: Trace) {
-        self = if case .held = trace.outcome { .middle(trace.messageID) } else { .end(trace.messageID) }
+        self = if case .paced = trace.outcome { .middle(trace.messageID) } else { .end(trace.messageID) }
     }
 
     /// What of a message's log the line about an event is; nil if the event is of no message.

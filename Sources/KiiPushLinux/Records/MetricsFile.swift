@@ -13,13 +13,13 @@ public import KiiPushSystem
 /// | name | |
 /// |---|---|
 /// | `kiipush_messages_total{outcome,reason}` | messages that ended; `reason` is empty where the outcome has none |
-/// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_held_total` | results of a route's handler |
-/// | `kiipush_service_messages{state}` | `waiting`, `handling`, `retrying` and `held` ones, now |
+/// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_paced_total` | results of a route's handler |
+/// | `kiipush_service_messages{state}` | `waiting`, `handling`, `retrying` and `paced` ones, now |
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | accepted payloads that have not ended |
 /// | `kiipush_service_overrunning` | handlers that exceed their time limit and still run |
 /// | `kiipush_service_open` | 1 while payloads are accepted |
 /// | `kiipush_healthy` | 1 while the program has no problem, as it judges itself |
-/// | `kiipush_loop_held{level,step}` | messages that the loop guard holds, by `LoopHold`; absent if none |
+/// | `kiipush_loop_paced{level}` | messages that the loop guard lets wait, by `PacedKey.Level`; absent if none |
 /// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
 /// | `kiipush_shortages_total{kind}` | how often that shortage has begun |
 /// | `kiipush_log_lines_dropped_total` | log lines that were dropped |
@@ -52,18 +52,18 @@ public struct MetricsFile: Sendable {
     ///   - metrics: the receiver's counts.
     ///   - status: the service's status.
     ///   - counts: the service's events; nil omits them.
-    ///   - holds: the loop guard's state, from its `LoopGuard.holds`.
+    ///   - paced: the keys whose messages wait, from `LoopGuard.paced`.
     ///   - shortages: the program's shortages; nil omits them.
     ///   - droppedLines: the number of dropped log lines; nil omits it.
     ///   - latencies: the handlers' latencies; nil omits them.
     ///   - gauges: further values.
     /// - Throws: ``WriteError``; the old file is unchanged.
     public func write(
-        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, holds: [LoopHold] = [],
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, paced: [PacedKey] = [],
         shortages: Shortages? = nil, droppedLines: Int? = nil, latencies: RouteLatencies? = nil,
         gauges: MetricsGauges = MetricsGauges()
     ) throws(WriteError) {
-        var text = MetricsText.text(metrics, status, counts, holds, latencies?.times ?? [:], gauges)
+        var text = MetricsText.text(metrics, status, counts, paced, latencies?.times ?? [:], gauges)
         if let shortages { text += MetricsText.text(shortages) }
         if let droppedLines { text += MetricsText.text(droppedLines: droppedLines) }
         do throws(ErrorNumber) {

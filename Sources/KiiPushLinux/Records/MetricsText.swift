@@ -5,18 +5,18 @@ import KiiPushSystem
 /// Metrics in the text format of Prometheus.
 enum MetricsText {
     static func text(
-        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?, _ holds: [LoopHold],
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?, _ paced: [PacedKey],
         _ times: [String: RouteLatencies.Times], _ gauges: MetricsGauges
     ) -> String {
         var text = ""
-        // "held" is not final: held messages are counted among the service's messages.
-        let ended = metrics.outcomes.filter { $0.outcome != "held" }
+        // "paced" is not final: such messages are counted among the service's messages.
+        let ended = metrics.outcomes.filter { $0.outcome != "paced" }
         text += family(
             "messages_total", .counter, "Messages that have ended.",
             ended.map { ([("outcome", $0.outcome), ("reason", $0.reason ?? "")], $0.messages) })
         text += routes(metrics.routes)
         text += service(status)
-        text += loops(holds)
+        text += loops(paced)
         text += latencies(times)
         text += told(gauges)
         if let counts {
@@ -49,7 +49,7 @@ enum MetricsText {
         }
         return family("route_handled_total", .counter, "How often a route's handler succeeded.", samples(\.handled))
             + family("route_failed_total", .counter, "How often a route's handler failed.", samples(\.failed))
-            + family("route_held_total", .counter, "How often the loop guard held a message.", samples(\.held))
+            + family("route_paced_total", .counter, "How many messages had to wait for their pace.", samples(\.paced))
             + family(
                 "route_expired_total", .counter, "How often a message was too old for a route.", samples(\.expired))
     }
@@ -57,7 +57,7 @@ enum MetricsText {
     private static func service(_ status: ServiceStatus) -> String {
         let states = [
             ("waiting", status.waiting), ("handling", status.handling), ("retrying", status.retrying),
-            ("held", status.held), ("onDisk", status.onDisk),
+            ("paced", status.paced), ("onDisk", status.onDisk),
         ]
         return family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })
@@ -69,13 +69,11 @@ enum MetricsText {
             + family("service_open", .gauge, "1 while payloads are accepted.", [([], status.isOpen ? 1 : 0)])
     }
 
-    private static func loops(_ holds: [LoopHold]) -> String {
-        var held: [[String]: Int] = [:]
-        for hold in holds { held[[hold.level.rawValue, hold.step.rawValue], default: 0] += hold.messages }
-        let samples = held.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    private static func loops(_ paced: [PacedKey]) -> String {
+        let levels = Dictionary(grouping: paced, by: \.level.rawValue).sorted { $0.key < $1.key }
         return family(
-            "loop_held", .gauge, "Messages that the loop guard holds, by the level of the breaker and its step.",
-            samples.map { ([("level", $0.key[0]), ("step", $0.key[1])], $0.value) })
+            "loop_paced", .gauge, "Messages that the loop guard lets wait, by what they have in common.",
+            levels.map { ([("level", $0.key)], $0.value.reduce(0) { $0 + $1.waiting }) })
     }
 
     private static func latencies(_ times: [String: RouteLatencies.Times]) -> String {

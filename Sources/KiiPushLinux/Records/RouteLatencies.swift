@@ -13,7 +13,7 @@ import Synchronization
 public final class RouteLatencies: Sendable {
     /// The histograms of one route.
     public struct Times: Sendable, Hashable {
-        /// From a message's arrival to the start of its first attempt: in lanes, on disk, and held by the loop guard.
+        /// From a message's arrival to the start of its first attempt: in lanes and on disk.
         public internal(set) var waiting = LatencyHistogram()
         /// Each run of the handler, including failed ones.
         public internal(set) var handling = LatencyHistogram()

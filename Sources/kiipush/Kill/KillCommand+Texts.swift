@@ -9,8 +9,9 @@ extension KillCommand {
             .text(
                 "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
                     + "'*' for everything. A running agent says so if nothing in it matches the target; without one, "
-                    + "ids are not checked. While a target is off, its messages end as looped (killSwitch), and its "
-                    + "held messages become dead letters. If a target is off already, the later end applies."
+                    + "ids are not checked. While a target is off, its messages end as looped (killSwitch), and "
+                    + "messages that wait become dead letters when their turn comes. If a target is off already, the "
+                    + "later end applies."
             )
         ],
         options: KillOptions.killTable.texts,

@@ -60,7 +60,7 @@ enum DeadLettersCommand {
                         (.failed, "one could not be dropped, or none matched"),
                     ])
             ),
-        ], isOfLetters: true)
+        ])
 
     static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
         let reading = StateCommand.options(command.name, arguments, console)
@@ -82,7 +82,7 @@ enum DeadLettersCommand {
         switch options.action {
         case .replay: done = await replay(letters, options, session, console)
         case .drop: done = drop(letters, options, session, console)
-        case .list, .show, .release:
+        case .list, .show:
             for letter in letters { console.print(letter.report(options)) }
             if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
             done = .fine

@@ -2,21 +2,20 @@ import KiiPush
 import KiiPushLinux
 import KiiPushSystem
 
-/// The common part of `kiipush dead-letters` and `kiipush held`: finds the agent of the state directory, and asks it.
+/// What `kiipush dead-letters` does first: finds the agent of the state directory, and asks it.
 enum StateCommand {
     /// A command whose subcommands are actions on messages.
     ///
     /// - Parameters:
     ///   - command: its description.
     ///   - actions: the actions, each with its description.
-    ///   - isOfLetters: whether the messages are dead letters.
     /// - Returns: the command, with a subcommand for each action.
-    static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)], isOfLetters: Bool) -> Command {
+    static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)]) -> Command {
         var command = command
         let name = command.name
         command.commands = actions.map { action, text in
             var text = text
-            text.options = StateOptions.table(action, isOfLetters: isOfLetters).texts
+            text.options = StateOptions.table(action).texts
             text.action = { arguments, console in await run(name, action, arguments, console) }
             return text
         }
@@ -55,14 +54,13 @@ enum StateCommand {
 
     /// Parses an action and its options, typed or received by an agent.
     static func options(_ name: String, _ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
-        let isOfLetters = name == DeadLettersCommand.command.name
-        let group = isOfLetters ? DeadLettersCommand.command : HeldCommand.command
+        let group = DeadLettersCommand.command
         guard let action = words.first.flatMap({ StateOptions.Action(rawValue: $0) }),
             let command = group.commands.first(where: { $0.lastWord == action.rawValue })
         else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
         return command.read(
-            Array(words.dropFirst()), by: StateOptions.table(action, isOfLetters: isOfLetters),
-            into: StateOptions(action, isOfLetters: isOfLetters), console
+            Array(words.dropFirst()), by: StateOptions.table(action),
+            into: StateOptions(action), console
         ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
     }
 }

@@ -1,20 +1,17 @@
 import KiiPush
 import KiiPushLinux
 
-/// The options of `kiipush dead-letters` or `kiipush held`: the filters, and the action.
+/// The options of `kiipush dead-letters`: the filters, and the action.
 struct StateOptions {
     /// The action on the selected messages.
     enum Action: String {
         case list
         case show
         case replay
-        case release
         case drop
     }
 
     private(set) var action: Action
-    /// Whether the filters for reasons and transports are available.
-    private let isOfLetters: Bool
     /// Message numbers; empty means all that the other filters accept.
     private(set) var ids: Set<UInt64> = []
     private(set) var reason: DeadLetter.Reason?
@@ -28,24 +25,18 @@ struct StateOptions {
     private(set) var rate: Int?
     private(set) var directory = ""
 
-    init(_ action: Action, isOfLetters: Bool) { (self.action, self.isOfLetters) = (action, isOfLetters) }
+    init(_ action: Action) { self.action = action }
 
-    static func table(_ action: Action, isOfLetters: Bool) -> OptionTable<StateOptions> {
-        var options: [CommandOption<StateOptions>] = []
-        if isOfLetters {
-            options += [
-                .choice(
-                    "--reason", "REASON",
-                    "selects by reason: "
-                        + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
-                    of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
-                ) { $0.reason = $1 },
-                .value("--route", "ID", "selects those that this route did not handle") { $0.route = $1 },
-                .value("--transport", "NAME", "selects those received over this transport") { $0.transport = $1 },
-            ]
-        } else {
-            options.append(.value("--route", "ID", "selects those held for this route") { $0.route = $1 })
-        }
+    static func table(_ action: Action) -> OptionTable<StateOptions> {
+        var options: [CommandOption<StateOptions>] = [
+            .choice(
+                "--reason", "REASON",
+                "selects by reason: " + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
+                of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
+            ) { $0.reason = $1 },
+            .value("--route", "ID", "selects those that this route did not handle") { $0.route = $1 },
+            .value("--transport", "NAME", "selects those received over this transport") { $0.transport = $1 },
+        ]
         if action.changes {
             options += [
                 .flag("--all", "selects all") { $0.isAll = true },
@@ -71,7 +62,7 @@ struct StateOptions {
             throw Arguments.Mistake(text: "name them by number, as 'list' shows")
         }
         if action.changes, !isNarrowed, !isAll {
-            throw Arguments.Mistake(text: "say which: numbers, --route, \(isOfLetters ? "--reason, " : "")or --all")
+            throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --all")
         }
         directory = try StateOption.directory(directory)
     }
@@ -96,7 +87,7 @@ extension StateOptions.Action {
     var changes: Bool {
         switch self {
         case .list, .show: false
-        case .replay, .release, .drop: true
+        case .replay, .drop: true
         }
     }
 
@@ -106,7 +97,6 @@ extension StateOptions.Action {
         case .list: "listed"
         case .show: "shown"
         case .replay: "replayed"
-        case .release: "released"
         case .drop: "dropped"
         }
     }

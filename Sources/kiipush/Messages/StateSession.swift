@@ -8,8 +8,6 @@ struct StateSession: Sendable {
     let receiver: PushReceiver?
     /// Its service, which enforces the handlers' time limits.
     var service: PushService?
-    /// How many messages wait in the inbox for the next agent; nil while one runs.
-    var waiting: Int?
     /// The session's agent; nil if none runs.
     var agent: AgentIdentity?
     /// The source of the agent's status; nil if none runs.
@@ -21,7 +19,7 @@ struct StateSession: Sendable {
 /// Runs a typed command on an agent's session: in the agent's process, or in one that opened its files.
 enum DeskCommand {
     /// The commands that can be sent to an agent.
-    static let names = ["dead-letters", "held", "who", "status"]
+    static let names = ["dead-letters", "who", "status"]
 
     static func run(_ name: String, _ arguments: [String], _ session: StateSession, _ console: Console) async
         -> ExitCode
@@ -30,11 +28,6 @@ enum DeskCommand {
         case "dead-letters":
             let code = await DeadLettersCommand.run(arguments, session, console)
             if code != .usage { tellWho(session, console) }
-            return code
-        case "held":
-            let code = await HeldCommand.run(arguments, session, console)
-            // Without an agent, that is already the answer.
-            if code != .usage, session.agent != nil { tellWho(session, console) }
             return code
         case "who": return who(arguments, session, console)
         case "status": return status(session, console)
@@ -49,7 +42,7 @@ enum DeskCommand {
         if let agent = session.agent {
             console.error(
                 "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
-        } else if session.waiting != nil {
+        } else {
             console.error("no agent runs here; its files were read")
         }
     }

@@ -39,6 +39,7 @@ extension Agent {
             self?.followLink(event)
         }
         receiver.loopGuard?.onRisk { log.trouble("a handler writes to a bucket that its own route listens to: \($0)") }
+        receiver.loopGuard?.onPaced { log.trouble($0.sentence) }
         if let state, !AgentState.isDurable {
             log.trouble(
                 "this kiipush is built without the trait SQLite: it keeps messages in memory, acknowledges them when "

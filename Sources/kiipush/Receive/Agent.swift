@@ -167,9 +167,8 @@ final class Agent: Sendable {
 
     /// Reports how it ended, and closes the state.
     private func end(_ report: DrainReport) -> ExitCode {
-        let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
         log.note(
-            "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
+            "stopped: \(receiver.metrics.received) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
         // So that the file is complete without its log; later writes are refused.

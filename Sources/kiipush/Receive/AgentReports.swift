@@ -60,14 +60,14 @@ struct AgentReports: Sendable {
     /// Writes the metrics file now.
     func writeMetrics() {
         guard let path = metrics else { return }
-        let (holds, letters) = (receiver.loopGuard?.holds ?? [], receiver.deadLetters)
+        let (paced, letters) = (receiver.loopGuard?.paced ?? [], receiver.deadLetters)
         var gauges = MetricsGauges()
         (gauges.deadLetters, gauges.areDeadLettersFull) = (try? letters.count, (try? letters.isFull) ?? false)
         (gauges.kills, gauges.silent) = (receiver.loopGuard?.killed.count ?? 0, silence.states)
         gauges.isHealthy = statusSource.status.isHealthy
         do {
             try MetricsFile(path: path).write(
-                receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
+                receiver.metrics, service.status, counts, paced: paced, shortages: log.shortages,
                 droppedLines: log.writer?.dropped ?? 0, latencies: latencies, gauges: gauges)
             _ = metricsFailure.note(nil)
         } catch {

@@ -91,7 +91,7 @@ struct Explanation {
         case "handled": return "its handlers succeeded"
         case "duplicate": return "the same message was handled before"
         case "looped": return "the loop guard drops it: \(LoopLayer(rawValue: why).map(words) ?? why)"
-        case "held": return "the loop guard holds it: too many messages of its key arrived"
+        case "paced": return "it waits for its pace: many messages of its object, sender or topic came at once"
         case "deadLettered": return "it is dead-lettered: \(why)"
         case "quarantined": return "it is dead-lettered: the program ended twice while it handled the message"
         case "superseded": return "a newer change of the same object replaced it"
@@ -127,7 +127,7 @@ struct Explanation {
         case .identity: "its sender is listed under 'me', so this device caused it itself"
         case .echo: "a handler announced the write that caused it"
         case .lineage: "it passed through too many handlers"
-        case .rate: "messages of its kind came too often"
+        case .pace: "it had to wait for its pace"
         case .killSwitch: "it was switched off"
         case .ownBucket: "its handler announced a write to the bucket that it was called for"
         }

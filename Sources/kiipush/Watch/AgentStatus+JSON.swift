@@ -32,11 +32,14 @@ extension AgentStatus {
                 writer.member("reason", count.reason)
                 writer.member("messages", count.messages)
             }
-            writer.objects("breakers", breakers) { writer, breaker in
-                writer.member("level", breaker.level)
-                writer.member("step", breaker.step)
-                writer.member("messages", breaker.messages)
-                writer.member("why", breaker.why)
+            writer.objects("paced", paced) { writer, key in
+                writer.member("level", key.level)
+                writer.member("route", key.route)
+                writer.member("subject", key.subject)
+                writer.member("since", key.since)
+                writer.member("waiting", key.waiting)
+                writer.member("superseded", key.superseded)
+                writer.member("why", key.why)
             }
             writer.objects("kills", kills) { writer, kill in
                 writer.member("target", kill.target)
@@ -69,7 +72,7 @@ extension AgentStatus.Queue {
         writer.member("waiting", waiting)
         writer.member("handling", handling)
         writer.member("retrying", retrying)
-        writer.member("held", held)
+        writer.member("paced", paced)
         writer.member("onDisk", onDisk)
         writer.member("overrunning", overrunning)
         writer.member("full", isFull)
@@ -81,7 +84,7 @@ extension AgentStatus.Route {
         writer.member("id", id)
         writer.member("handled", handled)
         writer.member("failed", failed)
-        writer.member("held", held)
+        writer.member("paced", paced)
         writer.member("expired", expired)
         for (name, value) in [("p50", p50), ("p99", p99), ("waitedP50", waitedP50), ("waitedP99", waitedP99)] {
             writer.member(name, value)

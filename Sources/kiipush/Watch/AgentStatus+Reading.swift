@@ -31,10 +31,11 @@ extension AgentStatus {
                 outcome: count["outcome"]?.text ?? "", reason: count["reason"]?.text, messages: count.number("messages")
             )
         }
-        breakers = root.objects("breakers").map { breaker in
-            Breaker(
-                level: breaker["level"]?.text ?? "", step: breaker["step"]?.text ?? "",
-                messages: breaker.number("messages"), why: breaker["why"]?.text ?? "")
+        paced = root.objects("paced").map { key in
+            Paced(
+                level: key["level"]?.text ?? "", route: key["route"]?.text ?? "", subject: key["subject"]?.text ?? "",
+                since: key.number("since"), waiting: key.number("waiting"), superseded: key.number("superseded"),
+                why: key["why"]?.text ?? "")
         }
         kills = root.objects("kills").map { Kill(target: $0["target"]?.text ?? "", until: $0["until"]?.date) }
         deadLetters = DeadLetters(
@@ -55,7 +56,7 @@ extension AgentStatus.Queue {
     fileprivate init(_ value: PlacedValue) {
         self.init(
             messages: value.number("messages"), bytes: value.number("bytes"), waiting: value.number("waiting"),
-            handling: value.number("handling"), retrying: value.number("retrying"), held: value.number("held"),
+            handling: value.number("handling"), retrying: value.number("retrying"), paced: value.number("paced"),
             onDisk: value.number("onDisk"), overrunning: value.number("overrunning"),
             isFull: value["full"]?.flag ?? false)
     }
@@ -65,7 +66,7 @@ extension AgentStatus.Route {
     fileprivate init(_ value: PlacedValue) {
         self.init(
             id: value["id"]?.text ?? "", handled: value.number("handled"), failed: value.number("failed"),
-            held: value.number("held"), expired: value.number("expired"), p50: value["p50"]?.fraction,
+            paced: value.number("paced"), expired: value.number("expired"), p50: value["p50"]?.fraction,
             p99: value["p99"]?.fraction, waitedP50: value["waitedP50"]?.fraction,
             waitedP99: value["waitedP99"]?.fraction, handlingSeconds: value["handlingSeconds"]?.fraction ?? 0)
     }

@@ -19,13 +19,13 @@ struct AgentStatus: Sendable, Equatable {
 
     /// The messages that have not ended.
     struct Queue: Sendable, Equatable {
-        /// Payloads in memory and, with a durable inbox, on disk; without those that the loop guard holds.
+        /// Payloads in memory and, with a durable inbox, on disk.
         var messages: Int64 = 0
         var bytes: Int64 = 0
         var waiting: Int64 = 0
         var handling: Int64 = 0
         var retrying: Int64 = 0
-        var held: Int64 = 0
+        var paced: Int64 = 0
         var onDisk: Int64 = 0
         var overrunning: Int64 = 0
         var isFull = false
@@ -36,7 +36,7 @@ struct AgentStatus: Sendable, Equatable {
         var id = ""
         var handled: Int64 = 0
         var failed: Int64 = 0
-        var held: Int64 = 0
+        var paced: Int64 = 0
         var expired: Int64 = 0
         var p50: Double?
         var p99: Double?
@@ -53,12 +53,16 @@ struct AgentStatus: Sendable, Equatable {
         var messages: Int64 = 0
     }
 
-    /// An open breaker of the loop guard.
-    struct Breaker: Sendable, Equatable {
+    /// A key whose messages the loop guard lets wait.
+    struct Paced: Sendable, Equatable {
         var level = ""
-        var step = ""
-        var messages: Int64 = 0
-        /// Why it is open and what happens next, in one sentence.
+        var route = ""
+        var subject = ""
+        /// For how many seconds messages have waited.
+        var since: Int64 = 0
+        var waiting: Int64 = 0
+        var superseded: Int64 = 0
+        /// Why they wait and what lifts that, in one sentence.
         var why = ""
     }
 
@@ -102,7 +106,7 @@ struct AgentStatus: Sendable, Equatable {
     var queue = Queue()
     var routes: [Route] = []
     var outcomes: [Outcome] = []
-    var breakers: [Breaker] = []
+    var paced: [Paced] = []
     var kills: [Kill] = []
     var deadLetters = DeadLetters()
     var shortages: [Shortage] = []
@@ -118,7 +122,7 @@ extension AgentStatus {
     /// The reasons why it is not healthy, a few words each; empty if it is.
     ///
     /// It is healthy if it accepts payloads, no store fails, every connection is up, there is no shortage, and the
-    /// queue and the dead-letter store have capacity. Kills, breakers and silence do not count: somebody has asked for
+    /// queue and the dead-letter store have capacity. Kills, paced keys and silence do not count: somebody has asked for
     /// them, or the agent handles them; nor does the metrics file, without which payloads are taken as before.
     var problems: [String] {
         let links = transports.filter { $0.state != .connected && (isOpen || $0.state != .starting) }

@@ -47,10 +47,10 @@ struct StatusSource: Sendable {
         fillQueue(&status)
         fillRoutes(&status)
         let clock = receiver.clock
-        status.breakers = (receiver.loopGuard?.holds ?? []).map { hold in
-            AgentStatus.Breaker(
-                level: hold.level.rawValue, step: hold.step.rawValue, messages: Int64(hold.messages),
-                why: hold.sentence(at: clock.now))
+        status.paced = (receiver.loopGuard?.paced ?? []).map { key in
+            AgentStatus.Paced(
+                level: key.level.rawValue, route: key.route, subject: key.subject, since: seconds(since: key.since),
+                waiting: Int64(key.waiting), superseded: Int64(key.superseded), why: key.sentence)
         }
         status.kills = (receiver.loopGuard?.killedUntil ?? [:]).map { target, end in
             AgentStatus.Kill(
@@ -70,7 +70,7 @@ struct StatusSource: Sendable {
         status.queue = AgentStatus.Queue(
             messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
             waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),
-            held: Int64(now.held), onDisk: Int64(now.onDisk), overrunning: Int64(now.overrunning))
+            paced: Int64(now.paced), onDisk: Int64(now.onDisk), overrunning: Int64(now.overrunning))
         status.queue.isFull =
             isDurable
             ? now.onDisk >= settings.messagesOnDisk || now.bytesOnDisk >= settings.bytesOnDisk
@@ -85,7 +85,7 @@ struct StatusSource: Sendable {
         status.routes = metrics.routes.map { count in
             let times = times[count.route] ?? RouteLatencies.Times()
             return AgentStatus.Route(
-                id: count.route, handled: Int64(count.handled), failed: Int64(count.failed), held: Int64(count.held),
+                id: count.route, handled: Int64(count.handled), failed: Int64(count.failed), paced: Int64(count.paced),
                 expired: Int64(count.expired), p50: Self.milliseconds(times.handling, 0.5),
                 p99: Self.milliseconds(times.handling, 0.99), waitedP50: Self.milliseconds(times.waiting, 0.5),
                 waitedP99: Self.milliseconds(times.waiting, 0.99),

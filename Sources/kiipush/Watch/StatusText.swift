@@ -8,6 +8,7 @@ struct StatusText {
     let width: Int
 
     private static let margin = 12
+    private static let mostPaced = 10
 
     /// The whole status: head, facts, and a table of the routes.
     var lines: [String] { head + facts + [""] + routes(status.routes) }
@@ -35,9 +36,9 @@ struct StatusText {
         lines += entry("queue", queue)
         lines += entry("ended", outcomes)
         lines += entry("letters", letters)
-        for breaker in status.breakers {
-            lines += entry("loop guard", "\(Figures.count(breaker.messages)) held; \(breaker.why)")
-        }
+        for key in status.paced.prefix(Self.mostPaced) { lines += entry("loop guard", key.words) }
+        let more = status.paced.count - Self.mostPaced
+        if more > 0 { lines += entry("", "and \(more) more") }
         for kill in status.kills {
             let end = kill.until.map { " until \($0.wholeSeconds)" } ?? ""
             lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end)
@@ -56,7 +57,7 @@ struct StatusText {
         let queue = status.queue
         let parts = [
             (queue.handling, "handled now"), (queue.waiting, "waiting"), (queue.retrying, "tried again"),
-            (queue.held, "held"), (queue.onDisk, "on disk"), (queue.overrunning, "beyond their time"),
+            (queue.paced, "paced"), (queue.onDisk, "on disk"), (queue.overrunning, "beyond their time"),
         ].filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }
         if queue.messages == 0, parts.isEmpty { return "empty" }
         let count = "\(Figures.count(queue.messages)) \(queue.messages == 1 ? "message" : "messages")"
@@ -65,7 +66,7 @@ struct StatusText {
     }
 
     private var outcomes: String {
-        let ended = status.outcomes.filter { $0.outcome != "held" }.sorted { $0.messages > $1.messages }
+        let ended = status.outcomes.sorted { $0.messages > $1.messages }
         if ended.isEmpty { return "nothing yet" }
         return ended.map { count in
             "\(Figures.count(count.messages)) \(count.outcome)\(count.reason.map { " (\($0))" } ?? "")"
@@ -89,7 +90,7 @@ struct StatusText {
     /// A table of routes, in the given order.
     func routes(_ routes: [AgentStatus.Route]) -> [String] {
         if routes.isEmpty { return ["no routes"] }
-        let columns = [("HANDLED", 10), ("FAILED", 8), ("HELD", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
+        let columns = [("HANDLED", 10), ("FAILED", 8), ("PACED", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
         let rest = columns.reduce(0) { $0 + $1.1 }
         let longest = routes.map(\.id.count).max() ?? 0
         let name = min(max(width - rest, 8), max(longest, 20) + 1)
@@ -97,12 +98,19 @@ struct StatusText {
         return [head]
             + routes.map { route in
                 let cells = [
-                    Figures.count(route.handled), Figures.count(route.failed), Figures.count(route.held),
+                    Figures.count(route.handled), Figures.count(route.failed), Figures.count(route.paced),
                     Figures.time(route.p50), Figures.time(route.p99), Figures.time(route.waitedP99),
                 ]
                 return Figures.column(route.id, name - 1) + " "
                     + zip(cells, columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
             }
+    }
+}
+
+extension AgentStatus.Paced {
+    /// How many wait and since when, how many were superseded, and why.
+    fileprivate var words: String {
+        "\(Figures.count(waiting)) wait since \(Figures.seconds(since)), \(Figures.count(superseded)) superseded; \(why)"
     }
 }
 

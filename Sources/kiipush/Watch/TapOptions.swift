@@ -47,7 +47,7 @@ struct TapOptions: Sendable {
 
     /// The names of all outcomes, as ``KiiPush/Outcome/name``.
     static let outcomes = [
-        "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "expired", "refused",
+        "handled", "duplicate", "looped", "paced", "deadLettered", "quarantined", "superseded", "expired", "refused",
         "unrouted", "failed", "undecodable",
     ]
 

@@ -94,7 +94,7 @@ struct TopScreen {
     }
 
     private static let columns = [
-        ("BUSY", 6), ("/S", 7), ("HANDLED", 10), ("FAILED", 7), ("HELD", 6), ("P50", 7), ("P99", 7), ("WAIT99", 8),
+        ("BUSY", 6), ("/S", 7), ("HANDLED", 10), ("FAILED", 7), ("PACED", 6), ("P50", 7), ("P99", 7), ("WAIT99", 8),
     ]
 
     private var name: Int {
@@ -106,7 +106,7 @@ struct TopScreen {
         let route = row.route
         let cells = [
             "\(Int64((row.busy * 100).rounded()))%", Figures.short(row.rate), Figures.count(route.handled),
-            Figures.count(route.failed), Figures.count(route.held), Figures.time(route.p50), Figures.time(route.p99),
+            Figures.count(route.failed), Figures.count(route.paced), Figures.time(route.p50), Figures.time(route.p99),
             Figures.time(route.waitedP99),
         ]
         return Figures.column(route.id, name - 1) + " "

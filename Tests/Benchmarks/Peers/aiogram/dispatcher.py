@@ -96,7 +96,7 @@ class Deduplicate(BaseMiddleware):
         if self.seen.has(key, now):
             return "duplicate"
         outcome = await handler(event, data)
-        if outcome in ("handled", "looped", "held"):
+        if outcome in ("handled", "looped", "paced"):
             self.seen.remember(key, now + age)
         return outcome
 
@@ -130,7 +130,7 @@ class LimitRate(BaseMiddleware):
         message = data["message"]
         # One handler object is made a route, and lives as long as it.
         if not self.rate.passes(id(data["handler"]), message, time.monotonic()):
-            return "held"
+            return "paced"
         await handler(event, data)
         return "handled"
 

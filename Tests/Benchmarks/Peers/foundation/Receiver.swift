@@ -4,7 +4,7 @@ enum Outcome: String {
     case handled
     case duplicate
     case looped
-    case held
+    case paced
     case refused
     case unrouted
     case undecodable
@@ -132,7 +132,7 @@ final class Receiver {
         let passes = rate.passes(route, message, now)
         if passes { handlers[route](message) }
         seen.remember(key, until: end)
-        return passes ? .handled : .held
+        return passes ? .handled : .paced
     }
 
     private func route(of message: Message) -> Int? {

@@ -35,7 +35,7 @@ struct Peer {
     // MARK: Check
 
     private static func check(_ payloads: [[UInt8]], _ program: Program, routes: Int) async {
-        let receiver = makeReceiver(routes: routes, rate: .own(LoopRate()), Sum())
+        let receiver = makeReceiver(routes: routes, pace: .standard, Sum())
         for bytes in payloads {
             let payload = RawPayload(bytes)
             let outcome = await receiver.receive(payload)
@@ -68,7 +68,7 @@ struct Peer {
             while left > 0 {
                 let count = min(left, payloads.count)
                 func receiver() -> PushReceiver {
-                    makeReceiver(routes: routes, rate: .own(LoopRate(messages: 1_000_000_000)), sum)
+                    makeReceiver(routes: routes, pace: .every(.nanoseconds(1)), sum)
                 }
                 switch program {
                 case .decode: nanoseconds += decode(count, &handled)
@@ -106,19 +106,17 @@ private final class Sum: Sendable {
     func add(_ length: Int) { total.add(length, ordering: .relaxed) }
 }
 
-private func makeReceiver(routes: Int, rate: RouteLoopPolicy.Rate, _ sum: Sum) -> PushReceiver {
+private func makeReceiver(routes: Int, pace: RoutePace, _ sum: Sum) -> PushReceiver {
     let receiver = PushReceiver(
-        app: "0123abcd", me: [.thing(id: "th.1")], serving: [.app, .user("*")],
-        // A rate that no benchmark reaches: each message is counted, and none is held.
-        loop: LoopSettings(rate: LoopRate(messages: 1_000_000)))
+        app: "0123abcd", me: [.thing(id: "th.1")], serving: [.app, .user("*")])
     for number in 1..<max(routes - 2, 1) { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    let options = RouteOptions(loop: RouteLoopPolicy(rate: rate))
+    let options = RouteOptions(pace: pace)
     receiver.onPushToApp(bucket: "bucketName", options: options) { event, _ in
         let (bucket, object, scope) = (event.bucket, event.object, event.scope)
         sum.add(bucket.name.utf8.count + (object?.id.utf8.count ?? 0) + (scope.id?.utf8.count ?? 0))
     }
-    receiver.onPushToUser(topic: "news", options: RouteOptions(loop: RouteLoopPolicy(rate: rate))) { _, _ in }
-    receiver.onDirectPush(options: RouteOptions(loop: RouteLoopPolicy(rate: rate))) { _, _ in }
+    receiver.onPushToUser(topic: "news", options: options) { _, _ in }
+    receiver.onDirectPush(options: options) { _, _ in }
     // The index of the routes is made with the first message; as in the other programs, that is not timed.
     if let message = try? PushMessage(RawPayload("{}")) { _ = receiver.routes(for: message) }
     return receiver

@@ -131,7 +131,7 @@ export class Receiver {
     if (message.app !== undefined && message.app !== this.app) return "refused";
     if (!serves(message)) return "refused";
     if (route === undefined) return "unrouted";
-    const outcome = this.#rate.passes(route.id, message, now) ? "handled" : "held";
+    const outcome = this.#rate.passes(route.id, message, now) ? "handled" : "paced";
     if (outcome === "handled") route.handler(message);
     this.#seen.remember(key, until);
     return outcome;

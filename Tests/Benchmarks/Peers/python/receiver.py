@@ -154,6 +154,6 @@ class Receiver:
             handler(message)
             outcome = "handled"
         else:
-            outcome = "held"
+            outcome = "paced"
         self._seen.remember(key, now + age)
         return outcome

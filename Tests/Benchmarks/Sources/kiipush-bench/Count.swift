@@ -24,7 +24,7 @@ private final class CountingClock: ReceiverClock {
         MonotonicInstant(nanoseconds: looks.add(500, ordering: .relaxed).newValue)
     }
 
-    // Its time never comes; nothing waits, since nothing is held.
+    // Its time never comes; nothing waits.
     @concurrent
     func sleep(until instant: MonotonicInstant) async throws { throw CancellationError() }
 }

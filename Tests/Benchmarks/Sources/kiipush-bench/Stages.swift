@@ -96,8 +96,8 @@ func chainStages(_ options: Options) throws -> [Row] {
 
 // MARK: Route
 
-/// A rate that a million messages a second do not exceed: each is counted, and none is held.
-private let neverHeld = LoopSettings(rate: LoopRate(messages: 1_000_000_000))
+/// A pace that a million messages a second do not exceed: each is counted, and none waits.
+private let neverWaits = RouteOptions(pace: .every(.nanoseconds(1)))
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
@@ -106,12 +106,12 @@ private func receiver(
 ) -> PushReceiver {
     let receiver = PushReceiver(app: app, clock: clock) {
         Deduplicator()
-        LoopGuard(me: [.thing(id: "th.1")], settings: neverHeld)
+        LoopGuard(me: [.thing(id: "th.1")])
         ScopeFilter(serving: [.app, .user("*")])
         for _ in 0..<stages { OwnStage() }
     }
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler)
+    receiver.onPushToApp("wanted", bucket: "bucketName", options: neverWaits, handler: handler)
     return receiver
 }
 

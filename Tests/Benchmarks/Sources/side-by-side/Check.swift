@@ -50,7 +50,7 @@ struct Check {
     /// That the cases bring every outcome, or they would prove little.
     private func checkOutcomes(_ cases: PayloadFile) throws {
         let outcomes = Set(try workbench.check(ours, cases, routes: 100).compactMap { $0.last.map(String.init) })
-        let wanted = ["handled", "duplicate", "looped", "held", "refused", "unrouted", "undecodable"]
+        let wanted = ["handled", "duplicate", "looped", "paced", "refused", "unrouted", "undecodable"]
         for outcome in wanted where !outcomes.contains(outcome) {
             throw Differs(description: "none of the cases is \(outcome)")
         }

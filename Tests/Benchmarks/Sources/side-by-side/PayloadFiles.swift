@@ -130,7 +130,7 @@ extension PayloadFiles {
             // No JSON object.
             #"{"bi":"bucketName""#, #"[]"#, #"null"#, #"{"bi":nothing}"#, #"{'bi':1}"#,
         ]
-        // The 21st message of one object within ten seconds is held, and so is the 22nd.
+        // The 21st message of one object at once waits, and so does the 22nd.
         cases += (0..<22).map {
             #"{"aps":{},"bi":"bucketName","oi":"hot","st":"APP","t":"DATA_OBJECT_UPDATED","w":\#(100 + $0)}"#
         }

@@ -72,7 +72,7 @@ fn name(outcome: Outcome) -> &'static str {
         Outcome::Handled => "handled",
         Outcome::Duplicate => "duplicate",
         Outcome::Looped => "looped",
-        Outcome::Held => "held",
+        Outcome::Held => "paced",
         Outcome::Refused => "refused",
         Outcome::Unrouted => "unrouted",
         Outcome::Undecodable => "undecodable",
