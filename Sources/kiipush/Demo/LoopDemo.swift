@@ -1,15 +1,16 @@
 import KiiPush
+import KiiPushTesting
 import Synchronization
 
-/// The second act of the demo: a handler writes to the bucket that it listens to, is stopped, and resumes.
+/// The second act of the demo: a handler writes to the bucket that it listens to, is slowed down, and stops.
 struct LoopDemo {
     private let console: Console
-    private let clock = DemoClock()
-    private let loopGuard: LoopGuard
-    private let receiver: PushReceiver
+    private let clock = ManualClock()
+    private let loopGuard = LoopGuard()
+    private let test: TestReceiver
     private let handler = Handler()
 
-    /// The handler's behaviour, and the number of its writes.
+    /// The handler's behaviour, and the number of its calls and writes.
     private final class Handler: Sendable {
         enum Manner {
             case writesBack
@@ -19,15 +20,20 @@ struct LoopDemo {
 
         private struct State {
             var manner = Manner.writesBack
+            var calls = 0
             var writes = 0
         }
 
         private let state = Mutex(State())
+        var calls: Int { state.withLock { $0.calls } }
         var writes: Int { state.withLock { $0.writes } }
         func become(_ manner: Manner) { state.withLock { $0.manner = manner } }
 
         func handle(_ event: ObjectEvent, _ context: HandlerContext) throws {
-            let manner = state.withLock { $0.manner }
+            let manner = state.withLock { state in
+                state.calls += 1
+                return state.manner
+            }
             guard manner != .reads else { return }
             let write = manner == .announces ? try context.willWrite(event.object) : nil
             state.withLock { $0.writes += 1 }
@@ -37,9 +43,7 @@ struct LoopDemo {
 
     init(_ console: Console) {
         self.console = console
-        let loopGuard = LoopGuard()
-        self.loopGuard = loopGuard
-        receiver = PushReceiver(app: DemoPayloads.app, clock: clock) {
+        let receiver = PushReceiver(app: DemoPayloads.app, clock: clock) { [loopGuard] in
             Deduplicator()
             loopGuard
             ScopeFilter()
@@ -47,6 +51,7 @@ struct LoopDemo {
         receiver.onPushToApp("counter", bucket: "counter", object: "*") { [handler] event, context in
             try handler.handle(event, context)
         }
+        test = TestReceiver(receiver, clock: clock)
     }
 
     func run() async {
@@ -57,11 +62,11 @@ struct LoopDemo {
                 Every write comes back as the next push. (The demo's own clock runs, so you need not wait.)
             """)
         await loop()
-        console.print("\n13  The guard looks for the cause: it handles some of them, and sees what that brings")
-        await goOn(for: .seconds(3600))
-        console.print("\n14  The handler no longer writes. The next try brings nothing, and the guard lets all follow")
+        console.print("\n13  The next push waits for its pace. So the loop goes on, but slowly")
+        await goOn()
+        console.print("\n14  The handler no longer writes. What waits is handled, and nothing comes back")
         handler.become(.reads)
-        await goOn(for: .seconds(3 * 3600))
+        await goOn()
         console.print("\n15  The same handler, but it announces its write with context.willWrite")
         loopGuard.onRisk { [console] risk in console.print("    warned before it happens: \(risk)") }
         handler.become(.announces)
@@ -84,42 +89,25 @@ struct LoopDemo {
         console.print("    \(handled) pushes were handled and nothing stopped them")
     }
 
-    /// Releases held pushes; each write of the handler comes back as a push.
-    private func goOn(for duration: Duration) async {
-        let end = clock.now.advanced(by: duration)
-        var (handled, caused) = (0, 0)
-        while let due = loopGuard.nextDue, due <= end {
-            clock.advance(to: due)
-            let before = handler.writes
-            handled += await receiver.handleDue().count
-            for _ in before..<handler.writes {
-                caused += 1
+    /// Lets an hour pass; each write of the handler comes back as a push.
+    private func goOn() async {
+        let end = clock.now.advanced(by: .seconds(3600))
+        let (calls, writes) = (handler.calls, handler.writes)
+        var cameBack = writes
+        while clock.now < end {
+            if cameBack < handler.writes {
+                cameBack += 1
                 _ = await send()
+            } else {
+                await test.advance(by: clock.now.duration(to: min(test.nextDue ?? end, end)))
             }
         }
-        clock.advance(to: end)
-        let hours = duration.components.seconds / 3600
-        console.print("    within \(hours) h: \(handled) handled, \(caused) came back; \(receiver.held.count) held")
-        for hold in loopGuard.holds { console.print("    \(hold.sentence(at: clock.now))") }
+        console.print("    within 1 h: \(handler.calls - calls) handled, \(cameBack - writes) came back")
+        for key in loopGuard.paced { console.print("    \(counted(key.waiting, "push")) waits: \(key.sentence)") }
     }
 
     private func send() async -> Outcome {
-        clock.advance(by: .milliseconds(200))
-        return await receiver.receive(DemoPayloads.counterChanged(at: clock.now.nanoseconds / 1_000_000))
-    }
-
-}
-
-/// The demo's clock, which it advances itself.
-private final class DemoClock: ReceiverClock {
-    private let time = Mutex(MonotonicInstant(nanoseconds: 0))
-
-    var now: MonotonicInstant { time.withLock { $0 } }
-
-    func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
-    func advance(to instant: MonotonicInstant) { time.withLock { $0 = max($0, instant) } }
-
-    func sleep(until instant: MonotonicInstant) async throws {
-        time.withLock { $0 = max($0, instant) }
+        await test.advance(by: .milliseconds(200))
+        return await test.send(DemoPayloads.counterChanged(at: clock.now.nanoseconds / 1_000_000)).outcome
     }
 }

@@ -59,8 +59,7 @@ enum StateCommand {
             let command = group.commands.first(where: { $0.lastWord == action.rawValue })
         else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
         return command.read(
-            Array(words.dropFirst()), by: StateOptions.table(action),
-            into: StateOptions(action), console
+            Array(words.dropFirst()), by: StateOptions.table(action), into: StateOptions(action), console
         ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
     }
 }

@@ -15,11 +15,8 @@ struct ReplayedReport {
     private let test: TestReceiver
     private var corpus: RuleCorpus
     private var elapsed = Duration.zero
-    /// The indices of held messages in the report, by their number in the receiver.
-    private var held: [UInt64: Int] = [:]
-    /// The stages that a held message had already passed.
-    private var stagesOfHeld: [UInt64: [ReportWay.Stage]] = [:]
-    private var lastSteps: [LoopHold.Step] = []
+    /// The indices in the report of messages that wait for their pace, by the number of their first delivery.
+    private var paced: [UInt64: Int] = [:]
 
     /// - Parameters:
     ///   - source: the capture's name.
@@ -49,18 +46,15 @@ struct ReplayedReport {
         let payload = RawPayload(incoming.bytes, transport: incoming.transport)
         test.startWallClock(with: payload)
         if report.messages.isEmpty { report.beginning = test.clock.wallNow.flatMap { UTCDate(milliseconds: $0) } }
-        let receipt = await test.send(payload)
-        append(receipt, number)
-        end(receipt.caused)
-        noteSteps()
+        append(await test.send(payload), number)
     }
 
-    /// Advances to the time of the next message, and stops at each decision of the guard.
+    /// Advances to the time of the next message, and stops whenever one that waits is delivered again.
     private mutating func advance(to time: Duration) async {
         guard time > elapsed else { return }
         let end = test.clock.now.advanced(by: time - elapsed)
         elapsed = time
-        while !held.isEmpty, let due = test.receiver.loopGuard?.nextDue, due > test.clock.now, due < end {
+        while let due = test.nextDue, due < end {
             self.end(await test.advance(by: test.clock.now.duration(to: due)))
         }
         self.end(await test.advance(by: test.clock.now.duration(to: end)))
@@ -79,10 +73,7 @@ struct ReplayedReport {
         if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = message?.bucket?.uri.description }
         fill(&entry, receipt)
         if let message { entry.payload = report.keep(payload: Array(message.raw.bytes)) }
-        if case .held = receipt.outcome {
-            entry.guarding.insert(.held)
-            held[receipt.trace.messageID] = report.messages.count
-        }
+        if case .paced = receipt.outcome { paced[receipt.trace.messageID] = report.messages.count }
         report.messages.append(entry)
     }
 
@@ -93,44 +84,21 @@ struct ReplayedReport {
         entry.reason = report.reasons.number(of: receipt.outcome.reason ?? "")
         let isDull = ["handled", "duplicate"].contains(receipt.outcome.name)
         if let explanation = Explanation(rules, receipt, source: report.source) {
-            var way = ReportWay(explanation, hasRules: hasRules, showsValues: report.showsValues)
-            let id = receipt.trace.messageID
-            if case .held = receipt.outcome {
-                stagesOfHeld[id] = way.stages
-            } else if let earlier = stagesOfHeld.removeValue(forKey: id), way.stages.first?.name != earlier.first?.name
-            {
-                way.stages =
-                    earlier + [ReportWay.Stage(name: "held", verdict: "until the loop guard let it go")] + way.stages
-            }
+            let way = ReportWay(explanation, hasRules: hasRules, showsValues: report.showsValues)
             entry.way = report.ways.number(of: way, isDull: isDull)
         } else if case .undecodable(let error) = receipt.outcome {
             entry.way = report.ways.number(of: ReportWay(undecodable: error), isDull: false)
         }
     }
 
-    /// Records the outcomes of held messages.
+    /// Records the outcomes of messages that had to wait.
     private mutating func end(_ receipts: [TestReceipt]) {
         for receipt in receipts {
-            guard let index = held.removeValue(forKey: receipt.trace.messageID) else { continue }
+            guard let first = receipt.first, let index = paced.removeValue(forKey: first) else { continue }
             var entry = report.messages[index]
             entry.end = test.clock.now.nanoseconds / 1_000_000
             fill(&entry, receipt)
             report.messages[index] = entry
-        }
-        noteSteps()
-    }
-
-    /// Records which held messages the guard treats as a loop, when it advances a step.
-    private mutating func noteSteps() {
-        guard let loopGuard = test.receiver.loopGuard, !held.isEmpty else { return }
-        let steps = loopGuard.holds.map(\.step)
-        guard steps != lastSteps else { return }
-        lastSteps = steps
-        guard steps.contains(.waiting) else { return }
-        let holds = loopGuard.holdsByMessage
-        for message in test.receiver.held where holds[message.id]?.step == .waiting {
-            guard let index = held[message.messageID] else { continue }
-            report.messages[index].guarding.insert(.loop)
         }
     }
 

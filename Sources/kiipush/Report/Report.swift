@@ -85,14 +85,8 @@ struct Report {
         return (place, place)
     }
 
-    /// Completes the report: sorts the messages by arrival, and classifies them for the loop guard.
+    /// Completes the report: sorts the messages by arrival.
     mutating func finish() {
-        sort()
-        spreadGuarding()
-    }
-
-    /// Sorts the messages by arrival.
-    private mutating func sort() {
         let inOrder = messages.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
         }
@@ -106,6 +100,7 @@ struct Report {
     }
 
     func outcome(_ message: ReportMessage) -> String { outcomes.all[message.outcome] }
+    func hasWaited(_ message: ReportMessage) -> Bool { message.end != nil || outcome(message) == "paced" }
     func reason(_ message: ReportMessage) -> String { reasons.all[message.reason] }
     func route(_ message: ReportMessage) -> String { routes.all[message.route] }
 }

@@ -71,11 +71,11 @@ struct ReportJSON {
             writer.integer(Int64(message.line - line))
             line = message.line
         }
-        // How long it was held; -1 if it was not, or still is.
-        writer.list("held", report.messages) { $0.integer($1.end.map { [time = $1.time] in max(0, $0 - time) } ?? -1) }
+        // How long it waited for its pace; -1 if it did not, or still does.
+        writer.list("waited", report.messages) { $0.integer($1.waited ?? -1) }
         let columns: [(String, (ReportMessage) -> Int)] = [
             ("kind", \.kind), ("place", \.place), ("lane", \.lane), ("route", \.route), ("outcome", \.outcome),
-            ("reason", \.reason), ("way", \.way), ("guarding", \.guarding.rawValue), ("payload", \.payload),
+            ("reason", \.reason), ("way", \.way), ("payload", \.payload),
         ]
         for (name, value) in columns {
             writer.list(name, report.messages) { $0.integer(Int64(value($1))) }

@@ -15,22 +15,13 @@ struct ReportMessage {
     var reason: Int
     /// The way through the pipeline; -1 if the capacity is used up.
     var way: Int
-    /// When a held message ended; nil for one that was not held, or still is.
+    /// When a message that had to wait for its pace ended; nil for one that did not wait, or still does.
     var end: Int64?
-    var guarding = Guarding()
     /// The payload's number among those shown; -1 for none.
     var payload = -1
 
-    /// The loop guard's treatment of the message.
-    struct Guarding: OptionSet, Hashable {
-        let rawValue: Int
-        /// It was held for a while.
-        static let held = Guarding(rawValue: 1)
-        /// Handling messages of its kind caused more: the guard treated it as a loop.
-        static let loop = Guarding(rawValue: 2)
-        /// Handling messages of its kind caused no more: the guard released it.
-        static let burst = Guarding(rawValue: 4)
-    }
+    /// How long it waited for its pace; nil if it did not, or still does.
+    var waited: Int64? { end.map { max(0, $0 - time) } }
 }
 
 /// A list of unique texts, to which messages refer by number.

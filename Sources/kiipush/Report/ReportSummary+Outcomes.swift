@@ -1,5 +1,5 @@
 extension ReportSummary {
-    /// The findings for all outcomes except `handled` and `held`.
+    /// The findings for all outcomes except `handled` and `paced`.
     static func outcomes(_ report: Report) -> [Finding] {
         let all = report.countsByOutcome
         let total = report.messages.count
@@ -123,7 +123,7 @@ extension ReportSummary {
             [
                 Finding(
                     tone: .note, what: "\(counted(count)) replaced by a newer change of the same object.",
-                    advice: "That is what \"replacesOlder\" asks for.", shows: name)
+                    advice: "That is what \"replacesOlder\" asks for, and the loop guard if changes wait.", shows: name)
             ]
         default: []
         }

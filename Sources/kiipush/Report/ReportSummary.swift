@@ -16,7 +16,7 @@ struct ReportSummary {
         let advice: String
         /// A useful command; nil if there is none.
         var command: String?
-        /// The messages concerned: an outcome's name, `loop` or `burst`; nil for all.
+        /// The messages concerned: an outcome's name, or `waited`; nil for all.
         var shows: String?
     }
 
@@ -25,7 +25,7 @@ struct ReportSummary {
 
     init(_ report: Report) {
         headline = Self.headline(report)
-        var findings = Self.loops(report) + Self.outcomes(report) + Self.missing(report)
+        var findings = Self.waits(report) + Self.outcomes(report) + Self.missing(report)
         if !findings.contains(where: { [.bad, .warning].contains($0.tone) }) {
             findings.insert(
                 Finding(
@@ -48,82 +48,51 @@ struct ReportSummary {
         return counts.isEmpty ? what : "\(what): \(counts.joined(separator: ", "))"
     }
 
-    // MARK: Storms
+    // MARK: What had to wait
 
-    private static func loops(_ report: Report) -> [Finding] {
-        storms(report, .loop) { storm, name in
-            let (target, what) = killTarget(report, storm)
+    /// The findings for the objects or topics of which the most messages had to wait, and one for the others.
+    private static func waits(_ report: Report) -> [Finding] {
+        let lanes = Dictionary(grouping: report.messages.filter(report.hasWaited), by: \.lane)
+            .sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+        let others = lanes.dropFirst(3)
+        var findings = lanes.prefix(3).map { lane, messages in
+            let (target, what) = killTarget(report, messages[0])
             return Finding(
-                tone: .bad,
-                what: "Loop on \(name): \(counted(storm.messages)) in \(Figures.seconds(storm.seconds)); handling them "
-                    + "brought more. The loop guard slowed it down: it held some for up to "
-                    + "\(Figures.time(Double(storm.longestHold)))"
-                    + (storm.stillHeld > 0 ? ", and \(storm.stillHeld) still when the capture ends." : "."),
-                advice: "Find the handler that writes to what it listens to. Let it announce the write "
-                    + "(context.willWrite, or a line 'write URI' of a program), or write somewhere else. To stop it now, "
-                    + "switch \(what) off\(report.state == nil ? "; add --state DIR if the agent has one of its own" : ""):",
-                command: command(report, "kill --for 10m", target.description), shows: "loop")
+                tone: tone(report, messages), what: waited(report, messages, report.lanes.all[lane]),
+                advice: "If their handler writes to what it listens to, this is a loop: let it announce the write "
+                    + "(context.willWrite, or a line 'write URI' of a program), or write somewhere else. If they come by "
+                    + "themselves, \"pace\": \"unlimited\" in the rule lets them pass at once. To stop them now, switch "
+                    + "\(what) off\(report.state == nil ? "; add --state DIR if the agent has one of its own" : ""):",
+                command: command(report, "kill --for 10m", target.description), shows: "waited")
         }
-            + storms(report, .burst) { storm, name in
-                Finding(
-                    tone: .note,
-                    what: "Burst on \(name): \(counted(storm.messages)) in \(Figures.seconds(storm.seconds)). The loop "
-                        + "guard held some for up to \(Figures.time(Double(storm.longestHold))), found no loop, and let "
-                        + "all follow.",
-                    advice:
-                        "Nothing is lost. If the delay is too long, give the rule a higher \"rate\" under \"loop\".",
-                    shows: "burst")
-            }
-            + held(report)
-    }
-
-    private static func held(_ report: Report) -> [Finding] {
-        let open = report.messages.count {
-            report.outcome($0) == "held" && $0.guarding.intersection([.loop, .burst]).isEmpty
-        }
-        guard open > 0 else { return [] }
-        return [
-            Finding(
-                tone: .warning, what: "\(counted(open)) still held when the capture ends.",
-                advice: "The loop guard has not decided yet whether this is a loop. Check the agent:",
-                command: command(report, "held list"), shows: "held")
-        ]
-    }
-
-    /// The findings for the largest storms, and one for the others.
-    private static func storms(
-        _ report: Report, _ sort: ReportMessage.Guarding, _ finding: (Report.Storm, String) -> Finding
-    ) -> [Finding] {
-        let storms = report.storms(sort)
-        // Lanes that were only affected by a hold of a whole bucket or route are combined in one line.
-        let large = storms.filter { sort == .loop || $0.messages >= leastOfStorm }.prefix(3)
-        var findings = large.map { finding($0, report.lanes.all[$0.lane]) }
-        let others = storms.filter { storm in !large.contains { $0.lane == storm.lane } }
         if !others.isEmpty {
-            let messages = counted(others.reduce(0) { $0 + $1.messages })
-            let longest = Figures.time(Double(others.map(\.longestHold).max() ?? 0))
-            let isLoop = sort == .loop
+            let messages = others.flatMap(\.value)
+            let what = "\(Figures.count(Int64(others.count))) more objects or topics"
             findings.append(
                 Finding(
-                    tone: isLoop ? .bad : .note,
-                    what: isLoop
-                        ? "\(Figures.count(Int64(others.count))) more loops, with \(messages)."
-                        : "\(messages) of \(Figures.count(Int64(others.count))) "
-                            + "object\(others.count == 1 ? "" : "s") or topics held for up to \(longest), and then handled.",
-                    advice: isLoop
-                        ? "They stop when their handlers announce their writes."
-                        : "No loop was found; nothing is lost.",
-                    shows: isLoop ? "loop" : "burst"))
+                    tone: tone(report, messages), what: waited(report, messages, what),
+                    advice: "What is said of the others applies to them too.", shows: "waited"))
         }
         return findings
     }
 
-    /// The fewest messages of a burst with a finding of its own.
-    private static let leastOfStorm = 10
+    private static func tone(_ report: Report, _ messages: [ReportMessage]) -> Finding.Tone {
+        messages.allSatisfy { report.outcome($0) == "handled" } ? .note : .warning
+    }
 
-    /// What to switch off on the agent to stop a storm, and the words for it.
-    private static func killTarget(_ report: Report, _ storm: Report.Storm) -> (target: KillTarget, what: String) {
-        let route = report.routes.all[storm.route]
+    /// How many messages had to wait, for how long, and how they ended.
+    private static func waited(_ report: Report, _ messages: [ReportMessage], _ name: String) -> String {
+        let counts = report.counts(of: messages).map { name, count in
+            "\(Figures.count(Int64(count))) \(name == "paced" ? "still waiting when the capture ends" : name)"
+        }
+        let longest = messages.compactMap(\.waited).max().map { " for up to \(Figures.time(Double($0)))" } ?? ""
+        return "\(counted(messages.count)) of \(name) had to wait\(longest), since many came at once: "
+            + "\(counts.joined(separator: ", "))."
+    }
+
+    /// What to switch off on the agent to stop messages like this one, and the words for it.
+    private static func killTarget(_ report: Report, _ message: ReportMessage) -> (target: KillTarget, what: String) {
+        let route = report.route(message)
         // Without rules, a replay has one route of its own, which no agent has.
         // A page escapes and cuts names.
         let isWhole = !route.utf8.contains(UInt8(ascii: "\\")) && !route.hasSuffix("…")
@@ -132,7 +101,7 @@ struct ReportSummary {
         {
             return (target, "its route")
         }
-        if let target = report.bucketURIs[storm.lane].flatMap({ KillTarget($0) }) { return (target, "its bucket") }
+        if let target = report.bucketURIs[message.lane].flatMap({ KillTarget($0) }) { return (target, "its bucket") }
         return (.everything, "everything (with --rules, the page names the route)")
     }
 
@@ -177,7 +146,10 @@ struct ReportSummary {
 
 extension Report {
     /// The number of messages by outcome, the most frequent first.
-    var countsByOutcome: [(name: String, count: Int)] {
+    var countsByOutcome: [(name: String, count: Int)] { counts(of: messages) }
+
+    /// The same for some of the messages.
+    func counts(of messages: [ReportMessage]) -> [(name: String, count: Int)] {
         var counts = [Int](repeating: 0, count: outcomes.all.count)
         for message in messages { counts[message.outcome] += 1 }
         return zip(outcomes.all, counts).filter { $0.1 > 0 }.map { (name: $0, count: $1) }

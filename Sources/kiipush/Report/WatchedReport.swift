@@ -7,8 +7,8 @@ import KiiPushRules
 struct WatchedReport {
     private var report: Report
     private let file: String
-    /// The indices of held messages in the report, by their number in the agent.
-    private var held: [Int64: Int] = [:]
+    /// The indices in the report of messages that wait for their pace, by their number in the agent.
+    private var paced: [Int64: Int] = [:]
 
     init(source: String, showsValues: Bool) {
         file = source
@@ -30,8 +30,8 @@ struct WatchedReport {
             throw error("expected a line of 'kiipush tap --format json', with 'time' and 'outcome'", number)
         }
         let message = value["message"]?.integer ?? -1
-        if let index = held[message], outcome != "held" {
-            held[message] = nil
+        if let index = paced[message], outcome != "paced" {
+            paced[message] = nil
             var entry = report.messages[index]
             entry.end = max(date.milliseconds, entry.time)
             fill(&entry, value, outcome)
@@ -51,10 +51,7 @@ struct WatchedReport {
         if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = value["bucket"]?["uri"]?.string }
         fill(&entry, value, outcome)
         if report.showsValues { entry.payload = report.keep(payload: line) }
-        if outcome == "held" {
-            entry.guarding.insert(.held)
-            held[message] = report.messages.count
-        }
+        if outcome == "paced" { paced[message] = report.messages.count }
         report.messages.append(entry)
     }
 

@@ -13,7 +13,7 @@ for (let i = 0, t = 0, l = 0; i < size; i++) {
   time[i] = t += data.columns.time[i];
   line[i] = l += data.columns.line[i];
 }
-const heldFor = column("held", Float64Array), guarding = column("guarding", Uint8Array);
+const waited = column("waited", Float64Array);
 const way = column("way", Int32Array), payload = column("payload", Int32Array);
 const fields = {
   place: { values: column("place", Int32Array), names: data.places, title: "Bucket or topic" },
@@ -24,7 +24,6 @@ const fields = {
 };
 const outcome = fields.outcome.values, reason = column("reason", Int32Array);
 data.columns = null;
-const HELD = 1, LOOP = 2, BURST = 4;
 const first = 0, last = Math.max(1, size ? time[size - 1] : 1);
 const span = Math.max(10, last - first);
 
@@ -33,13 +32,15 @@ const span = Math.max(10, last - first);
 // Colours of Okabe and Ito, which people see apart who see few; each outcome has a letter and a shape as well.
 const looks = {
   handled: ["H", "circle", "#009e73"], duplicate: ["D", "square", "#56b4e9"], looped: ["L", "octagon", "#d55e00"],
-  held: ["W", "bars", "#e69f00"], deadLettered: ["X", "diamond", "#cc79a7"], quarantined: ["Q", "diamond", "#aa4499"],
+  paced: ["W", "bars", "#e69f00"], deadLettered: ["X", "diamond", "#cc79a7"], quarantined: ["Q", "diamond", "#aa4499"],
   superseded: ["S", "square", "#999999"], expired: ["E", "triangle", "#8c8c8c"], refused: ["R", "flag", "#0072b2"],
   unrouted: ["U", "ring", "#b8a800"], failed: ["F", "down", "#882255"], undecodable: ["?", "cross", "#6b6b6b"],
 };
 const order = Object.keys(looks);
 const look = (number) => looks[data.outcomes[number]] || ["·", "circle", "#888888"];
 const sorts = data.outcomes.map((name) => order.indexOf(name));
+const isWaiting = (i) => data.outcomes[outcome[i]] === "paced";
+const hasWaited = (i) => waited[i] >= 0 || isWaiting(i);
 const isDull = (number) => ["handled", "duplicate", "superseded"].includes(data.outcomes[number]);
 
 function shapePath(g, shape, x, y, r) {
@@ -93,7 +94,7 @@ function readInk() {
 
 const state = {
   rows: data.places.length > 1 || data.lanes.length === 1 ? "place" : "lane", from: first - span * 0.02, to: last + span * 0.03,
-  filters: { route: -1, kind: -1, place: -1 }, hidden: new Set(), only: 0, chosen: -1,
+  filters: { route: -1, kind: -1, place: -1 }, hidden: new Set(), onlyWaited: false, chosen: -1,
 };
 let visible = new Int32Array(0);  // the messages that the filters let through, by time
 let rows = [];                    // { name, number, count, trouble }
@@ -105,7 +106,7 @@ function passes(i) {
   const f = state.filters;
   return (f.route < 0 || fields.route.values[i] === f.route) && (f.kind < 0 || fields.kind.values[i] === f.kind)
     && (f.place < 0 || fields.place.values[i] === f.place) && !state.hidden.has(outcome[i])
-    && (!state.only || (guarding[i] & state.only) !== 0);
+    && (!state.onlyWaited || hasWaited(i));
 }
 
 function refresh() {
@@ -117,8 +118,7 @@ function refresh() {
   const counts = new Int32Array(names.length), trouble = new Int32Array(names.length);
   for (const i of visible) {
     counts[values[i]]++;
-    if (guarding[i] & LOOP) trouble[values[i]] += 1000;
-    else if (!isDull(outcome[i])) trouble[values[i]]++;
+    if (!isDull(outcome[i])) trouble[values[i]]++;
   }
   const all = [];
   for (let n = 0; n < names.length; n++) if (counts[n]) all.push({ name: names[n], number: n, count: counts[n], trouble: trouble[n] });
@@ -195,7 +195,7 @@ function drawOverview() {
   const good = new Int32Array(bins), bad = new Int32Array(bins);
   for (const i of visible) {
     const bin = Math.min(bins - 1, Math.floor(((time[i] - first) / span) * bins));
-    if (isDull(outcome[i]) && !(guarding[i] & (LOOP | HELD))) good[bin]++; else bad[bin]++;
+    if (isDull(outcome[i]) && !hasWaited(i)) good[bin]++; else bad[bin]++;
   }
   let most = 1;
   for (let b = 0; b < bins; b++) most = Math.max(most, good[b] + bad[b]);
@@ -262,48 +262,26 @@ function drawLanes() {
   g.fillStyle = ink.line; g.fillRect(GUTTER - 6, 0, 1, height); g.fillRect(0, AXIS - 1, width, 1);
 }
 
-// What was held, from its arrival to its end, and what the loop guard found out about it.
+// What waited for its pace, from its arrival to its end.
 function drawBands(g, values, firstRow, lastRow, y) {
-  const open = rows.map(() => null), loops = rows.map(() => null);
+  const open = rows.map(() => null);
   const flush = (row, band) => {
     if (!band || row < firstRow || row > lastRow) return;
     const a = Math.max(GUTTER - 4, x(band.from)), b = Math.min(width + 4, x(band.to));
     if (b < GUTTER || a > width) return;
-    const h = y(row);
-    if (band.sort === HELD) {
-      const w = Math.max(3, b - a);
-      g.fillStyle = "#e69f0044"; g.fillRect(a, h + ROW - 8, w, 6);
-      g.fillStyle = "#e69f00";
-      for (let s = a - (a % 5); s < a + w; s += 5) g.fillRect(Math.max(a, s), h + ROW - 8, 2, 6);
-      label(g, "held", a, w, h + ROW - 5);
-    } else {
-      const colour = band.sort === LOOP ? "#d55e00" : "#0072b2", w = Math.max(4, b - a);
-      g.fillStyle = colour + (band.sort === LOOP ? "26" : "1f"); g.fillRect(a, h + 1, w, ROW - 2);
-      g.fillStyle = colour; g.fillRect(a, h + 1, w, 3);
-      // Teeth that point back, all along what went round and round.
-      for (let s = a + 52; band.sort === LOOP && s < a + w - 8; s += 18) {
-        g.beginPath(); g.moveTo(s + 9, h + 2); g.lineTo(s, h + 6); g.lineTo(s + 9, h + 10); g.closePath(); g.fill();
-      }
-      label(g, band.sort === LOOP ? "\u21ba loop" : "burst, no loop", a, w, h + 6);
-    }
+    const h = y(row), w = Math.max(3, b - a);
+    g.fillStyle = "#e69f0044"; g.fillRect(a, h + ROW - 8, w, 6);
+    g.fillStyle = "#e69f00";
+    for (let s = a - (a % 5); s < a + w; s += 5) g.fillRect(Math.max(a, s), h + ROW - 8, 2, 6);
+    label(g, "waited", a, w, h + ROW - 5);
   };
   for (const i of visible) {
-    if (!guarding[i]) continue;
-    const row = rowOf[values[i]];
-    if (guarding[i] & HELD) {
-      const to = heldFor[i] >= 0 ? time[i] + heldFor[i] : last, band = open[row];
-      if (band && time[i] <= band.to + 50) band.to = Math.max(band.to, to);
-      else { flush(row, band); open[row] = { sort: HELD, from: time[i], to }; }
-    }
-    const sort = guarding[i] & LOOP ? LOOP : guarding[i] & BURST ? BURST : 0;
-    if (sort) {
-      const band = loops[row];
-      const to = guarding[i] & HELD ? (heldFor[i] >= 0 ? time[i] + heldFor[i] : last) : time[i];
-      if (band && band.sort === sort && time[i] <= band.to + 10000) band.to = Math.max(band.to, to);
-      else { flush(row, band); loops[row] = { sort, from: time[i], to }; }
-    }
+    if (!hasWaited(i)) continue;
+    const row = rowOf[values[i]], to = isWaiting(i) ? last : time[i] + waited[i], band = open[row];
+    if (band && time[i] <= band.to + 50) band.to = Math.max(band.to, to);
+    else { flush(row, band); open[row] = { from: time[i], to }; }
   }
-  for (let row = firstRow; row <= lastRow; row++) { flush(row, open[row]); flush(row, loops[row]); }
+  for (let row = firstRow; row <= lastRow; row++) flush(row, open[row]);
 }
 
 function label(g, text, a, w, y) {
@@ -428,10 +406,8 @@ function choose(i, isScrolled) {
 }
 
 function guardWords(i) {
-  if (!(guarding[i] & (HELD | LOOP | BURST))) return "";
-  const held = !(guarding[i] & HELD) ? "not held" : heldFor[i] >= 0 ? "held for " + seconds(heldFor[i]) : "held, and still when the capture ends";
-  return held + (guarding[i] & LOOP ? "; handling messages like it brought more: a loop"
-    : guarding[i] & BURST ? "; handling messages like it brought nothing: no loop" : "");
+  if (!hasWaited(i)) return "";
+  return isWaiting(i) ? "waits, and still does when the capture ends" : "waited for " + seconds(waited[i]);
 }
 
 function stages(shown) {
@@ -538,7 +514,7 @@ function goRow(by) {
   if (best >= 0) { choose(best); reveal(best); }
 }
 
-const isProblem = (i) => !isDull(outcome[i]) || (guarding[i] & LOOP) !== 0;
+const isProblem = (i) => !isDull(outcome[i]);
 lanes.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const keys = {
@@ -644,7 +620,7 @@ function drawLegend() {
 function clear() {
   Object.assign(state.filters, { route: -1, kind: -1, place: -1 });
   state.hidden.clear();
-  state.only = 0;
+  state.onlyWaited = false;
   for (const name of ["route", "kind", "place"]) $(name).value = "-1";
   drawLegend();
   refresh();
@@ -652,7 +628,7 @@ function clear() {
 
 function showOnly(what) {
   clear();
-  if (what === "loop" || what === "burst") state.only = what === "loop" ? LOOP : BURST;
+  if (what === "waited") state.onlyWaited = true;
   else data.outcomes.forEach((name, n) => { if (name !== what) state.hidden.add(n); });
   drawLegend();
   refresh();
