@@ -72,7 +72,7 @@ struct Pace {
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
         if isLimiting { advance(now, limits) }
-        forgetWaiting(now)
+        forgetWaiting(now, limits)
         waiting += 1
         guard isNew else { return }
         switch state {
@@ -111,7 +111,7 @@ struct Pace {
     /// Decides about a message; one that may be handled no longer waits.
     mutating func ask(_ now: Double, _ limits: Limits) -> Answer {
         advance(now, limits)
-        forgetWaiting(now)
+        forgetWaiting(now, limits)
         refill(now, limits)
         let answer = decide(now, limits)
         if case .now = answer { leave() }
@@ -267,7 +267,12 @@ struct Pace {
     }
 
     /// Forgets messages that ended unheard of, when nobody has asked for long.
-    private mutating func forgetWaiting(_ now: Double) { if now - at > Self.quiet { waiting = 0 } }
+    private mutating func forgetWaiting(_ now: Double, _ limits: Limits) {
+        guard now - at > max(Self.quiet, 2 * limits.every) else { return }
+        waiting = 0
+        // Of several that come now, only the first forgets them.
+        refill(now, limits)
+    }
 
     private mutating func forgetRate() { (rate, proven, room) = (0, 0, 0) }
 
