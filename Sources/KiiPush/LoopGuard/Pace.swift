@@ -190,7 +190,10 @@ struct Pace {
         while true {
             switch state {
             case .open:
-                if rate > 0, now - lastUse > Self.quiet { forgetRate() }
+                if rate > 0, now - lastUse > Self.quiet {
+                    forgetRate()
+                    allowed = 0
+                }
                 return
             case .listening(let since, let isLong):
                 let end = since + limits.length(isLong: isLong)
