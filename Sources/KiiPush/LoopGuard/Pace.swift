@@ -256,10 +256,12 @@ struct Pace {
         } else if number == 2, limits.newestWins, Double(waiting) > budget {
             fail()
         } else {
-            if number == 2, isLong { restore(limits) }
+            // A rare floor lets too few of them be tried to prove anything.
+            let isProved = isLong && (number < 2 || allowed <= limits.burst / 2)
+            if number == 2, isProved { restore(limits) }
             allowed = number == 0 ? 1 : number == 1 ? limits.burst : Double(waiting)
             let pause = number == 2 ? Self.tick : (isLong ? Self.longRoundTrip : Self.roundTrip) + Self.margin
-            state = .trying(number + 1, until: until + pause, isLong: isLong)
+            state = .trying(number + 1, until: until + pause, isLong: isProved)
         }
     }
 
