@@ -90,8 +90,8 @@ extension LoopState {
         }
         hear(&message, secret)
         switch paces.ask(message, secret) {
-        case .pass:
-            (message.heard, message.isCounted) = (.no, true)
+        case .pass(let isFromFloor):
+            (message.heard, message.isCounted) = (.no, isFromFloor)
             return .pass
         case .later(let until): return .later(until: MonotonicInstant(seconds: until))
         case .superseded:

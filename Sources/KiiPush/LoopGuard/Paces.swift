@@ -9,7 +9,8 @@ struct Paces {
 
     /// The decision about a message.
     enum Answer: Equatable {
-        case pass
+        /// It passes; from the floors of its keys, or beyond them.
+        case pass(isFromFloor: Bool)
         case later(until: Double)
         case superseded
     }
@@ -121,9 +122,9 @@ struct Paces {
         }
         guard isFromFloor else {
             leaveWide(message)
-            return .pass
+            return .pass(isFromFloor: false)
         }
-        guard let until = askWide(message, now) else { return .pass }
+        guard let until = askWide(message, now) else { return .pass(isFromFloor: true) }
         takeBack(message, before: message.routes.count, secret)
         return .later(until: until)
     }
@@ -167,12 +168,13 @@ struct Paces {
         }
     }
 
-    /// Returns the tokens of a message that passed and was not handled.
+    /// Returns the tokens of a message that passed from the floors and was not handled.
     mutating func giveBack(_ message: RoutedMessage, _ secret: DedupeSecret) {
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             if let place = own.find(keys.own) { own[place].giveBack(route.limits(keys)) }
         }
+        eachWide(message, message.admittedAt.seconds) { pace, limits in pace.giveBack(limits) }
     }
 
     // MARK: Newest wins
