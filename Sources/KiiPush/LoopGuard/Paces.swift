@@ -112,11 +112,12 @@ struct Paces {
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
+            let wasLimiting = own[place].isLimiting
             switch own[place].ask(now, limits) {
             case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
             case .later(let until):
                 takeBack(message, before: index, secret)
-                record(keys.own, keys.isObject ? .object : .letters, message, route, now)
+                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
                 return .later(until: until)
             }
         }
@@ -153,10 +154,10 @@ struct Paces {
         _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
         _ now: Double
     ) -> Double? {
-        guard let place = wide.place(of: key, limits, now), case .later(let until) = wide[place].ask(now, limits) else {
-            return nil
-        }
-        record(key, level, message, route, now)
+        guard let place = wide.place(of: key, limits, now) else { return nil }
+        let wasLimiting = wide[place].isLimiting
+        guard case .later(let until) = wide[place].ask(now, limits) else { return nil }
+        record(key, level, message, route, now, isFirst: !wasLimiting)
         return until
     }
 
@@ -200,10 +201,12 @@ struct Paces {
 
     // MARK: Reports
 
+    /// Records that a message was told to wait; the `isFirst` of its key, or another one.
     private mutating func record(
-        _ key: ResourceKey, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route, _ now: Double
+        _ key: ResourceKey, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route, _ now: Double,
+        isFirst: Bool
     ) {
-        if records[key].map({ now - $0.reportedAt >= Self.reportPause && !isLimiting(key, $0.level) }) ?? true {
+        if records[key].map({ isFirst && now - $0.reportedAt >= Self.reportPause }) ?? true {
             if records.count > Self.mostRoutes { forgetRecords(now) }
             records[key] = Record(
                 level: level, route: route.id, subject: message.message.paceSubject, since: now, reportedAt: now)
