@@ -101,8 +101,8 @@ extension LoopState {
     }
 
     /// Hears a message, if that was not done before.
-    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
-        if message.heard == .no, layers.pace { paces.hear(&message, secret) }
+    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool = false, _ secret: DedupeSecret) {
+        if message.heard == .no, layers.pace { paces.hear(&message, isAgain: isAgain, secret) }
     }
 }
 

@@ -41,9 +41,9 @@ struct Paces {
     /// Records the arrival of a message; it waits until it passes, or ``leave(_:_:)`` is called for it.
     ///
     /// One that asks again, or has waited elsewhere, does not count as traffic.
-    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
+    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool, _ secret: DedupeSecret) {
         let now = message.admittedAt.seconds
-        var isNew = message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
+        var isNew = !isAgain && message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
         message.heard = .asNew
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)

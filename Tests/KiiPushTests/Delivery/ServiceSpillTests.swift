@@ -311,7 +311,7 @@ struct ServiceSpillTests {
         func key(_ number: Int) -> ResourceKey { ResourceKey(digest: DedupeKey(first: UInt64(number), second: 1)) }
         return Spill.Item(
             number: number, keys: ShareKeys(lane: .alone(number), group: key(10 * route + group), route: key(route)),
-            bytes: 1, receipt: Receipt(isStored: true), heard: .no, killed: (false, []), changedAt: nil)
+            bytes: 1, receipt: Receipt(isStored: true), killed: (false, []), changedAt: nil)
     }
 
     // MARK: No room among the dead letters
