@@ -99,7 +99,10 @@ extension PushService {
         change { $0.report.left += 1 + delivery.replaced.count }
         forget(delivery.walk)
         delivery.ticket.receipt.finish(nil)
-        for replaced in delivery.replaced { replaced.ticket.receipt.finish(nil) }
+        for replaced in delivery.replaced {
+            forget(replaced.walk)
+            replaced.ticket.receipt.finish(nil)
+        }
     }
 
     /// Has the chain forget a message that arrived and has not ended.
@@ -107,6 +110,7 @@ extension PushService {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
         receiver.chain.settle(walk.message, .failed(failure), walk.chain)
+        unhear(walk)
     }
 }
 

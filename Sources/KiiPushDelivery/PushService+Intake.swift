@@ -91,7 +91,7 @@ extension PushService {
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
     ) throws(DecodeError) -> Delivery {
         var (routed, table) = receiver.prepare(try PushMessage(entry.payload, limits: receiver.limits))
-        if let item { routed.heard = item.heard } else { receiver.loopGuard?.hear(&routed) }
+        receiver.loopGuard?.hear(&routed, isAgain: true)
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(
             ticket: Ticket(
@@ -126,19 +126,27 @@ extension PushService {
 
     /// Puts deliveries of a transport into their lanes, if they get places.
     private func accept(_ deliveries: [Delivery]) {
-        let without = change { state in
-            var without: [(delivery: Delivery, answer: Spill.Answer)] = []
+        let (without, spilled) = change { state in
+            var (without, spilled) = ([(delivery: Delivery, answer: Spill.Answer)](), [Delivery]())
             state.arriving -= deliveries.count
             for delivery in deliveries {
                 guard let answer = state.admit(delivery) else { continue }
+                if case .refused = answer {} else { spilled.append(delivery) }
                 if case .waits(let replaced) = answer, replaced.isEmpty { continue }
                 if case .refused = answer { state.unplaced += 1 }
                 state.ending += 1
                 without.append((delivery, answer))
             }
-            return without
+            return (without, spilled)
         }
+        // What waits on disk is heard again when it is read back, unless a newer change replaces it there.
+        for delivery in spilled { unhear(delivery.walk) }
         for (delivery, answer) in without { end(delivery, answer) }
+    }
+
+    /// Tells the loop guard that a message waits no longer in memory.
+    func unhear(_ walk: MessageWalk) {
+        if walk.message.heard != .no { receiver.loopGuard?.forget(walk.message) }
     }
 
     // MARK: Room

@@ -53,6 +53,8 @@ extension PushService {
                 left.suspects.append(delivery)
             } else if delivery.hasPlace {
                 left.others.append(delivery)
+            } else {
+                unhear(delivery.walk)
             }
         }
         return page.last?.id

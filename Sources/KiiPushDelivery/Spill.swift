@@ -12,8 +12,6 @@ struct Spill {
         let keys: ShareKeys
         let bytes: Int
         let receipt: Receipt
-        /// Whether the loop guard has heard that it waits, and as what.
-        let heard: RoutedMessage.Heard
         /// The same as in the delivery's `MessageWalk`.
         let killed: (isWhole: Bool, routes: [String])
         /// The time of a change of an object, which a newer one may replace; nil for any other message.
@@ -185,6 +183,6 @@ extension Spill.Item {
         let isChange = message.storage.classified.hasObject && walk.attempts == 0
         self.init(
             number: ticket.number, keys: ticket.keys, bytes: ticket.bytes, receipt: ticket.receipt,
-            heard: walk.message.heard, killed: walk.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
+            killed: walk.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
     }
 }

@@ -95,8 +95,11 @@ public final class LoopGuard: Middleware, WriteWatch {
         return .drop(.looped(layer))
     }
 
-    /// Records the arrival of a message that a service accepts: it waits in its lane from now on.
-    package func hear(_ message: inout RoutedMessage) { state.withLock { $0.hear(&message, secret) } }
+    /// Records the arrival of a message that a service accepts, or has accepted before and takes up again: it waits in
+    /// its lane from now on.
+    package func hear(_ message: inout RoutedMessage, isAgain: Bool = false) {
+        state.withLock { $0.hear(&message, isAgain: isAgain, secret) }
+    }
 
     /// Records that a message ended without asking whether it may be handled.
     package func forget(_ message: RoutedMessage) { state.withLock { $0.paces.leave(message, secret) } }

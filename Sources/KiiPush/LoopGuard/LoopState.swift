@@ -90,8 +90,8 @@ extension LoopState {
         }
         if message.heard == .no { paces.hear(&message, isInLane: false, secret) }
         switch paces.ask(message, secret) {
-        case .pass:
-            (message.heard, message.isCounted) = (.no, true)
+        case .pass(let isFromFloor):
+            (message.heard, message.isCounted) = (.no, isFromFloor)
             return .pass
         case .later(let until): return .later(until: MonotonicInstant(seconds: until))
         case .superseded:
@@ -100,9 +100,9 @@ extension LoopState {
         }
     }
 
-    /// Hears a message that waits in the lane of a service from now on.
-    mutating func hear(_ message: inout RoutedMessage, _ secret: DedupeSecret) {
-        if layers.pace { paces.hear(&message, isInLane: true, secret) }
+    /// Hears a message, if that was not done before.
+    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool = false, _ secret: DedupeSecret) {
+        if message.heard == .no, layers.pace { paces.hear(&message, isAgain: isAgain, secret) }
     }
 }
 

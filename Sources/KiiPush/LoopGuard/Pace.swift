@@ -71,10 +71,12 @@ struct Pace {
 
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
+        forgetWaiting(now, limits)
+        // One that a transport brings again has waited all the time, although nobody counted it.
+        if !isNew { waiting += 1 }
         if isLimiting { advance(now, limits) }
-        forgetWaiting(now)
-        waiting += 1
         guard isNew else { return }
+        waiting += 1
         switch state {
         case .open, .failed: break
         case .listening(let since, let isLong):
@@ -111,7 +113,7 @@ struct Pace {
     /// Decides about a message; one that may be handled no longer waits.
     mutating func ask(_ now: Double, _ limits: Limits) -> Answer {
         advance(now, limits)
-        forgetWaiting(now)
+        forgetWaiting(now, limits)
         refill(now, limits)
         let answer = decide(now, limits)
         if case .now = answer { leave() }
@@ -190,7 +192,10 @@ struct Pace {
         while true {
             switch state {
             case .open:
-                if rate > 0, now - lastUse > Self.quiet { forgetRate() }
+                if rate > 0, now - lastUse > Self.quiet {
+                    forgetRate()
+                    allowed = 0
+                }
                 return
             case .listening(let since, let isLong):
                 let end = since + limits.length(isLong: isLong)
@@ -253,10 +258,12 @@ struct Pace {
         } else if number == 2, limits.newestWins, Double(waiting) > budget {
             fail()
         } else {
-            if number == 2, isLong { restore(limits) }
+            // A rare floor lets too few of them be tried to prove anything.
+            let isProved = isLong && (number < 2 || allowed <= limits.burst / 2)
+            if number == 2, isProved { restore(limits) }
             allowed = number == 0 ? 1 : number == 1 ? limits.burst : Double(waiting)
             let pause = number == 2 ? Self.tick : (isLong ? Self.longRoundTrip : Self.roundTrip) + Self.margin
-            state = .trying(number + 1, until: until + pause, isLong: isLong)
+            state = .trying(number + 1, until: until + pause, isLong: isProved)
         }
     }
 
@@ -267,7 +274,12 @@ struct Pace {
     }
 
     /// Forgets messages that ended unheard of, when nobody has asked for long.
-    private mutating func forgetWaiting(_ now: Double) { if now - at > Self.quiet { waiting = 0 } }
+    private mutating func forgetWaiting(_ now: Double, _ limits: Limits) {
+        guard now - at > max(Self.quiet, 2 * limits.every) else { return }
+        waiting = 0
+        // Of several that come now, only the first forgets them.
+        refill(now, limits)
+    }
 
     private mutating func forgetRate() { (rate, proven, room) = (0, 0, 0) }
 

@@ -9,7 +9,8 @@ struct Paces {
 
     /// The decision about a message.
     enum Answer: Equatable {
-        case pass
+        /// It passes; from the floors of its keys, or beyond them.
+        case pass(isFromFloor: Bool)
         case later(until: Double)
         case superseded
     }
@@ -39,14 +40,11 @@ struct Paces {
 
     /// Records the arrival of a message; it waits until it passes, or ``leave(_:isSuperseded:_:)`` is called for it.
     ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - isInLane: whether it waits in a service, and is heard once; else its transport may deliver it again.
-    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, _ secret: DedupeSecret) {
+    /// One that asks again, or has waited elsewhere, does not count as traffic.
+    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool, _ secret: DedupeSecret) {
         let now = message.admittedAt.seconds
-        let hasWaited = now - message.arrivedAt.seconds >= Pace.margin
-        let isNew = message.message.storage.isNewArrival && !hasWaited
-        var (isPlain, isAgain) = (true, false)
+        var isNew = !isAgain && message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
+        message.heard = .asNew
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
@@ -115,19 +113,20 @@ struct Paces {
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
+            let wasLimiting = own[place].isLimiting
             switch own[place].ask(now, limits) {
             case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
             case .later(let until):
                 takeBack(message, before: index, secret)
-                record(keys.own, keys.isObject ? .object : .letters, message, route, now)
+                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
                 return .later(until: until)
             }
         }
         guard isFromFloor else {
             leaveWide(message)
-            return .pass
+            return .pass(isFromFloor: false)
         }
-        guard let until = askWide(message, now) else { return .pass }
+        guard let until = askWide(message, now) else { return .pass(isFromFloor: true) }
         takeBack(message, before: message.routes.count, secret)
         return .later(until: until)
     }
@@ -156,10 +155,10 @@ struct Paces {
         _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
         _ now: Double
     ) -> Double? {
-        guard let place = wide.place(of: key, limits, now), case .later(let until) = wide[place].ask(now, limits) else {
-            return nil
-        }
-        record(key, level, message, route, now)
+        guard let place = wide.place(of: key, limits, now) else { return nil }
+        let wasLimiting = wide[place].isLimiting
+        guard case .later(let until) = wide[place].ask(now, limits) else { return nil }
+        record(key, level, message, route, now, isFirst: !wasLimiting)
         return until
     }
 
@@ -171,12 +170,13 @@ struct Paces {
         }
     }
 
-    /// Returns the tokens of a message that passed and was not handled.
+    /// Returns the tokens of a message that passed from the floors and was not handled.
     mutating func giveBack(_ message: RoutedMessage, _ secret: DedupeSecret) {
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             if let place = own.find(keys.own) { own[place].giveBack(route.limits(keys)) }
         }
+        eachWide(message, message.admittedAt.seconds) { pace, limits in pace.giveBack(limits) }
     }
 
     // MARK: Newest wins
@@ -202,10 +202,12 @@ struct Paces {
 
     // MARK: Reports
 
+    /// Records that a message was told to wait; the `isFirst` of its key, or another one.
     private mutating func record(
-        _ key: ResourceKey, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route, _ now: Double
+        _ key: ResourceKey, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route, _ now: Double,
+        isFirst: Bool
     ) {
-        if records[key].map({ now - $0.reportedAt >= Self.reportPause && !isLimiting(key, $0.level) }) ?? true {
+        if records[key].map({ isFirst && now - $0.reportedAt >= Self.reportPause }) ?? true {
             if records.count > Self.mostRoutes { forgetRecords(now) }
             records[key] = Record(
                 level: level, route: route.id, subject: message.message.paceSubject, since: now, reportedAt: now)

@@ -26,7 +26,7 @@ public struct RoutedMessage: Sendable {
     /// Whether the loop guard has heard that it waits, and as what.
     package var heard = Heard.no
 
-    /// Whether it has passed the paces of its keys.
+    /// Whether it has taken a token from the floors of its keys.
     package var isCounted = false
 
     /// How many times its handlers have been run, this time included.

@@ -123,19 +123,19 @@ struct ServiceRoomTests {
         #expect(bench.receiver.metrics.received == 3)
     }
 
-    @Test("what the loop guard holds takes no room")
-    func heldTakesNoRoom() async throws {
+    @Test("what waits for its pace keeps its room, and gives it back when it has ended")
+    func pacedTakesRoom() async throws {
         var settings = ServiceSettings()
-        settings.messages = 2
-        let bench = ServiceBench(settings: settings, rate: 1)
+        settings.messages = 24
+        let bench = ServiceBench(settings: settings, isPaced: true)
         let (intake, run) = await bench.open()
-        #expect(await intake.takeAndWait(ServiceBench.payload(0)) == "handled")
-        var receipts: [Receipt] = []
-        for number in 1...20 { receipts.append(try await intake.submitWaiting(ServiceBench.payload(number))) }
-        try await until { bench.service.status.held == 20 && bench.service.status.messages == 0 }
-        #expect(bench.service.status.bytes == 0)
+        let letters = (1...25).map { ServiceBench.topic($0, "news", sender: "U") }
+        let receipts = try intake.submit(Array(letters[..<24]))
+        try await until { bench.service.status.messages == 4 && bench.service.status.paced == 1 }
+        #expect(bench.service.status.bytes == 4 * letters[20].bytes.count && bench.service.status.waiting == 3)
+        #expect(throws: IntakeRefusal.self) { try intake.submit(Array(repeating: letters[24], count: 21)) }
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
-        #expect(bench.log.events == (0...20).map { "r \($0)" })
+        #expect(bench.log.events == (1...24).map { "r \($0)" })
         #expect(try await bench.close(run) == DrainReport())
         #expect(bench.service.status == ServiceStatus())
     }

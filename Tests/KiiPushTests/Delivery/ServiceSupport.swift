@@ -186,10 +186,10 @@ struct ServiceBench {
     let told = EventLog()
 
     /// Makes one whose routes each let the next ones take the message too, and whose handlers `act` once they are taken
-    /// down; without a `rate`, the loop guard holds nothing.
+    /// down; unless it `isPaced`, the loop guard lets nothing wait.
     init(
         routes: [(id: String, delivery: DeliverySettings?)] = [("r", nil)], inbox: any Inbox = InMemoryInbox(),
-        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), rate: Int? = nil,
+        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), isPaced: Bool = false,
         letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(), store: any SeenStore = InMemorySeenStore(),
         limits: PayloadLimits = .standard, clock: ManualClock = ManualClock(), transports: [any PushTransport] = [],
         executor: (any TaskExecutor)? = OwnThreads.executor, act: @escaping Act = { _, _ in }
@@ -197,7 +197,7 @@ struct ServiceBench {
         self.clock = clock
         self.letters = letters
         var loop = LoopSettings()
-        if let rate { loop.rate = LoopRate(messages: rate) } else { loop.layers.remove(.rate) }
+        if !isPaced { loop.layers.remove(.pace) }
         let loopGuard = LoopGuard(settings: loop, clock: clock)
         self.loopGuard = loopGuard
         receiver = PushReceiver(app: "0123abcd", limits: limits, clock: clock, deadLetters: letters) {

@@ -30,7 +30,7 @@ struct MemoryTests {
             let clock = ManualClock()
             let receiver = PushReceiver(app: "0123abcd", clock: clock) {
                 Deduplicator(window: SeenWindow(count: 100))
-                LoopGuard(settings: .standard.without(.rate))
+                LoopGuard(settings: .standard.without(.pace))
                 ScopeFilter()
             }
             receiver.onDirectPush { _, _ in }

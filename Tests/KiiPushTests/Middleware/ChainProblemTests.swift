@@ -13,7 +13,7 @@ struct ChainProblemTests {
 
     @Test("stages that are given no clock go by the receiver's")
     func receiversClock() async {
-        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)))
+        let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) {
             Deduplicator()
             loopGuard

@@ -35,17 +35,18 @@ struct AgeTests {
 
     /// A receiver whose routes each have a limit, and let the next ones take the message too.
     private func receiver(
-        _ routes: [(id: String, maxAge: Duration?)] = [("r", .seconds(30))], rate: Int = 1000,
+        _ routes: [(id: String, maxAge: Duration?)] = [("r", .seconds(30))], pace: RoutePace = .unlimited,
         act: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void = { _, _ in }
     ) -> PushReceiver {
         let receiver = PushReceiver(app: "0123abcd", clock: clock, deadLetters: letters) {
             Deduplicator(store: store, secret: .published, clock: clock)
-            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: rate)), clock: clock)
+            LoopGuard(clock: clock)
         }
         let log = log
         for route in routes {
             let delivery = Self.settings(route.maxAge)
-            receiver.onAny(route.id, options: RouteOptions(then: .continue, delivery: delivery)) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: pace, delivery: delivery)) {
+                message, context in
                 log.add(context.route)
                 try await act(message, context)
             }
@@ -159,34 +160,17 @@ struct AgeTests {
         #expect(receiver.metrics.routes.map(\.expired) == [0, 1])
     }
 
-    @Test("a message that was held is judged when it is released")
-    func held() async {
-        let receiver = receiver(rate: 1)
-        var outcomes: [String] = []
-        for number in 0..<2 {
-            outcomes.append(await receiver.receive(Self.payload(sent: -Int64(number))).description)
+    @Test("a message that had to wait for its pace is judged when it passes")
+    func paced() async {
+        let receiver = receiver(pace: .standard)
+        let test = TestReceiver(receiver, clock: clock)
+        for number in 0..<22 {
+            let outcome = await test.send(Self.payload(sent: number == 21 ? 25 : -Int64(number))).outcome
+            #expect(outcome.name == (number < 20 ? "handled" : "paced"))
         }
-        #expect(outcomes == ["handled", "held (rate)"])
-        clock.advance(by: .seconds(32))
-        #expect(await receiver.releaseHeld().map(\.description) == ["expired"])
-        #expect(log.events == ["r"] && receiver.metrics.nonzero == ["handled: 1", "expired: 1"])
-        #expect(store.log.events.filter { $0 == "commit" }.count == 2)
-    }
-
-    @Test("a held route still gets a message that has expired for the others")
-    func heldRemainder() async {
-        var free = RouteLoopPolicy.standard
-        free.rate = .unlimited
-        let receiver = receiver([("slow", .seconds(3600))], rate: 1)
-        let log = log
-        receiver.onAny("quick", options: RouteOptions(loop: free, delivery: Self.settings())) { _, context in
-            log.add(context.route)
-        }
-        _ = await receiver.receive(Self.payload(sent: 0))
-        #expect(await receiver.receive(Self.payload(sent: 31)).description == "expired")
-        #expect(receiver.held.map(\.routes) == [["slow"]])
-        #expect(await receiver.releaseHeld().map(\.description) == ["handled"])
-        #expect(log.events == ["slow", "quick", "slow"])
+        #expect(await test.advance(by: .seconds(9)).map(\.outcome.name) == ["handled", "expired"])
+        #expect(log.events.count == 21)
+        #expect(store.log.events.filter { $0 == "commit" }.count == 22)
     }
 
     @Test("a dead letter may have any age: who replays it has decided so")

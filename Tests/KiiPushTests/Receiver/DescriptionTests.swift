@@ -22,20 +22,13 @@ struct DescriptionTests {
         #expect(receiver.metrics.routes.last?.description == "route idle: nothing")
     }
 
-    @Test("a held message shows its number, its routes and its kind")
-    func held() async {
-        let bench = HoldingBench([("a", .standard), ("b", .standard)])
-        for number in 1...2 { _ = await bench.send(number) }
-        #expect(bench.receiver.held.map { "\($0)" } == ["held 1: a b, Push to App"])
-    }
-
     @Test("a dead letter shows its number, its reason, its routes and its size, and nothing of its payload")
     func letter() {
         let payload = RawPayload("secret", transport: .mqtt)
         let letter = DeadLetter(payload: payload, reason: .failed, routes: ["a", "b"], arrivedAt: .seconds(0))
         #expect("\(letter)" == "dead letter 0: failed, a b, 6 bytes" && letter.receivedAt == nil)
-        let none = DeadLetter(payload: payload, reason: .holdLimitReached, routes: [], arrivedAt: .seconds(0))
-        #expect("\(none)" == "dead letter 0: heldFull, no route, 6 bytes")
+        let none = DeadLetter(payload: payload, reason: .killSwitch, routes: [], arrivedAt: .seconds(0))
+        #expect("\(none)" == "dead letter 0: killSwitch, no route, 6 bytes")
     }
 
     @Test(

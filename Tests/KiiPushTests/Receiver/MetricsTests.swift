@@ -52,7 +52,7 @@ struct MetricsTests {
         let labels = metrics.outcomes.map { "\($0.outcome) \($0.reason ?? "")" }
         #expect(Set(labels).count == labels.count)
         let names: Set = [
-            "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "expired",
+            "handled", "duplicate", "looped", "paced", "deadLettered", "quarantined", "superseded", "expired",
             "refused", "unrouted", "failed", "undecodable",
         ]
         #expect(Set(metrics.outcomes.map(\.outcome)) == names)
@@ -69,7 +69,7 @@ struct MetricsTests {
         let outcomes: [Outcome] =
             [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]
             + LoopLayer.allCases.map { .looped($0) } + DeadLetter.Reason.allCases.map { .deadLettered($0) }
-            + [.quarantined, .superseded, .expired]
+            + [.quarantined, .superseded, .expired, .paced(until: .seconds(1))]
             + [.refused(.app), .refused(.scope), .unrouted(.noRoute), .unrouted(.ambiguous), .undecodable(error)]
         for outcome in outcomes {
             let counters = OutcomeCounters()

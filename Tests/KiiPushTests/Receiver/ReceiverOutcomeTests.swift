@@ -17,14 +17,9 @@ struct ReceiverOutcomeTests {
         var handler: @Sendable (HandlerContext) throws -> Void = { _ in }
         /// Sent before it, and not counted in `times`.
         var before: [RawPayload] = []
-        var rate = LoopRate.standard
-        /// Whether the guard has room for what it is to hold.
-        var isHolding = true
         var loop = RouteLoopPolicy.standard
         /// A write that was announced before.
         var announced: KiiObject?
-        /// What is done when it is held.
-        var then: @Sendable (PushReceiver) async -> Void = { _ in }
         let name: String
         var reason: String?
         var disposition = Disposition.accept
@@ -39,10 +34,6 @@ struct ReceiverOutcomeTests {
     private static let decoded = "decode: Push to App, certain"
     private static let routed = [decoded, "route: settings", "Deduplicator: pass"]
     private static let admitted = routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: pass"]
-    private static let why =
-        "hold: too many of one object, sender or conversation: nothing is handled, to see what comes "
-        + "anyway; some are tried in 4 s"
-
     static let rows: [Row] = [
         Row(
             testDescription: "handled", name: "handled", store: ["fresh", "commit"], counter: "handled",
@@ -84,20 +75,8 @@ struct ReceiverOutcomeTests {
             counter: "looped ownBucket",
             trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
         Row(
-            testDescription: "held", before: [earlier], rate: LoopRate(messages: 1), name: "held", reason: "rate",
-            disposition: .retryLater, store: ["fresh"], counter: "held rate", trace: admitted + [why]),
-        Row(
-            testDescription: "held, and dropped", before: [earlier], rate: LoopRate(messages: 1),
-            then: { $0.dropHeld() }, name: "looped", reason: "rate", store: ["fresh", "commit"],
-            counter: "looped rate", trace: admitted + [why]),
-        Row(
-            testDescription: "held, and killed", before: [earlier], rate: LoopRate(messages: 1),
-            then: { $0.loopGuard?.kill(.everything, for: .seconds(1)) }, name: "deadLettered", reason: "killSwitch",
-            store: ["fresh", "commit"], counter: "deadLettered killSwitch", trace: admitted + [why]),
-        Row(
-            testDescription: "no room to hold it", before: [earlier], rate: LoopRate(messages: 1), isHolding: false,
-            name: "deadLettered", reason: "heldFull", store: ["fresh", "commit"],
-            counter: "deadLettered heldFull", trace: admitted),
+            testDescription: "paced", before: earlier, name: "paced", disposition: .retryLater,
+            store: ["fresh", "release"], counter: "paced", trace: routed + ["test: pass", "LoopGuard: later"]),
         Row(
             testDescription: "refused for its app", payload: PayloadFixture.pushToApp(app: "ffff0000").payload(.long),
             name: "refused", reason: "app", store: ["fresh", "release"], counter: "refused app",
@@ -137,7 +116,7 @@ struct ReceiverOutcomeTests {
     ]
 
     private static let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
-    private static let earlier = PayloadFixture.pushToApp(sentAt: 1, modifiedAt: nil).payload(.long)
+    private static let earlier = (1...20).map { PayloadFixture.pushToApp(sentAt: $0, modifiedAt: nil).payload(.long) }
 
     private static var ambiguous: RawPayload {
         var fixture = PayloadFixture.pushToApp()
@@ -149,8 +128,7 @@ struct ReceiverOutcomeTests {
     func row(row: Row) async throws {
         let clock = ManualClock()
         let store = SpyStore()
-        let loopGuard = LoopGuard(me: [.thing(id: "th.me")], settings: LoopSettings(rate: row.rate), clock: clock)
-        if !row.isHolding { loopGuard.heldBudget.messages = 0 }
+        let loopGuard = LoopGuard(me: [.thing(id: "th.me")], clock: clock)
         if let target = row.kill { loopGuard.kill(target, for: .seconds(60)) }
         let receiver = PushReceiver(app: "0123abcd", clock: clock) {
             Deduplicator(store: store, secret: .published, clock: clock)
@@ -168,16 +146,15 @@ struct ReceiverOutcomeTests {
         if let object = row.announced { _ = loopGuard.announce(object) }
         for _ in 1..<row.times { _ = await receiver.receive(row.payload) }
         let before = store.log.events.count
-        var outcome = await receiver.receive(row.payload)
-        await row.then(receiver)
-        if case .held(let held) = outcome, row.name != "held" { outcome = try #require(await held.end()) }
+        let outcome = await receiver.receive(row.payload)
 
         #expect(outcome.name == row.name)
         #expect(outcome.reason == row.reason)
         #expect(outcome.disposition == row.disposition)
         #expect(Array(store.log.events.dropFirst(before)) == row.store)
         #expect(receiver.metrics.nonzero.contains("\(row.counter): 1"), "\(receiver.metrics.nonzero)")
-        #expect(receiver.metrics.received == row.before.count + row.times)
+        // What is to come again has not ended.
+        #expect(receiver.metrics.received == row.before.count + row.times - (row.name == "paced" ? 1 : 0))
         let trace = try #require(traces.traces.last)
         #expect(trace.stages.map { "\($0.name): \($0.verdict)" } == row.trace)
         #expect("\(trace.outcome)" == "\(outcome)")

@@ -34,7 +34,7 @@ struct ReceiverRobustnessTests {
         let receiver = PushReceiver {
             Deduplicator()
             // What is left of a garbled payload names no object, and there are five hundred of them.
-            LoopGuard(settings: .standard.without(.rate))
+            LoopGuard(settings: .standard.without(.pace))
             ScopeFilter()
         }
         receiver.onAny("r") { _, _ in }
@@ -63,7 +63,7 @@ struct ReceiverRobustnessTests {
     func manyAtOnce() async {
         let receiver = PushReceiver(app: "0123abcd")
         let handled = Mutex<[Int64: Int]>([:])
-        receiver.onPushToApp("r", bucket: "settings", options: RouteOptions(loop: RouteLoopPolicy(rate: .unlimited))) {
+        receiver.onPushToApp("r", bucket: "settings", options: RouteOptions(pace: .unlimited)) {
             event, _ in
             await Task.yield()
             handled.withLock { $0[event.message.sentAt ?? -1, default: 0] += 1 }

@@ -8,11 +8,11 @@ import Testing
 struct TestReceiverTests {
     private let clock = ManualClock()
 
-    private func rated(_ rate: String = #"{"messages":1,"per":"10s","coolDown":"60s"}"#) throws -> TestReceiver {
+    private func standard(_ pace: String = "standard") throws -> TestReceiver {
         let rules = try RoutingRules(
             #"""
-            {"version":1,"loop":{"rate":\#(rate)},
-             "rules":[{"id":"a","then":{"handler":"h"},"continue":true},
+            {"version":1,
+             "rules":[{"id":"a","then":{"handler":"h"},"continue":true,"pace":"\#(pace)"},
                       {"id":"p","when":{"data":{"n":5}},"then":{"print":true}}]}
             """#)
         return try TestReceiver(rules: rules, clock: clock)
@@ -22,7 +22,7 @@ struct TestReceiverTests {
 
     @Test("a receipt says the outcome, the routes, the handlers, and what transport and seen store are told")
     func receipt() async throws {
-        let test = try rated(#"{"messages":9}"#)
+        let test = try standard()
         let first = await test.send(push(5))
         #expect(first.outcome.name == "handled" && first.routes == ["a", "p"] && first.handlers == ["h", "p"])
         #expect(first.settled == .init(.accept, seen: .commit) && first.caused.isEmpty)
@@ -39,20 +39,21 @@ struct TestReceiverTests {
         #expect(broken.settled == .init(.reject, seen: nil))
     }
 
-    @Test("held messages end when the clock is turned to their time, and not before")
-    func held() async throws {
-        let test = try rated()
-        _ = await test.send(push(1))
-        let held = await test.send(push(2))
-        #expect(held.outcome.name == "held" && held.settled == .init(.retryLater, seen: .keep) && held.handlers.isEmpty)
-        _ = await test.send(push(3), failing: .all)
-        #expect(await test.advance(by: .seconds(4)).isEmpty)
-        let probe = await test.advance(by: .seconds(1))
-        #expect(probe.map(\.handlers) == [["h"]] && probe.map(\.settled) == [.init(.accept, seen: .commit)])
-        #expect(probe.first?.trace.messageID == held.trace.messageID)
-        let rest = await test.advance(by: .seconds(2))
-        #expect(rest.map(\.outcome.description) == ["failed (a)"] && rest.map(\.settled.seen) == [.release])
-        #expect(await test.advance(by: .seconds(10_000)).isEmpty && test.receiver.held.isEmpty)
+    @Test("messages that wait for their pace end when the clock is turned to their time, and not before")
+    func paced() async throws {
+        let test = try standard()
+        for number in 101...120 { #expect(await test.send(push(number)).outcome.name == "handled") }
+        let first = await test.send(push(1))
+        #expect(first.outcome.name == "paced" && first.settled == .init(.retryLater, seen: .release))
+        #expect(first.handlers.isEmpty && test.nextDue != nil)
+        _ = await test.send(push(2), failing: .all)
+        #expect(await test.advance(by: .seconds(8)).isEmpty)
+        let rest = await test.advance(by: .seconds(1))
+        #expect(rest.map(\.handlers) == [["h"], ["h"]])
+        #expect(rest.map(\.outcome.description) == ["handled", "failed (a)"])
+        #expect(rest.map(\.settled.seen) == [.commit, .release])
+        #expect(rest.first?.first == first.trace.messageID && rest.first?.trace.messageID != first.trace.messageID)
+        #expect(await test.advance(by: .seconds(10_000)).isEmpty && test.nextDue == nil)
     }
 
     @Test("a jump handles late what a turn of the clock handles at its time")
@@ -60,16 +61,17 @@ struct TestReceiverTests {
         let ends = Mutex<[Int64]>([])
         for jumps in [false, true] {
             let clock = ManualClock()
-            let receiver = PushReceiver(clock: clock) {
-                LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+            let receiver = PushReceiver(clock: clock) { LoopGuard(clock: clock) }
+            receiver.onAny { message, _ in
+                guard message.data["n"]?.integer == 21 else { return }
+                ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) }
             }
-            receiver.onAny { _, _ in ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) } }
             let test = TestReceiver(receiver, clock: clock)
-            for number in 1...2 { await test.send(push(number)) }
+            for number in 1...21 { await test.send(push(number)) }
             let receipts = await jumps ? test.jump(by: .seconds(100)) : test.advance(by: .seconds(100))
             #expect(receipts.count == 1 && clock.now.nanoseconds == 100_000_000_000)
         }
-        #expect(ends.withLock { $0 } == [0, 4, 0, 100])
+        #expect(ends.withLock { $0 } == [8, 100])
     }
 
     @Test("what handlers send into the receiver belongs to the message that they were called for")
@@ -91,7 +93,7 @@ struct TestReceiverTests {
 
     @Test("sending from many tasks at once keeps each one's receipt its own")
     func concurrent() async throws {
-        let test = try rated(#"{"messages":1000}"#)
+        let test = try standard("unlimited")
         await withTaskGroup(of: Void.self) { group in
             for number in 10..<200 {
                 group.addTask { [test] in

@@ -107,17 +107,6 @@ struct MessageWalkTests {
             ]),
     ]
 
-    @Test("where a route is held, those for which it was too old are written down before the chain is told")
-    func expiredBesideHeld() throws {
-        var walk = try Self.walk()
-        walk.message.stop(walk.message.routes[1], .hold(BreakerID(level: .device, key: .device)))
-        _ = walk.start()
-        _ = walk.judged(.handle, 3, .none)
-        _ = walk.begun(true)
-        #expect(walk.ran(walk.message.routes[0], .expired).words == "record holdRemainder")
-        #expect(walk.done == ["a"])
-    }
-
     @Test("what the chain has not seen ends as soon as it is dead-lettered")
     func unasked() throws {
         var walk = try Self.walk()

@@ -14,8 +14,8 @@ struct ServicePlan: Sendable {
     let messages: Int
     let settings: ServiceSettings
     let delivery: DeliverySettings
-    /// How many messages of one object pass in ten seconds, if the loop guard's rate layer is on.
-    let rate: Int?
+    /// Whether messages wait for the pace of their object.
+    let isPaced: Bool
     /// How many processes crash, and how many are stopped.
     let crashes: Int
     let stops: Int
@@ -53,7 +53,7 @@ struct ServicePlan: Sendable {
         delivery.order = pick(.object, .object, .object, .none)
         delivery.replacesOlder = pick(false, false, false, true)
         self.delivery = delivery
-        rate = pick(nil, nil, 3, 10)
+        isPaced = pick(true, false)
         crashes = pick(0, 1, 2, 4)
         stops = pick(0, 1, 2)
         failures = pick(0, 5, 30, 60)
@@ -69,18 +69,10 @@ struct ServicePlan: Sendable {
 
     /// Whether messages of one object are handled in order.
     ///
-    /// False if the settings say so; if newer messages replace older ones, one of which a crash may leave behind; or if
-    /// a breaker of one route holds a message that others handle.
+    /// False if the settings say so; or if newer messages replace older ones, one of which a crash may leave behind.
     var isOrdered: Bool {
         delivery.order == .object && delivery.onFailure == .block && !delivery.replacesOlder
-            && (rate == nil || routes == 1 && objects == 1)
     }
-
-    /// Whether nothing may be lost.
-    ///
-    /// With an inbox in memory, a message may be lost that a breaker holds for one route after others have handled it:
-    /// at a crash, if the deduplication store survives and knows it as handled; and if the dead-letter store fails.
-    var isSafe: Bool { isDurable || rate == nil || !isSeenDurable && !isDiskFailing }
 
     func object(of number: Int) -> Int { number % objects }
 
@@ -98,12 +90,12 @@ struct ServicePlan: Sendable {
 extension ServicePlan: CustomStringConvertible {
     /// The choices on one line.
     var description: String {
-        let rate = rate.map { "\($0) in 10 s" } ?? "any rate"
+        let pace = isPaced ? "paced" : "any pace"
         let stores = "inbox \(isDurable ? "on disk" : "in memory"), seen \(isSeenDurable ? "on disk" : "in memory")"
         return "\(stores), "
             + "\(routes) routes, \(objects) objects, \(messages) messages, \(settings.concurrency) at once, \(settings.inFlight) in flight, "
             + "\(settings.messages) places, \(delivery.attempts) attempts, order \(delivery.order), "
-            + "\(delivery.onFailure), \(delivery.replacesOlder ? "replaces older, " : "")\(rate), \(crashes) crashes, "
+            + "\(delivery.onFailure), \(delivery.replacesOlder ? "replaces older, " : "")\(pace), \(crashes) crashes, "
             + "\(stops) stops, failures \(failures), hangs \(hangs), lost acks \(lostAcknowledgements), "
             + "disk \(isDiskFailing ? "fails" : "well"), copies \(copies)"
     }

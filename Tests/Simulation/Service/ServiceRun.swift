@@ -56,7 +56,7 @@ struct ServiceRun {
         // A process that broke a guarantee is left in the middle of its work, and its tasks would wait for ever.
         if last.report.value.withLock({ $0 == nil }) { end(last, isCrash: true) }
         runAll()
-        if plan.isSafe { ledger.close(disk.letters.letters()) { self.routes(of: $0) } }
+        ledger.close(disk.letters.letters()) { self.routes(of: $0) }
         return ledger.violations
     }
 
@@ -103,7 +103,7 @@ struct ServiceRun {
 
     private func receiver(_ life: Life) -> PushReceiver {
         var loop = LoopSettings()
-        if let rate = plan.rate { loop.rate = LoopRate(messages: rate) } else { loop.layers.remove(.rate) }
+        if !plan.isPaced { loop.layers.remove(.pace) }
         let store: any SeenStore =
             plan.isSeenDurable ? SimulatedSeenLink(shared: seen, life: life) : InMemorySeenStore()
         let receiver = PushReceiver(
@@ -188,10 +188,8 @@ struct ServiceRun {
 
     private func look(at process: Process) {
         let status = process.service.status
-        // Plus those that were in flight at a crash, and those that a breaker has released.
-        let most =
-            plan.settings.messages + max(plan.settings.inFlight, plan.settings.concurrency)
-            + (plan.rate == nil ? 0 : 16 * (plan.routes + 1) * (plan.objects + 3))
+        // Plus those that were in flight at a crash.
+        let most = plan.settings.messages + max(plan.settings.inFlight, plan.settings.concurrency)
         if status.messages > most { ledger.violate("\(status.messages) messages have places") }
         if status.handling > plan.settings.concurrency + 1 { ledger.violate("\(status.handling) are handled at once") }
         // Once this process is open, messages in flight in an earlier one no longer are.
@@ -253,7 +251,6 @@ struct ServiceRun {
         while clock.now < limit, ledger.violations.isEmpty {
             runAll()
             look(at: process)
-            // When all transports have returned, a service leaves held messages.
             if broker.pending.isEmpty, process.service.status.isIdle { broker.close() }
             if process.report.value.withLock({ $0 != nil }) { break }
             passTime(atMost: .seconds(3600))

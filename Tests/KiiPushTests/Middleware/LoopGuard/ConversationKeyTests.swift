@@ -3,14 +3,11 @@ import Testing
 
 @testable import KiiPush
 
-/// Which messages share a rate key when they have no object, and no topic with a sender.
+/// Which messages share a pace when they have no object, and no topic with a sender.
 struct ConversationKeyTests {
     /// What two messages share.
     enum Shared: String, Sendable {
-        /// The narrow key, and so the wide one.
         case conversation
-        /// The wide key alone.
-        case source
         case nothing
     }
 
@@ -48,9 +45,9 @@ struct ConversationKeyTests {
     static let commands: [Pair] = [
         Pair("a slider's commands", command("c-1"), command("c-2", "setBrightness", 2), .conversation),
         Pair("a slider's, no issuer", command("1", issuer: nil), command("2", issuer: nil), .conversation),
-        Pair("another control", command("c-1"), command("c-2", "turnPower"), .source),
-        Pair("another part of the thing", command("c-1"), command("c-2", alias: "Fan"), .source),
-        Pair("the same name without an alias", command("c-1"), byName, .source),
+        Pair("another control", command("c-1"), command("c-2", "turnPower"), .nothing),
+        Pair("another part of the thing", command("c-1"), command("c-2", alias: "Fan"), .nothing),
+        Pair("the same name without an alias", command("c-1"), byName, .nothing),
         Pair("another user", command("c-1"), command("c-2", issuer: "user:U-2"), .nothing),
         Pair("an issuer and none", command("c-1"), command("c-2", issuer: nil), .nothing),
         Pair("a command and a Direct Push", command("c-1", issuer: nil), direct(#""text":"x""#), .nothing),
@@ -73,12 +70,12 @@ struct ConversationKeyTests {
             quickBlox(#""dialog_id":"d-1","user_id":2"#), .conversation),
         Pair(
             "two chats, one user", quickBlox(#""dialog_id":"d-1","user_id":1"#),
-            quickBlox(#""dialog_id":"d-2","user_id":1"#), .source),
+            quickBlox(#""dialog_id":"d-2","user_id":1"#), .nothing),
         Pair("one user", quickBlox(#""user_id":1"#), quickBlox(#""user_id":"1","x":1"#), .conversation),
-        Pair("two users", quickBlox(#""user_id":1"#), quickBlox(#""user_id":2"#), .source),
-        Pair("a user with a chat's id", quickBlox(#""user_id":"d""#), quickBlox(#""dialog_id":"d""#), .source),
+        Pair("two users", quickBlox(#""user_id":1"#), quickBlox(#""user_id":2"#), .nothing),
+        Pair("a user with a chat's id", quickBlox(#""user_id":"d""#), quickBlox(#""dialog_id":"d""#), .nothing),
         Pair("one caller, two calls", call("s-1", from: "5"), call("s-2", from: "5"), .conversation),
-        Pair("two callers", call("s-1", from: "5"), call("s-2", from: "6"), .source),
+        Pair("two callers", call("s-1", from: "5"), call("s-2", from: "6"), .nothing),
         Pair("nobody's", quickBlox(#""x":1"#), quickBlox(#""x":2"#), .conversation),
     ]
 
@@ -103,20 +100,20 @@ struct ConversationKeyTests {
         Pair(
             "a topic, names in another order", news([("a", .null), ("b", .null)]), news([("b", .null), ("a", .null)]),
             .conversation),
-        Pair("a topic, other names", news([("a", .null)]), news([("b", .null)]), .source),
-        Pair("a topic, one name more", news([("a", .null)]), news([("a", .null), ("b", .null)]), .source),
-        Pair("a topic, other types", news([], type: "x"), news([], type: "y"), .source),
+        Pair("a topic, other names", news([("a", .null)]), news([("b", .null)]), .nothing),
+        Pair("a topic, one name more", news([("a", .null)]), news([("a", .null), ("b", .null)]), .nothing),
+        Pair("a topic, other types", news([], type: "x"), news([], type: "y"), .nothing),
         Pair("two topics", news([]), news([], topic: "other"), .nothing),
-        Pair("a topic's message with a sender and one without", .pushToUser(), news([]), .source),
+        Pair("a topic's message with a sender and one without", .pushToUser(), news([]), .nothing),
         Pair("a bucket's events", event(), event(), .conversation),
         Pair("a bucket's events of one sender", event(sender: "U-1"), event(sender: "U-1"), .conversation),
-        Pair("a bucket's events of two senders", event(sender: "U-1"), event(sender: "U-2"), .source),
-        Pair("two kinds of events of a bucket", event(), event(.objectUpdated), .source),
+        Pair("a bucket's events of two senders", event(sender: "U-1"), event(sender: "U-2"), .nothing),
+        Pair("two kinds of events of a bucket", event(), event(.objectUpdated), .nothing),
         Pair("two buckets", event(), event(bucket: "c"), .nothing),
         Pair(
             "one object without its scope's id", unscoped(#""objectID":"o","type":"x""#),
             unscoped(#""objectID":"o","type":"y""#), .conversation),
-        Pair("two objects without", unscoped(#""objectID":"o""#), unscoped(#""objectID":"p""#), .source),
+        Pair("two objects without", unscoped(#""objectID":"o""#), unscoped(#""objectID":"p""#), .nothing),
     ]
 
     /// An event in a user's bucket that does not say which user's.
@@ -133,8 +130,8 @@ struct ConversationKeyTests {
 
     static let pushes: [Pair] = [
         Pair("other values", direct(#""text":"x","n":1"#), direct(#""n":2,"text":"y""#), .conversation),
-        Pair("other names", direct(#""text":"x""#), direct(#""alarm":"x""#), .source),
-        Pair("other types", direct(#""text":"x","type":"a""#), direct(#""text":"x","type":"b""#), .source),
+        Pair("other names", direct(#""text":"x""#), direct(#""alarm":"x""#), .nothing),
+        Pair("other types", direct(#""text":"x","type":"a""#), direct(#""text":"x","type":"b""#), .nothing),
         Pair("a name in escapes", direct(#""text":"x""#), direct(#""te\u0078t":"y""#), .conversation),
         Pair("two senders", direct("\"t\":1", sender: "A"), direct("\"t\":1", sender: "B"), .nothing),
         Pair("a sender and none", direct("\"t\":1", sender: "A"), direct("\"t\":1"), .nothing),
@@ -146,26 +143,23 @@ struct ConversationKeyTests {
     func shared(pair: Pair) throws {
         let route = Route("r")
         let (first, second) = (try keys(pair.first, route), try keys(pair.second, route))
-        let sharesNarrow = first.narrow == second.narrow
-        let sharesWide = first.wide == second.wide
-        #expect(first.wide != nil && (sharesWide || !sharesNarrow))
-        let shared: Shared = sharesNarrow ? .conversation : sharesWide ? .source : .nothing
-        #expect(shared == pair.shared)
+        #expect(!first.isObject && !second.isObject)
+        #expect((first.own == second.own) == (pair.shared == .conversation))
         // The deduplicator's digest, where there is one, gives the same keys.
-        #expect(try keys(pair.first, route, withPlace: true) == first)
-        #expect(try keys(pair.first, Route("other")).narrow != first.narrow)
+        #expect(try keys(pair.first, route, withPlace: true).own == first.own)
+        #expect(try keys(pair.first, Route("other")).own != first.own)
     }
 
-    private func keys(_ payload: RawPayload, _ route: Route, withPlace: Bool = false) throws -> RateKeys {
+    private func keys(_ payload: RawPayload, _ route: Route, withPlace: Bool = false) throws -> PaceKeys {
         let message = try PushMessage(payload)
         let place = withPlace ? ResourceDigest(of: message.storage, .published) : nil
-        return RateKeys(message, at: place, for: route, .published)
+        return PaceKeys(message, at: place, for: route, .published)
     }
 
-    @Test("forty commands, forty chats, forty senderless messages of forty kinds wait for nobody")
+    @Test("twelve commands, chats, messages and events, of twelve sources each, wait for nobody")
     func independent() throws {
-        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: ManualClock())
-        for number in 0..<40 {
+        let loopGuard = LoopGuard(clock: ManualClock())
+        for number in 0..<12 {
             for payload in [
                 Self.command("c-\(number)", issuer: "user:U-\(number)"), Self.quickBlox(#""dialog_id":"d-\#(number)""#),
                 Self.news([("name-\(number)", .null)]).payload(.long), Self.event(sender: "U-\(number)").payload(.long),

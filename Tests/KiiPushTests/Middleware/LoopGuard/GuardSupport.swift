@@ -3,10 +3,7 @@ import KiiPushTesting
 @testable import KiiPush
 
 extension LoopGuard {
-    /// The levels of which a breaker is open.
-    var trippedLevels: [BreakerLevel] { tripped.map(\.level) }
-
-    /// What the guard says about a payload: `pass`, `held`, or the layer that ends it.
+    /// What the guard says about a payload: `pass`, `later`, or the layer that ends it.
     func judge(
         _ payload: RawPayload, at now: MonotonicInstant, app: String? = nil, routes: [Route] = [Route("r")]
     ) throws -> String {
@@ -15,7 +12,7 @@ extension LoopGuard {
         var message = try RoutedMessage(payload, app: app, routes: routes)
         let verdict = admit(&message)
         if case .drop(.looped(let layer)) = verdict { return layer.rawValue }
-        return message.firstHold == nil ? "pass" : "held"
+        return "\(verdict)"
     }
 }
 

@@ -129,7 +129,7 @@ struct KillSwitchTests {
         var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
         #expect(loopGuard.admit(&message) == .pass)
         #expect(message.routes.ids == ["a", "c"])
-        #expect(message.stopped == .drop(.looped(.killSwitch)))
+        #expect(message.stopped == .looped(.killSwitch))
 
         loopGuard.revive(.route("b"))
         message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)

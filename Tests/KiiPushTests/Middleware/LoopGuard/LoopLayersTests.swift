@@ -11,7 +11,7 @@ struct LoopLayersTests {
     func layer(layer: LoopLayer) async throws {
         for isOn in [true, false] {
             let clock = ManualClock()
-            let settings = LoopSettings(rate: LoopRate(messages: 1))
+            let settings = LoopSettings.standard
             let loopGuard = LoopGuard(
                 me: [.thing(id: "th.me")], settings: isOn ? settings : settings.without(layer), clock: clock)
             let receiver = PushReceiver(clock: clock) {
@@ -25,12 +25,11 @@ struct LoopLayersTests {
                 if layer == .ownBucket { _ = try context.willCreate(in: bucket) }
             }
             let outcome = await Self.cause(layer, loopGuard, receiver)
-            let isHeld = isOn && layer == .rate
-            #expect("\(outcome)" == (isOn ? "\(isHeld ? "held" : "looped") (\(layer.rawValue))" : "handled"))
-            if isHeld { receiver.dropHeld() }
-            #expect(receiver.metrics.count("looped", layer.rawValue) == (isOn ? 1 : 0))
-            #expect(receiver.metrics.count("looped") == (isOn ? 1 : 0))
-            #expect(receiver.metrics.count("held") == 0)
+            let isPaced = isOn && layer == .pace
+            #expect("\(outcome)" == (isPaced ? "paced" : isOn ? "looped (\(layer.rawValue))" : "handled"))
+            #expect(receiver.metrics.count("looped", layer.rawValue) == (isOn && !isPaced ? 1 : 0))
+            #expect(receiver.metrics.count("looped") == (isOn && !isPaced ? 1 : 0))
+            #expect(receiver.metrics.count("paced") == (isPaced ? 1 : 0))
         }
     }
 
@@ -46,9 +45,11 @@ struct LoopLayersTests {
         case .lineage:
             let fixture = PayloadFixture.pushToUser(data: [(Lineage.key, .string("1;9;x"))])
             return await receiver.receive(fixture.payload(.strings))
-        case .rate:
-            _ = await receiver.receive(PayloadFixture.pushToApp(sentAt: 1, modifiedAt: nil).payload(.long))
-            return await receiver.receive(PayloadFixture.pushToApp(sentAt: 2, modifiedAt: nil).payload(.long))
+        case .pace:
+            for sentAt in 1...20 {
+                _ = await receiver.receive(PayloadFixture.pushToApp(sentAt: Int64(sentAt), modifiedAt: nil).payload(.long))
+            }
+            return await receiver.receive(PayloadFixture.pushToApp(sentAt: 21, modifiedAt: nil).payload(.long))
         case .killSwitch:
             loopGuard.kill(.everything, for: .seconds(60))
             return await receiver.receive(PayloadFixture.pushToApp().payload(.long))
@@ -56,30 +57,16 @@ struct LoopLayersTests {
         }
     }
 
-    @Test("what a kill would end stays held while its layer is off, and is ended when it is on")
-    func killWhileOff() async {
-        let bench = HoldingBench()
-        _ = await bench.send(1)
-        _ = await bench.send(2)
-        bench.loopGuard.settings = bench.loopGuard.settings.without(.killSwitch)
-        bench.loopGuard.kill(.everything, for: .seconds(60))
-        #expect(bench.receiver.held.count == 1)
-        bench.loopGuard.settings.layers.insert(.killSwitch)
-        #expect(bench.receiver.held.isEmpty)
-        #expect(bench.letters.letters().map(\.reason) == [.killSwitch])
-    }
-
-    @Test("what was held before the rate was switched off follows all the same, in its turn")
-    func rateOff() async {
-        let bench = HoldingBench()
-        for number in 1...3 { _ = await bench.send(number) }
-        bench.loopGuard.settings = bench.loopGuard.settings.without(.rate)
-        #expect(await bench.send(4) == "handled")
-        bench.clock.advance(by: .seconds(60))
-        #expect(await bench.handleDue() == ["handled"])
-        bench.clock.advance(by: .seconds(10))
-        #expect(await bench.handleDue() == ["handled"])
-        #expect(bench.log.events == ["r 1", "r 4", "r 2", "r 3"])
-        #expect(bench.receiver.held.isEmpty)
+    @Test("while the pace is off nothing waits, and what waited passes when it comes again; nothing is reset")
+    func paceOff() async {
+        let bench = PacingBench()
+        await bench.spend()
+        for number in 21...23 { #expect(await bench.send(number) == "paced") }
+        bench.loopGuard.settings = bench.loopGuard.settings.without(.pace)
+        #expect(await bench.send(24) == "handled")
+        bench.loopGuard.settings = .standard
+        #expect(await bench.send(25) == "paced")
+        bench.loopGuard.settings = bench.loopGuard.settings.without(.pace)
+        #expect(await bench.pass(8.1) == ["21 handled", "22 handled", "23 handled", "25 handled"])
     }
 }

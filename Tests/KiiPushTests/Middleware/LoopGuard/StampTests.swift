@@ -24,7 +24,7 @@ struct StampTests {
         for style in PayloadFixture.KeyStyle.allCases {
             let cloud = PatchedObject(clock)
             let device = Rounder(1, cloud, clock, manner)
-            device.receiver.loopGuard?.settings = LoopSettings().without(.rate)
+            device.receiver.loopGuard?.settings = LoopSettings().without(.pace)
             for number in 0..<30 {
                 clock.advance(by: .milliseconds(milliseconds))
                 _ = cloud.patch(["target": .number("\(number).3")])
@@ -52,7 +52,7 @@ struct StampTests {
     func twoDevices() async {
         let cloud = PatchedObject(clock)
         let devices = (0..<2).map { Rounder($0, cloud, clock, .exact) }
-        for device in devices { device.receiver.loopGuard?.settings = LoopSettings().without(.rate) }
+        for device in devices { device.receiver.loopGuard?.settings = LoopSettings().without(.pace) }
         for number in 0..<30 {
             clock.advance(by: .seconds(1))
             _ = cloud.patch(["target": .number("\(number).3")])
@@ -121,7 +121,7 @@ struct StampTests {
         me: [Sender]? = nil, takes duration: Duration, wrote: @escaping @Sendable () -> Void = {}
     ) -> PushReceiver {
         let receiver = PushReceiver(
-            me: me ?? [.thing(id: "th.\(number)")], loop: LoopSettings().without(.rate), clock: clock)
+            me: me ?? [.thing(id: "th.\(number)")], loop: LoopSettings().without(.pace), clock: clock)
         receiver.onPushToApp("answer", bucket: "thermostats", object: "*") { [clock] event, context in
             let fields = cloud.fields
             let context = try manner.continuing(context, fields)

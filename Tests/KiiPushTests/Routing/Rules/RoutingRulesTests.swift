@@ -16,8 +16,7 @@ struct RoutingRulesTests {
         #expect(rules.me == [.user(id: "U1"), .thing(id: "th.x")])
         #expect(rules.serving == [.app, .user("U1"), .group("*"), .thing("*")])
         #expect(rules.dedupe == SeenWindow(age: .seconds(1200), count: 1000, weakAge: .milliseconds(1500)))
-        #expect(rules.loop.rate.messages == 7 && rules.loop.rate.window == .seconds(3))
-        #expect(rules.loop.rate.coolDown == .seconds(120) && rules.loop.hops == 4 && rules.loop.echo == .seconds(90))
+        #expect(rules.loop.hops == 4 && rules.loop.echo == .seconds(90))
         #expect(rules.writesAs == [.user(id: "U2")])
         #expect(rules.delivery.attempts == 3 && rules.delivery.backoff == .milliseconds(100))
         #expect(rules.delivery.maxBackoff == .seconds(60) && rules.delivery.timeout == .seconds(3600))
@@ -30,15 +29,8 @@ struct RoutingRulesTests {
         #expect(rules.app == nil && rules.me.isEmpty && rules.serving == nil && rules.dedupe == .standard)
         #expect(rules.loop == .standard && rules.writesAs.isEmpty && rules.delivery == DeliverySettings())
         #expect(rules.rules.isEmpty && rules.tests.isEmpty)
-        #expect(rules.loop.rate.messages == 20 && rules.loop.rate.window == .seconds(10) && rules.loop.hops == 8)
+        #expect(rules.loop.hops == 8 && rules.loop.echo == .seconds(60))
         #expect(rules.delivery.attempts == 5 && rules.delivery.timeout == .seconds(60))
-    }
-
-    @Test(
-        "what a sustained rate leaves out is the standard's", arguments: ["{}", #"{"messages":22}"#, #"{"per":"30s"}"#])
-    func sustained(written: String) throws {
-        let rules = try RoutingRules(#"{"version":1,"rules":[],"loop":{"rate":{"sustained":\#(written)}}}"#)
-        #expect(rules.loop.rate == .standard)
     }
 
     @Test("the rules have their conditions, actions and places")
@@ -51,9 +43,8 @@ struct RoutingRulesTests {
         // What a rule does not say is the file's.
         #expect(rules.rules[0].delivery?.attempts == 9 && rules.rules[0].delivery?.order == .topic)
         #expect(rules.rules[0].loop?.ownBucket == .allow)
-        guard case .own(let rate)? = rules.rules[0].loop?.rate else { throw TestError() }
-        #expect(rate.messages == 100 && rate.window == .seconds(3))
-        #expect(rules.rules[1].loop?.rate == .unlimited && rules.rules[2].loop == nil)
+        #expect(rules.rules.map(\.pace) == [.every(.milliseconds(2500)), .unlimited, .standard])
+        #expect(rules.rules[1].loop == nil && rules.rules[2].loop == nil)
         #expect(rules.rules[0].position == SourcePosition(line: 11, column: 3))
         #expect(rules.rules[0].description == "'settings' (11:3)")
         #expect(rules.rules[0].actionPosition == SourcePosition(line: 15, column: 24))

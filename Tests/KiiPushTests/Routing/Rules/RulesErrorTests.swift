@@ -5,6 +5,11 @@ import Testing
 
 /// What is said of broken rules files, and where.
 struct RulesErrorTests {
+    /// What is said of the numbers of earlier versions.
+    private static let rate =
+        "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
+        + "duration such as \"6s\" for one message in that time"
+
     @Test(
         "text that is no JSON object is refused at its place",
         arguments: [
@@ -73,14 +78,9 @@ struct RulesErrorTests {
             (#""dedupe":{"count":1.5}"#, "1:19: expected a whole number from 0 to 1000000000, found 1.5"),
             (#""dedupe":{"count":"5"}"#, "1:19: expected a whole number from 0 to 1000000000, found a string"),
             (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
-            (#""loop":{"rate":{"messages":0}}"#, "1:28: expected a whole number from 1 to 1000000000, found 0"),
-            (#""loop":{"rate":{"per":"0s"}}"#, "1:23: expected a duration longer than 0"),
-            (
-                #""loop":{"rate":false}"#,
-                "1:16: expected an object with messages, per, sustained and coolDown, found false"
-            ),
+            (#""loop":{"rate":{"messages":0}}"#, "1:16: \(rate)"), (#""loop":{"rate":false}"#, "1:16: \(rate)"),
             (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
-            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: rate, hops, echo, writesAs"),
+            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
             (
                 #""loop":{"writesAs":["x"]}"#,
                 "1:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"
@@ -151,10 +151,12 @@ struct RulesErrorTests {
                 #"{"id":"a","then":{"print":true},"loop":{"ownBucket":"warm"}}"#,
                 "2:53: unknown answer to a write to the own bucket 'warm'; did you mean 'warn'?"
             ),
+            (#"{"id":"a","then":{"print":true},"loop":{"rate":false}}"#, "2:48: \(rate)"),
             (
-                #"{"id":"a","then":{"print":true},"loop":{"rate":true}}"#,
-                "2:48: expected an object with messages, per, sustained and coolDown, or false, found true"
+                #"{"id":"a","then":{"print":true},"pace":false}"#,
+                "2:40: expected a pace: \"standard\", \"unlimited\", or a duration such as \"6s\", found false"
             ),
+            (#"{"id":"a","then":{"print":true},"pace":"0s"}"#, "2:40: expected a duration longer than 0"),
             (
                 #"{"id":"a","then":{"print":true},"delivery":{"atempts":1}}"#,
                 "2:45: unknown key 'atempts'; did you mean 'attempts'?"
@@ -277,7 +279,7 @@ struct RulesErrorTests {
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"kill"}}]}"#,
-                "2:54: unknown layer 'kill'; known: identity, echo, lineage, rate, killSwitch, ownBucket"
+                "2:54: unknown layer 'kill'; known: identity, echo, lineage, pace, killSwitch, ownBucket"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"expect":{"code":"emty"}}]}"#,

@@ -10,7 +10,7 @@ enum RulesSamples {
          "me": ["user:U1", "thing:th.x"],
          "serving": ["app", "user:U1", "group:*", "thing:*"],
          "dedupe": {"window": "20m", "count": 1000, "weak": "1.5s"},
-         "loop": {"rate": {"messages": 7, "per": "3s", "coolDown": "2m"}, "hops": 4, "echo": "90s",
+         "loop": {"hops": 4, "echo": "90s",
                   "writesAs": ["user:U2"]},
          "delivery": {"attempts": 3, "backoff": "100ms", "maxBackoff": "1m", "timeout": "1h", "order": "topic",
                       "onFailure": "skip"},
@@ -20,9 +20,9 @@ enum RulesSamples {
                     "events": ["DATA_OBJECT_UPDATED"], "sender": "thing:*", "certainty": ["certain", "likely"],
                     "transport": "mqtt", "data": {"temp": {"greater": 30}, "mode": "eco"}},
            "then": {"handler": "reload"}, "continue": false, "writes": ["kiicloud://users/U1/buckets/state"],
-           "delivery": {"attempts": 9}, "loop": {"ownBucket": "allow", "rate": {"messages": 100}}, "dedupe": {"by": "data.change.id"}},
+           "pace": "2.5s", "delivery": {"attempts": 9}, "loop": {"ownBucket": "allow"}, "dedupe": {"by": "data.change.id"}},
           {"id": "log", "when": {"topic": "t*"}, "then": {"run": ["/usr/bin/logger", "-t", "kii push"]},
-           "continue": true, "loop": {"rate": false}},
+           "continue": true, "pace": "unlimited"},
           {"id": "rest", "when": {}, "then": {"print": true}}],
          "tests": [
           {"name": "a repeated update is dropped", "steps": [

@@ -78,7 +78,7 @@ struct RulesSchemaTests {
             ("root", #""me":["user:a","thing:b:c","admin:d"],"serving":["app","user:*","thing:VENDOR_THING_ID:1"]"#),
             (
                 "root",
-                #""loop":{"rate":{"messages":1,"per":"0.5s","coolDown":"1h"},"hops":0,"echo":"0s","writesAs":[]}"#
+                #""loop":{"hops":0,"echo":"0s","writesAs":[]}"#
             ),
             ("root", #""dedupe":{"window":"0s","count":0,"weak":"36500d"}"#),
             ("root", #""delivery":{"maxAge":"1.5h"}"#), ("root", #""delivery":{"maxAge":false}"#),
@@ -88,7 +88,8 @@ struct RulesSchemaTests {
                 "member",
                 #""writes":["kiicloud://buckets/b","kiicloud://a1/users/u/buckets/b/objects/o","kiicloud://topics/t"]"#
             ),
-            ("member", #""loop":{"ownBucket":"refuse","rate":false},"delivery":{"order":"none"}"#),
+            ("member", #""loop":{"ownBucket":"refuse"},"delivery":{"order":"none"}"#), ("member", #""pace":"standard""#),
+            ("member", #""pace":"unlimited""#), ("member", #""pace":"1.5s""#), ("member", #""pace":"100ms""#),
             ("member", #""dedupe":{"by":"data.messageId"}"#), ("member", #""dedupe":{"by":"data.a.\u0301 b"}"#),
             ("when", ""), ("when", #""kind":"*","scope":["APP*","user:*","app",{"equals":"thing:a*"}],"sender":"*""#),
             ("when", #""certainty":["c*",{"equals":"likely"}],"events":"*","transport":{"equals":"a*"}"#),
@@ -129,8 +130,9 @@ struct RulesSchemaTests {
             ("root", #""dedupe":{"count":-1}"#), ("root", #""dedupe":{"count":1000000001}"#),
             ("root", #""dedupe":{"count":0.5}"#), ("root", #""dedupe":{"window":"10"}"#),
             ("root", #""dedupe":{"window":"1w"}"#), ("root", #""dedupe":{"weak":5}"#),
-            ("root", #""loop":{"rate":false}"#), ("root", #""loop":{"rate":{"messages":0}}"#),
-            ("root", #""loop":{"rate":{"per":"0s"}}"#), ("root", #""loop":{"hops":-1}"#),
+            ("root", #""loop":{"rate":{}}"#), ("root", #""loop":{"hops":-1}"#), ("root", #""pace":"6s""#),
+            ("member", #""pace":"0s""#), ("member", #""pace":6"#), ("member", #""pace":false"#),
+            ("member", #""pace":"fast""#), ("member", #""pace":"""#), ("member", #""pace":{"every":"6s"}"#),
             ("root", #""loop":{"writesAs":["user:*"]}"#), ("root", #""loop":{"ownBucket":"warn"}"#),
             ("root", #""delivery":{"attempts":0}"#), ("root", #""delivery":{"order":"fifo"}"#),
             ("root", #""delivery":{"onFailure":null}"#), ("root", #""delivery":{"timeout":"0.00s"}"#),
@@ -157,7 +159,7 @@ struct RulesSchemaTests {
             ("step", #"{"payload":1,"expect":{"cloud":[{}]}}"#),
             ("step", #"{"payload":1,"expect":{"cloud":[{"put":{}}]}}"#),
             ("rule", "[]"), ("member", #""continue":1"#), ("member", #""writes":["kiicloud://users/u"]"#),
-            ("member", #""writes":["http://a/buckets/b"]"#), ("member", #""loop":{"rate":true}"#),
+            ("member", #""writes":["http://a/buckets/b"]"#), ("member", #""loop":{"rate":false}"#),
             ("member", #""loop":{"ownBucket":"stop"}"#), ("member", #""priority":1"#), ("member", #""when":[]"#),
             ("member", #""dedupe":{}"#), ("member", #""dedupe":{"by":"messageId"}"#),
             ("member", #""dedupe":{"by":"data."}"#), ("member", #""dedupe":{"by":"data.\t"}"#),

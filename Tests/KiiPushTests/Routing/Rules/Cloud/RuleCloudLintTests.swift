@@ -43,7 +43,7 @@ struct RuleCloudLintTests {
         #expect(try codes(Self.rule("r", when, then)) == (feeds ? [.feedsItself] : []))
     }
 
-    @Test("a circle over two rules is told with its way; without rates it is an error")
+    @Test("a circle over two rules is told with its way; with unlimited paces it is an error")
     func circle() throws {
         func rules(_ rest: String) -> [String] {
             [
@@ -59,7 +59,7 @@ struct RuleCloudLintTests {
                 == "rules that feed each other: 'a' (3:1) writes kiicloud://users/u/topics/t, which 'b' (4:1) takes; "
                 + "'b' (4:1) writes kiicloud://buckets/a/objects/${topic}, which 'a' (3:1) takes: each message may "
                 + "cause the next one on another device, up to 8 times; break the loop")
-        let unguarded = try RoutingRules(LintSamples.file(rules(#""loop":{"rate":false}"#))).lint()
+        let unguarded = try RoutingRules(LintSamples.file(rules(#""pace":"unlimited""#))).lint()
         #expect(unguarded.map(\.code) == [.unguardedCycle])
     }
 

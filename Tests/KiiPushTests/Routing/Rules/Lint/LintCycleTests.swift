@@ -47,7 +47,7 @@ struct LintCycleTests {
             ))
     }
 
-    @Test("without a rate limit anywhere a cycle is an error; with one somewhere it is a warning")
+    @Test("where every pace is unlimited a cycle is an error; where one is not it is a warning")
     func unguarded() throws {
         func codes(_ first: String, _ second: String) throws -> [RuleFinding.Code] {
             try RoutingRules(
@@ -57,7 +57,7 @@ struct LintCycleTests {
                 ])
             ).lint().map(\.code)
         }
-        let off = #","loop":{"rate":false}"#
+        let off = #","pace":"unlimited""#
         #expect(try codes("", "") == [.cycle])
         #expect(try codes(off, "") == [.cycle])
         #expect(try codes(off, off) == [.unguardedCycle])

@@ -18,10 +18,8 @@ struct RulesGateTests {
         #"{"name":"T","steps":[{"payload":{"n":1},"expect":{"outcome":"\#(outcome)"}}]}"#
     }
 
-    private let rate = #""loop":{"rate":{"messages":2,"per":"10s","coolDown":"60s"}},"#
-
     private func started(_ checks: [RulesGate.Check] = []) throws -> (PushReceiver, RulesGate) {
-        let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"}}"#, settings: rate))
+        let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"}}"#))
         let receiver = PushReceiver(rules: rules, clock: clock)
         for name in ["first", "second"] { receiver.register(name) { [log] _, _ in log.add(name) } }
         try receiver.load(rules)
@@ -72,21 +70,21 @@ struct RulesGateTests {
     func loaded() async throws {
         let (receiver, gate) = try started()
         let test = TestReceiver(receiver, clock: clock)
-        for number in 1...3 { await test.send(RawPayload("{\"n\":\(number)}")) }
+        for number in 1...22 { await test.send(RawPayload("{\"n\":\(number)}")) }
         receiver.loopGuard?.kill(
             .bucket(KiiURI(owner: .app, resource: .bucket(name: "off", isEncrypted: false))), for: .seconds(500))
-        let new = text(#"{"id":"a","then":{"handler":"second"}}"#, settings: rate, tests: self.test("handled"))
+        let new = text(#"{"id":"a","then":{"handler":"second"}}"#, tests: self.test("handled"))
         guard case .loaded(let update) = await gate.update(new, file: "r.json") else { throw TestError() }
         #expect(update.generation == 2 && update.needRestart.isEmpty)
-        // Neither a seen message, nor the open breaker, nor the kill is forgotten.
+        // Neither a seen message, nor the pace, nor the kill is forgotten.
         #expect(await send(receiver, 1) == "duplicate (done)")
-        #expect(await send(receiver, 4) == "held (rate)")
+        #expect(await send(receiver, 23) == "paced")
         let killed = PayloadFixture.pushToApp(bucket: "off")
         #expect(await test.send(killed).outcome.description == "looped (killSwitch)")
-        // What was held under the old rules goes to the handler of the new ones.
+        // What began to wait under the old rules goes to the handler of the new ones.
         let released = await test.advance(by: .seconds(600))
         #expect(released.map(\.outcome.name) == ["handled", "handled"] && released.map(\.trace.generation) == [2, 2])
-        #expect(log.events == ["first", "first", "second", "second"])
+        #expect(log.events == Array(repeating: "first", count: 20) + ["second", "second"])
     }
 
     @Test("a message that is being handled ends under the rules that it began with")
@@ -129,13 +127,13 @@ struct RulesGateTests {
         let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"}}"#))
         let receiver = PushReceiver(rules: rules, app: "mine", clock: clock)
         receiver.register("first") { _, _ in }
-        receiver.loopGuard?.settings.layers.remove(.rate)
+        receiver.loopGuard?.settings.layers.remove(.pace)
         let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: #""app":"x","loop":{"hops":3},"#)
         guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
             throw TestError()
         }
         #expect(update.needRestart.isEmpty && receiver.app == "mine")
-        #expect(receiver.loopGuard?.settings.hops == 3 && receiver.loopGuard?.settings.layers.contains(.rate) == false)
+        #expect(receiver.loopGuard?.settings.hops == 3 && receiver.loopGuard?.settings.layers.contains(.pace) == false)
     }
 
     @Test(
