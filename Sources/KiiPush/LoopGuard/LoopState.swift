@@ -88,7 +88,7 @@ extension LoopState {
             return .pass
         case .none, .seen: break
         }
-        if message.heard == .no { paces.hear(&message, isInLane: false, secret) }
+        if message.heard == .no { paces.hear(&message, isInLane: false, isAgain: false, secret) }
         switch paces.ask(message, secret) {
         case .pass(let isFromFloor):
             (message.heard, message.isCounted) = (.no, isFromFloor)
@@ -100,9 +100,9 @@ extension LoopState {
         }
     }
 
-    /// Hears a message, if that was not done before.
-    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool = false, _ secret: DedupeSecret) {
-        if message.heard == .no, layers.pace { paces.hear(&message, isAgain: isAgain, secret) }
+    /// Hears a message that waits in the lane of a service from now on.
+    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool, _ secret: DedupeSecret) {
+        if layers.pace { paces.hear(&message, isInLane: true, isAgain: isAgain, secret) }
     }
 }
 

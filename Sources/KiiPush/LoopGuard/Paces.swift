@@ -40,21 +40,25 @@ struct Paces {
 
     /// Records the arrival of a message; it waits until it passes, or ``leave(_:isSuperseded:_:)`` is called for it.
     ///
-    /// One that asks again, or has waited elsewhere, does not count as traffic.
-    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool, _ secret: DedupeSecret) {
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - isInLane: whether it waits in a service, which has it heard once; else its transport may deliver it again.
+    ///   - isAgain: whether a service has accepted it before, so that it is no new traffic.
+    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool, _ secret: DedupeSecret) {
         let now = message.admittedAt.seconds
-        var isNew = !isAgain && message.message.storage.isNewArrival && now - message.arrivedAt.seconds < Pace.margin
-        message.heard = .asNew
+        let hasWaited = now - message.arrivedAt.seconds >= Pace.margin
+        let isNew = !isAgain && message.message.storage.isNewArrival && !hasWaited
+        var (isPlain, waitsAlready) = (true, false)
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
-            isAgain = !isInLane && (hasWaited || isRepeated(message, keys.own))
-            if !isAgain { own[place].hear(now, isNew: isNew, limits) }
+            waitsAlready = !isInLane && (hasWaited || isRepeated(message, keys.own))
+            if !waitsAlready { own[place].hear(now, isNew: isNew, limits) }
             isPlain = isPlain && own[place].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !isAgain { hearWide(message, now, isNew: isNew) }
+        if isPlain, !waitsAlready { hearWide(message, now, isNew: isNew) }
     }
 
     private mutating func hearWide(_ message: RoutedMessage, _ now: Double, isNew: Bool) {
