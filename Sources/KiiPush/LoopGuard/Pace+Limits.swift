@@ -14,7 +14,7 @@ extension Pace {
     /// What a floor and its budget let pass in an hour; with the burst of a device less than 4,500.
     static let hourly = 4400.0
     /// The longest round trip of a usual loop, in seconds: a write, its push, and the network between.
-    static let roundTrip = 3.0
+    static let roundTrip = 3.1
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
     static let longRoundTrip = 15.0
     /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace.
@@ -29,7 +29,9 @@ extension Pace {
     static let decline = 2.0
     /// How long an unused pace counts, in seconds: a device's pause between two uses.
     static let quiet = 600.0
-    /// What a failed try of a message costs the budget: eleven failed tries of 20 in an hour use it up.
+    /// How often the pace of an object may be raised within an hour: chance seldom does it twice.
+    static let mostRaises = 3
+    /// What a message costs that was tried in vain, or of a doubted object: 180 in an hour use up the budget.
     static let costOfFailure = 21.0
 
     static let hour = 3600.0
@@ -58,8 +60,6 @@ extension Pace {
         func length(isLong: Bool) -> Double {
             isLong ? Pace.longRoundTrip + ends.long : Pace.roundTrip + ends.short
         }
-
-        var costOfFailure: Double { Pace.costOfFailure }
 
         /// Those of an object, by default.
         static func objects(every: Double = Pace.objectEvery) -> Limits {

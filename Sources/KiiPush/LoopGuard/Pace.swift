@@ -43,6 +43,10 @@ struct Pace {
     private var before = 0.0
     private var last = 0.0
     private var isBack = false
+    /// How often its pace was raised within an hour, since when; and until when no listening proves its pace.
+    private var raises = 0
+    private var firstRaise = -Double.infinity
+    private var doubtedUntil = -Double.infinity
     /// How many a try may still let pass, and how many it has paid from the budget.
     private var allowed = 0.0
     private var tried = 0.0
@@ -124,15 +128,20 @@ struct Pace {
         switch state {
         case .open:
             if rate > 0, room >= 1, passesByRate(now, limits) { return .now(isFromFloor: false) }
+            if limits.newestWins, rate > 0, waiting > 1, tokens < 2 {
+                // Another listening would make those late that have waited for the last one.
+                fail()
+                return .later(until: now + Self.tick)
+            }
             if takeToken() { return .now(isFromFloor: true) }
-            if allowed >= 1, pay(1) {
+            if allowed >= 1, pay(1, now) {
                 allowed -= 1
                 return .now(isFromFloor: false)
             }
             listen(now, limits)
             return decide(now, limits)
         case .listening(let since, let isLong): return .later(until: since + limits.length(isLong: isLong))
-        case .trying(let number, let until, let isLong): return tryNow(number, until, isLong)
+        case .trying(let number, let until, let isLong): return tryNow(number, until, isLong, now, limits)
         case .failed:
             guard takeToken() else { return .later(until: now + (1 - tokens) * limits.every + Self.tick) }
             // The newest of an object stands for all that came before it.
@@ -146,18 +155,21 @@ struct Pace {
         lastUse = now
         // A key that has not used its floor for a while pays nothing for that.
         let isFree = tokens >= limits.burst - 1 && takeToken()
-        guard isFree || pay(1 - proven / rate) else { return false }
+        guard isFree || pay(1 - proven / rate, now) else { return false }
         room -= 1
         return true
     }
 
-    private mutating func tryNow(_ number: Int, _ until: Double, _ isLong: Bool) -> Answer {
+    private mutating func tryNow(
+        _ number: Int, _ until: Double, _ isLong: Bool, _ now: Double, _ limits: Limits
+    ) -> Answer {
         guard allowed >= 1 else { return .later(until: until) }
-        if takeToken() {
+        // One is left for the newest change of an object, if the try fails.
+        if tokens >= (limits.newestWins && number == 2 ? 2 : 1), takeToken() {
             allowed -= 1
             return .now(isFromFloor: true)
         }
-        guard number == 3 || number == 2 && !isLong, pay(1) else { return .later(until: until) }
+        guard number == 3 || number == 2 && !isLong, pay(1, now) else { return .later(until: until) }
         allowed -= 1
         tried += 1
         return .now(isFromFloor: false)
@@ -169,8 +181,9 @@ struct Pace {
         return true
     }
 
-    private mutating func pay(_ cost: Double) -> Bool {
-        guard cost > 0 else { return true }
+    private mutating func pay(_ share: Double, _ now: Double) -> Bool {
+        guard share > 0 else { return true }
+        let cost = share * price(now)
         guard budget >= cost else { return false }
         budget -= cost
         return true
@@ -204,7 +217,7 @@ struct Pace {
                 conclude(end, isLong, limits)
             case .trying(let number, let until, let isLong):
                 if isBack {
-                    if number == 2 { budget -= tried * limits.costOfFailure }
+                    if number == 2, now >= doubtedUntil { budget -= tried * Self.costOfFailure }
                     fail()
                 } else if now < until {
                     return
@@ -220,34 +233,52 @@ struct Pace {
 
     private mutating func listen(_ now: Double, _ limits: Limits) {
         (before, last, tried, isBack) = (0, 0, 0, false)
-        if budget < limits.burst {
+        if budget < limits.burst * price(now) {
             budget = 0
             if restored == .infinity { restored = now + Self.hour }
         }
-        state = .listening(since: now, isLong: budget < limits.burst && !limits.provesAtOnce)
+        state = .listening(since: now, isLong: budget == 0 && !limits.provesAtOnce)
     }
 
     private mutating func conclude(_ end: Double, _ isLong: Bool, _ limits: Limits) {
         let pace = last / limits.window(isLong: isLong)
         let density = before / (isLong ? Self.longRoundTrip - limits.length(isLong: false) : Self.roundTrip)
         if pace > 0, pace * Self.decline >= density {
-            if limits.newestWins, !isLong, Double(waiting) > budget + tokens { return fail() }
-            rate = Self.growth * pace
-            if isLong || limits.provesAtOnce {
-                proven = rate
-                restore(limits)
+            if limits.newestWins, isLong ? end < doubtedUntil : Double(waiting) * price(end) > budget + tokens {
+                if isLong { doubt(end, limits) }
+                return fail()
             }
+            noteRaise(to: Self.growth * pace, end, limits)
+            rate = Self.growth * pace
+            if isLong || limits.provesAtOnce { proven = rate }
             lastUse = end
-            room = pace * limits.length(isLong: isLong) + limits.burst + rate * Self.window
+            room = pace * limits.length(isLong: isLong) + min(limits.burst, rate * Self.window)
             allowed = Double(waiting)
             state = .open
         } else if last > 0 || isLong && limits.newestWins {
+            if !isLong, before >= limits.burst { doubt(end, limits) }
             fail()
         } else {
             allowed = 0
-            state = .trying(0, until: end, isLong: isLong)
+            // A long silence says as much as a first try.
+            state = .trying(isLong ? 1 : 0, until: end, isLong: isLong)
         }
     }
+
+    /// Doubts an object whose pace was raised often: a loop of many devices grows so.
+    private mutating func noteRaise(to pace: Double, _ now: Double, _ limits: Limits) {
+        if now - firstRaise > Self.hour { (raises, firstRaise) = (0, now) }
+        guard rate > 0, pace > rate else { return }
+        raises += 1
+        if raises >= Self.mostRaises { doubt(now, limits) }
+    }
+
+    private mutating func doubt(_ now: Double, _ limits: Limits) {
+        if limits.newestWins { doubtedUntil = now + Self.hour }
+    }
+
+    /// What a message above the floor costs the budget.
+    private func price(_ now: Double) -> Double { now < doubtedUntil ? Self.costOfFailure : 1 }
 
     private mutating func tryMore(_ number: Int, _ until: Double, _ isLong: Bool, _ limits: Limits) {
         if number == 3 || waiting == 0 {
@@ -255,7 +286,7 @@ struct Pace {
             forgetRate()
             if waiting == 0 { allowed = 0 }
             state = .open
-        } else if number == 2, limits.newestWins, Double(waiting) > budget {
+        } else if number == 2, limits.newestWins, Double(waiting) * price(until) > budget {
             fail()
         } else {
             // A rare floor lets too few of them be tried to prove anything.
