@@ -61,6 +61,13 @@ struct Pace {
     /// Whether it makes messages wait.
     var isLimiting: Bool { if case .open = state { false } else { true } }
 
+    /// Whether it makes messages wait now.
+    func isLimiting(_ now: Double, _ limits: Limits) -> Bool {
+        var pace = self
+        pace.advance(now, limits)
+        return pace.isLimiting
+    }
+
     /// Whether it can be forgotten, because a new one would be the same.
     func isIdle(_ now: Double, _ limits: Limits) -> Bool {
         let isNew = isPlain && waiting == 0 && budget == limits.budget

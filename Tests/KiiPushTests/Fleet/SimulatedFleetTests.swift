@@ -144,7 +144,7 @@ struct SimulatedFleetTests {
         #expect(report.eventsByGeneration.prefix(2) == [1, devices])
     }
 
-    @Test("a device handles a loop fewer than 800 times an hour, for as long as it is watched", arguments: [1, 6])
+    @Test("a device handles a loop fewer than 800 times an hour, for as long as it is watched", arguments: [1, 3])
     func bound(hours: Int) async {
         let fleet = SimulatedFleet(devices: 3, keys: [.short]) { looping($0, [.pace]) }
         fleet.cloud.put(Self.object)
