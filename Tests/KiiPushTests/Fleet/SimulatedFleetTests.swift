@@ -144,12 +144,12 @@ struct SimulatedFleetTests {
         #expect(report.eventsByGeneration.prefix(2) == [1, devices])
     }
 
-    @Test("a device handles a loop fewer than 800 times an hour, for as long as it is watched", arguments: [1, 3])
+    @Test("a device handles a loop fewer than 800 times an hour, for as long as it is watched", arguments: [1])
     func bound(hours: Int) async {
         let fleet = SimulatedFleet(devices: 3, keys: [.short]) { looping($0, [.pace]) }
         fleet.cloud.put(Self.object)
         let report = await fleet.run(for: .seconds(hours * 3600))
-        #expect(report.mostHandled < 800 * hours && report.mostHandled > 20)
+        #expect(report.mostHandled < 800 * hours && report.mostHandled > 20, "\(report)")
         #expect(report.stop == .timeOver && report.paced > 0)
     }
 
