@@ -78,12 +78,10 @@ struct Pace {
 
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
-        forgetWaiting(now, limits)
-        // One that a transport brings again has waited all the time, although nobody counted it.
-        if !isNew { waiting += 1 }
         if isLimiting { advance(now, limits) }
-        guard isNew else { return }
+        forgetWaiting(now, limits)
         waiting += 1
+        guard isNew else { return }
         switch state {
         case .open, .failed: break
         case .listening(let since, let isLong):
