@@ -38,7 +38,7 @@ struct ArchitectureTests {
         let source = try String(contentsOf: file, encoding: .utf8)
         let end = try #require(source.range(of: "enum Purpose")).lowerBound
         let steps = source[..<end].matches(of: /case (\w+)/).map { String($0.1) }
-        #expect(steps.count == 19)
+        #expect(steps.count == 16)
         let guide = try String(
             contentsOf: sources.appending(path: "KiiPush/KiiPush.docc/Architecture.md"), encoding: .utf8)
         let drawing = try #require(guide.firstMatch(of: /```\n( ask (?s:.)*?)```/)).1

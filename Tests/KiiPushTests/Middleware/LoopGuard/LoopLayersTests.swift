@@ -58,15 +58,16 @@ struct LoopLayersTests {
         }
     }
 
-    @Test("what waits for its pace when the layer is switched off passes when it is delivered again")
+    @Test("while the pace is off nothing waits, and what waited passes when it comes again; nothing is reset")
     func paceOff() async {
         let bench = PacingBench()
         await bench.spend()
         for number in 21...23 { #expect(await bench.send(number) == "paced") }
         bench.loopGuard.settings = bench.loopGuard.settings.without(.pace)
         #expect(await bench.send(24) == "handled")
-        #expect(await bench.pass(8.1) == ["21 handled", "22 handled", "23 handled"])
         bench.loopGuard.settings = .standard
-        #expect(await bench.send(25) == "paced", "nothing was reset")
+        #expect(await bench.send(25) == "paced")
+        bench.loopGuard.settings = bench.loopGuard.settings.without(.pace)
+        #expect(await bench.pass(8.1) == ["21 handled", "22 handled", "23 handled", "25 handled"])
     }
 }

@@ -51,21 +51,6 @@ struct PacedMessageTests {
         #expect(bench.log.events == (1...40).map { "r \($0)" })
     }
 
-    @Test("older changes of an object that looked like a loop are superseded by the newest, which is handled")
-    func superseded() async {
-        let bench = PacingBench()
-        await bench.spend()
-        for number in 21...24 { #expect(await bench.send(number) == "paced") }
-        // The try's own event comes back.
-        #expect(await bench.pass(8.1) == ["21 handled"])
-        #expect(await bench.send(25) == "paced")
-        let ends = await bench.pass(60)
-        #expect(ends == ["22 superseded", "23 superseded", "24 superseded", "25 handled"])
-        #expect(bench.receiver.metrics.count("superseded") == 3)
-        for number in 21...25 { #expect(await bench.send(number) == "duplicate (done)") }
-        #expect(bench.leases == 0)
-    }
-
     @Test("a route of an unlimited pace gets every message at once, one of its own pace as fast as that says")
     func paces() async {
         let unlimited = PacingBench([("r", .unlimited)])

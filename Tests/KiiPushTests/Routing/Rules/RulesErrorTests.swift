@@ -80,7 +80,7 @@ struct RulesErrorTests {
             (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
             (#""loop":{"rate":{"messages":0}}"#, "1:16: \(rate)"), (#""loop":{"rate":false}"#, "1:16: \(rate)"),
             (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
-            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: rate, hops, echo, writesAs"),
+            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
             (
                 #""loop":{"writesAs":["x"]}"#,
                 "1:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"

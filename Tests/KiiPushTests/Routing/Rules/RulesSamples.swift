@@ -10,7 +10,8 @@ enum RulesSamples {
          "me": ["user:U1", "thing:th.x"],
          "serving": ["app", "user:U1", "group:*", "thing:*"],
          "dedupe": {"window": "20m", "count": 1000, "weak": "1.5s"},
-         "loop": {"hops": 4, "echo": "90s", "writesAs": ["user:U2"]},
+         "loop": {"hops": 4, "echo": "90s",
+                  "writesAs": ["user:U2"]},
          "delivery": {"attempts": 3, "backoff": "100ms", "maxBackoff": "1m", "timeout": "1h", "order": "topic",
                       "onFailure": "skip"},
          "rules": [
