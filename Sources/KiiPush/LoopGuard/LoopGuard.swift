@@ -120,7 +120,10 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// The keys whose messages wait now, those that wait longest first.
-    public var paced: [PacedKey] { state.withLock { $0.paces.paced } }
+    public var paced: [PacedKey] {
+        let now = clock.now.seconds
+        return state.withLock { $0.paces.paced(now) }
+    }
 
     /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
     ///

@@ -65,6 +65,13 @@ struct Pace {
     /// Whether it makes messages wait.
     var isLimiting: Bool { if case .open = state { false } else { true } }
 
+    /// Whether it makes messages wait now.
+    func isLimiting(_ now: Double, _ limits: Limits) -> Bool {
+        var pace = self
+        pace.advance(now, limits)
+        return pace.isLimiting
+    }
+
     /// Whether it can be forgotten, because a new one would be the same.
     func isIdle(_ now: Double, _ limits: Limits) -> Bool {
         let isNew = isPlain && waiting == 0 && budget == limits.budget
@@ -75,12 +82,10 @@ struct Pace {
 
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
-        forgetWaiting(now, limits)
-        // One that a transport brings again has waited all the time, although nobody counted it.
-        if !isNew { waiting += 1 }
         if isLimiting { advance(now, limits) }
-        guard isNew else { return }
+        forgetWaiting(now, limits)
         waiting += 1
+        guard isNew else { return }
         switch state {
         case .open, .failed: break
         case .listening(let since, let isLong):

@@ -40,6 +40,12 @@ struct PaceTable {
         _modify { yield &entries[Int(place)].pace }
     }
 
+    /// Whether the pace at an index makes messages wait now.
+    func isLimiting(_ place: UInt32, _ now: Double) -> Bool {
+        let (_, pace, limits) = entries[Int(place)]
+        return pace.isLimiting(now, limits)
+    }
+
     // MARK: Forgetting
 
     /// Forgets up to two idle keys for each new one, so that old keys disappear over time.

@@ -222,18 +222,18 @@ struct Paces {
         }
     }
 
-    private func isLimiting(_ key: ResourceKey, _ level: PacedKey.Level) -> Bool {
+    private func isLimiting(_ key: ResourceKey, _ level: PacedKey.Level, _ now: Double) -> Bool {
         let table = level == .object || level == .letters ? own : wide
-        return table.find(key).map { table[$0].isLimiting } ?? false
+        return table.find(key).map { table.isLimiting($0, now) } ?? false
     }
 
     private mutating func forgetRecords(_ now: Double) {
-        records = records.filter { now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level) }
+        records = records.filter { now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level, now) }
     }
 
     /// The keys whose messages wait now, those that wait longest first.
-    var paced: [PacedKey] {
-        records.filter { isLimiting($0.key, $0.value.level) }.map { snapshot($0.key, $0.value) }
+    func paced(_ now: Double) -> [PacedKey] {
+        records.filter { isLimiting($0.key, $0.value.level, now) }.map { snapshot($0.key, $0.value) }
             .sorted { $0.since < $1.since }
     }
 

@@ -56,7 +56,8 @@ struct OutcomeTableTests {
         let error = DecodeError(.empty, at: 0, "")
         let failure = Outcome.Failure(place: "p", isStage: false, error: TestError(), handled: MatchedRoutes())
         let outcomes: [Outcome] = [
-            .handled(MatchedRoutes()), .duplicate(.done), .looped(.echo), .paced(until: .seconds(1)), .deadLettered(.failed), .quarantined,
+            .handled(MatchedRoutes()), .duplicate(.done), .looped(.echo), .paced(until: .seconds(1)),
+            .deadLettered(.failed), .quarantined,
             .superseded, .expired, .refused(.app), .unrouted(.noRoute), .failed(failure), .undecodable(error),
         ]
         for outcome in outcomes {

@@ -49,7 +49,6 @@ struct DeadLetterTests {
         #expect(await "\(receiver.replay(kept[0]))" == "handled")
         #expect(letters.letters().isEmpty)
         #expect(log.events.suffix(3) == ["r 30", "r 1", "r 1"])
-        #expect(await receiver.receive(ServiceBench.payload(30)).description == "duplicate (done)")
         #expect(await receiver.receive(ServiceBench.payload(22)).name == "paced")
     }
 

@@ -47,7 +47,8 @@ struct LoopLayersTests {
             return await receiver.receive(fixture.payload(.strings))
         case .pace:
             for sentAt in 1...20 {
-                _ = await receiver.receive(PayloadFixture.pushToApp(sentAt: Int64(sentAt), modifiedAt: nil).payload(.long))
+                _ = await receiver.receive(
+                    PayloadFixture.pushToApp(sentAt: Int64(sentAt), modifiedAt: nil).payload(.long))
             }
             return await receiver.receive(PayloadFixture.pushToApp(sentAt: 21, modifiedAt: nil).payload(.long))
         case .killSwitch:

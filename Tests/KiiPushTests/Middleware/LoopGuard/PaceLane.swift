@@ -75,7 +75,11 @@ struct PaceLane {
     var groups: [String] {
         var groups: [(count: Int, at: Double)] = []
         for (_, at) in passes {
-            if let last = groups.last, at - last.at < 0.01 { groups[groups.count - 1].count += 1 } else { groups.append((1, at)) }
+            if let last = groups.last, at - last.at < 0.01 {
+                groups[groups.count - 1].count += 1
+            } else {
+                groups.append((1, at))
+            }
         }
         return groups.map { "\($0.count) at \(($0.at * 100).rounded() / 100)" }
     }

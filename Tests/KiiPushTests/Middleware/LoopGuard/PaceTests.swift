@@ -48,7 +48,8 @@ struct PaceTests {
         #expect(!lane.pace.isLimiting && lane.pace.waiting == 0)
     }
 
-    @Test("who comes when the floor is empty is listened to, and told the end of that whenever it asks", arguments: kinds)
+    @Test(
+        "who comes when the floor is empty is listened to, and told the end of that whenever it asks", arguments: kinds)
     func listening(kind: Kind) {
         var lane = PaceLane(kind.limits)
         lane.come(kind.burst + 1, at: 100)

@@ -88,7 +88,8 @@ struct RulesSchemaTests {
                 "member",
                 #""writes":["kiicloud://buckets/b","kiicloud://a1/users/u/buckets/b/objects/o","kiicloud://topics/t"]"#
             ),
-            ("member", #""loop":{"ownBucket":"refuse"},"delivery":{"order":"none"}"#), ("member", #""pace":"standard""#),
+            ("member", #""loop":{"ownBucket":"refuse"},"delivery":{"order":"none"}"#),
+            ("member", #""pace":"standard""#),
             ("member", #""pace":"unlimited""#), ("member", #""pace":"1.5s""#), ("member", #""pace":"100ms""#),
             ("member", #""dedupe":{"by":"data.messageId"}"#), ("member", #""dedupe":{"by":"data.a.\u0301 b"}"#),
             ("when", ""), ("when", #""kind":"*","scope":["APP*","user:*","app",{"equals":"thing:a*"}],"sender":"*""#),
