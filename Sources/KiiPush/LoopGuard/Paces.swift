@@ -138,13 +138,18 @@ struct Paces {
     /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
     private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
-        var (passed, until): (Int, Double?) = (0, nil)
+        var (passed, until, isFromFloor): (Int, Double?, Bool) = (0, nil, false)
         for route in message.routes where !route.isUnlimited && until == nil {
-            until = askWide(ResourceKey(route), route.newKeys, .route, message, route, now)
-            if until == nil { passed += 1 }
+            switch askWide(ResourceKey(route), route.newKeys, .route, message, route, now) {
+            case .later(let time): until = time
+            case .now(let isOfFloor): (passed, isFromFloor) = (passed + 1, isFromFloor || isOfFloor)
+            }
         }
-        if until == nil, let first = message.routes.first(where: { $0.pace == .standard }) {
-            until = askWide(.device, .device, .device, message, first, now)
+        // What a route lets pass beyond its floor comes by itself: the device need not listen to it, too.
+        if until == nil, isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }),
+            case .later(let time) = askWide(.device, .device, .device, message, first, now)
+        {
+            until = time
         }
         guard let until else { return nil }
         eachWide(message, now) { pace, limits in
@@ -158,12 +163,12 @@ struct Paces {
     private mutating func askWide(
         _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
         _ now: Double
-    ) -> Double? {
-        guard let place = wide.place(of: key, limits, now) else { return nil }
+    ) -> Pace.Answer {
+        guard let place = wide.place(of: key, limits, now) else { return .now(isFromFloor: true) }
         let wasLimiting = wide[place].isLimiting
-        guard case .later(let until) = wide[place].ask(now, limits) else { return nil }
-        record(key, level, message, route, now, isFirst: !wasLimiting)
-        return until
+        let answer = wide[place].ask(now, limits)
+        if case .later = answer { record(key, level, message, route, now, isFirst: !wasLimiting) }
+        return answer
     }
 
     /// Takes back that a message passed the paces of its first routes: it waits again.
