@@ -87,6 +87,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     private func judge(_ message: inout RoutedMessage, _ state: inout LoopState) -> Verdict {
+        state.hear(&message, isInLane: false, secret)
         var layer = state.layerThatEnds(&message, secret)
         if layer == nil, state.stopKilled(&message, secret) { layer = .killSwitch }
         guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message, secret) }
@@ -98,7 +99,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Records the arrival of a message that a service accepts, or has accepted before and takes up again: it waits in
     /// its lane from now on.
     package func hear(_ message: inout RoutedMessage, isAgain: Bool = false) {
-        state.withLock { $0.hear(&message, isAgain: isAgain, secret) }
+        state.withLock { $0.hear(&message, isInLane: true, isAgain: isAgain, secret) }
     }
 
     /// Records that a message ended without asking whether it may be handled.

@@ -52,17 +52,29 @@ extension LoopState {
     }
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        guard message.message.storage.classified.hasObject else { return false }
         // A replayed message arrived before the writes that are expected now.
         if case .all = message.bypass { return false }
-        guard message.isOfApp else { return false }
+        guard let (object, event) = ownEvent(message, secret), writes.take(object, event, now: message.admittedAt) else {
+            return false
+        }
+        stamps.ownEventCame(of: object)
+        return true
+    }
+
+    /// What may be the event of an own write.
+    private func ownEvent(_ message: RoutedMessage, _ secret: DedupeSecret) -> (ResourceKey, OwnWrites.Event)? {
+        guard message.message.storage.classified.hasObject, message.isOfApp else { return nil }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
-        let object = ResourceKey(objectOf: message.message, secret)
-        guard writes.take(object, event, now: message.admittedAt) else { return false }
-        stamps.ownEventCame(of: object)
-        return true
+        return (ResourceKey(objectOf: message.message, secret), event)
+    }
+
+    /// Whether this device caused a message by a write that its handlers have declared, or that names it.
+    private func isOwn(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        if layers.identity, identities.isMe(message.message) { return true }
+        guard layers.echo, !writes.isIdle, let (object, event) = ownEvent(message, secret) else { return false }
+        return writes.expects(object, event, now: message.admittedAt)
     }
 
     /// Drops a message that is killed as a whole, and stops the routes that are killed.
@@ -70,25 +82,27 @@ extension LoopState {
         guard layers.killSwitch, !killSwitch.isIdle else { return false }
         let kills = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
         if kills.stop(message.message, app: message.app) { return true }
-        for route in message.routes where kills.stop(route: route.id) {
-            if message.heard != .no { paces.leave(message, route, secret) }
-            message.stop(route, .looped(.killSwitch))
+        let killed = message.routes.filter { kills.stop(route: $0.id) }
+        if message.heard != .no {
+            if killed.count == message.routes.count {
+                paces.leave(message, secret)
+                message.heard = .no
+            } else {
+                for route in killed { paces.leave(message, route, secret) }
+            }
         }
+        for route in killed { message.stop(route, .looped(.killSwitch)) }
         return false
     }
 
-    /// Hears a message that was not heard when it arrived, and asks whether it may be handled now.
+    /// Asks whether a message that was heard may be handled now.
     mutating func pace(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
-        guard layers.pace else { return .pass }
-        switch message.bypass {
-        case .all: return .pass
-        case .superseded:
-            if message.heard != .no { paces.leave(message, isSuperseded: true, secret) }
+        guard layers.pace, message.heard != .no else { return .pass }
+        if case .superseded = message.bypass {
+            paces.leave(message, isSuperseded: true, secret)
             message.heard = .no
             return .pass
-        case .none, .seen: break
         }
-        if message.heard == .no { paces.hear(&message, isInLane: false, isAgain: false, secret) }
         switch paces.ask(message, secret) {
         case .pass(let isFromFloor):
             (message.heard, message.isCounted) = (.no, isFromFloor)
@@ -100,9 +114,13 @@ extension LoopState {
         }
     }
 
-    /// Hears a message that waits in the lane of a service from now on.
-    mutating func hear(_ message: inout RoutedMessage, isAgain: Bool, _ secret: DedupeSecret) {
-        if layers.pace { paces.hear(&message, isInLane: true, isAgain: isAgain, secret) }
+    /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
+    mutating func hear(
+        _ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false, _ secret: DedupeSecret
+    ) {
+        if case .all = message.bypass { return }
+        guard layers.pace, message.heard == .no, !message.routes.isEmpty else { return }
+        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn(message, secret), secret)
     }
 }
 

@@ -122,11 +122,8 @@ struct OwnWrites {
     /// overtaken are marked, whoever caused it.
     mutating func take(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool {
         forgetOld(now)
-        guard let announcements = waiting[key] else { return false }
-        let candidates = announcements.filter { announcement in
-            announcement.change == event.change && announcement.end > now && announcement.since <= event.arrivedAt
-        }
-        let match = candidates.first { $0.isExactly(event) } ?? candidates.first { $0.mayBe(event) }
+        guard waiting[key] != nil else { return false }
+        let match = match(key, event, now)
         if let time = event.modifiedAt { markOvertaken(key, by: time) }
         guard let match else { return false }
         if match.graceEnd == nil, let time = event.modifiedAt {
@@ -137,6 +134,16 @@ struct OwnWrites {
             return true
         }
         return remove(match.number, of: key)
+    }
+
+    /// Whether an event would be taken for that of an expected write.
+    func expects(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool { match(key, event, now) != nil }
+
+    private func match(_ key: ResourceKey, _ event: Event, _ now: MonotonicInstant) -> Announcement? {
+        let candidates = (waiting[key] ?? []).filter { announcement in
+            announcement.change == event.change && announcement.end > now && announcement.since <= event.arrivedAt
+        }
+        return candidates.first { $0.isExactly(event) } ?? candidates.first { $0.mayBe(event) }
     }
 
     private mutating func markOvertaken(_ key: ResourceKey, by time: Int64) {

@@ -17,12 +17,13 @@ extension Pace {
     static let roundTrip = 3.1
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
     static let longRoundTrip = 15.0
-    /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace.
-    static let window = 5.0
+    /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace; with the
+    /// round trip, eight seconds.
+    static let window = 4.9
     /// The same where the newest must not be later than 17 s, or others wait: three arrivals of two a second.
-    static let shortWindow = 1.5
+    static let shortWindow = 1.4
     /// How long after a round trip the next try begins, in seconds: what a try's own handlers take.
-    static let margin = 1.0
+    static let margin = 0.9
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.25
     /// By how much arrivals may become fewer while nothing is handled: chance alone seldom halves twenty.
