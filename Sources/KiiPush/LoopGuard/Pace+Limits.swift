@@ -32,6 +32,8 @@ extension Pace {
     static let quiet = 600.0
     /// How often the pace of an object may be raised within an hour: chance seldom does it twice.
     static let mostRaises = 3
+    /// At which multiples of so many seconds failed objects are listened to again, so that all devices pause together.
+    static let checks = 24.0
     /// What a message costs that was tried in vain, or of a doubted object: 180 in an hour use up the budget.
     static let costOfFailure = 21.0
 

@@ -47,6 +47,9 @@ struct Pace {
     private var raises = 0
     private var firstRaise = -Double.infinity
     private var doubtedUntil = -Double.infinity
+    /// When a failed object is listened to again.
+    private var checkAt = 0.0
+    private var mayBorrow = false
     /// How many a try may still let pass, and how many it has paid from the budget.
     private var allowed = 0.0
     private var tried = 0.0
@@ -135,7 +138,7 @@ struct Pace {
             if rate > 0, room >= 1, passesByRate(now, limits) { return .now(isFromFloor: false) }
             if limits.newestWins, rate > 0, waiting > 1, tokens < 2 {
                 // Another listening would make those late that have waited for the last one.
-                fail()
+                fail(now)
                 return .later(until: now + Self.tick)
             }
             if takeToken() { return .now(isFromFloor: true) }
@@ -148,10 +151,20 @@ struct Pace {
         case .listening(let since, let isLong): return .later(until: since + limits.length(isLong: isLong))
         case .trying(let number, let until, let isLong): return tryNow(number, until, isLong, now, limits)
         case .failed:
-            guard takeToken() else { return .later(until: now + (1 - tokens) * limits.every + Self.tick) }
+            if limits.newestWins, now >= checkAt {
+                // Nobody is late for the listening: it begins with the newest of those that wait.
+                mayBorrow = true
+                _ = takeToken() || borrow()
+                tokens = min(tokens, 0)
+                listen(now, limits)
+                return .now(isFromFloor: true)
+            }
+            guard takeToken() || limits.newestWins && borrow() else {
+                let next = now + (1 - tokens) * limits.every + Self.tick
+                return .later(until: limits.newestWins ? min(next, checkAt) : next)
+            }
             // The newest of an object stands for all that came before it.
-            if limits.newestWins { tokens = min(tokens, 0) }
-            if limits.newestWins || tokens < 1 { listen(now, limits) }
+            if limits.newestWins { tokens = min(tokens, 0) } else if tokens < 1 { listen(now, limits) }
             return .now(isFromFloor: true)
         }
     }
@@ -178,6 +191,13 @@ struct Pace {
         allowed -= 1
         tried += 1
         return .now(isFromFloor: false)
+    }
+
+    /// Takes a token of later: the newest of an object that has failed passes at once, once.
+    private mutating func borrow() -> Bool {
+        guard mayBorrow else { return false }
+        (tokens, mayBorrow) = (tokens - 1, false)
+        return true
     }
 
     private mutating func takeToken() -> Bool {
@@ -223,14 +243,14 @@ struct Pace {
             case .trying(let number, let until, let isLong):
                 if isBack {
                     if number == 2, now >= doubtedUntil { budget -= tried * Self.costOfFailure }
-                    fail()
+                    fail(now)
                 } else if now < until {
                     return
                 } else {
                     tryMore(number, until, isLong, limits)
                 }
             case .failed:
-                guard waiting == 0 else { return }
+                guard waiting == 0, !limits.newestWins || now >= checkAt else { return }
                 state = .open
             }
         }
@@ -251,7 +271,7 @@ struct Pace {
         if pace > 0, pace * Self.decline >= density {
             if limits.newestWins, isLong ? end < doubtedUntil : Double(waiting) * price(end) > budget + tokens {
                 if isLong { doubt(end, limits) }
-                return fail()
+                return fail(end)
             }
             noteRaise(to: Self.growth * pace, end, limits)
             rate = Self.growth * pace
@@ -262,7 +282,7 @@ struct Pace {
             state = .open
         } else if last > 0 || isLong && limits.newestWins {
             if !isLong, before >= limits.burst { doubt(end, limits) }
-            fail()
+            fail(end)
         } else {
             allowed = 0
             // A long silence says as much as a first try.
@@ -292,7 +312,7 @@ struct Pace {
             if waiting == 0 { allowed = 0 }
             state = .open
         } else if number == 2, limits.newestWins, Double(waiting) * price(until) > budget {
-            fail()
+            fail(until)
         } else {
             // A rare floor lets too few of them be tried to prove anything.
             let isProved = isLong && (number < 2 || allowed <= limits.burst / 2)
@@ -303,9 +323,11 @@ struct Pace {
         }
     }
 
-    private mutating func fail() {
+    private mutating func fail(_ now: Double) {
         forgetRate()
         (allowed, isBack) = (0, false)
+        mayBorrow = true
+        checkAt = (now / Self.checks + 1).rounded(.down) * Self.checks
         state = .failed
     }
 
