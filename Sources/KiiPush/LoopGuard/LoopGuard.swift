@@ -257,6 +257,7 @@ public final class LoopGuard: Middleware, WriteWatch {
 extension LoopGuard: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
         self.clock.attach(clock, to: name)
+        state.withLock { $0.paces.align(clock.now, clock.wallNow) }
         return self
     }
 }

@@ -12,6 +12,9 @@ struct PaceTable {
 
     init(capacity: Int) { self.capacity = capacity }
 
+    /// Whether no key was known yet.
+    var isUnused: Bool { entries.isEmpty }
+
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
     mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         if let place = find(key) { return place }

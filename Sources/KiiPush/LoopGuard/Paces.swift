@@ -33,6 +33,17 @@ struct Paces {
     /// The key that has just begun to let messages wait, until it is reported.
     private var news: ResourceKey?
 
+    /// What the wall clock is ahead of the guard's clock, modulo a day: objects pause at common times on all devices.
+    private var offset = 0.0
+
+    /// Sets the offset from the times of both clocks; only before anything is heard.
+    mutating func align(_ now: MonotonicInstant, _ wall: Int64?) {
+        guard own.isUnused, let wall else { return }
+        offset = (Double(wall) / 1000 - now.seconds).truncatingRemainder(dividingBy: 86_400)
+    }
+
+    private func time(of message: RoutedMessage) -> Double { message.admittedAt.seconds + offset }
+
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { own.forgottenEarly + wide.forgottenEarly }
 
@@ -45,8 +56,8 @@ struct Paces {
     ///   - isInLane: whether it waits in a service, which has it heard once; else its transport may deliver it again.
     ///   - isAgain: whether a service has accepted it before, so that it is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool, _ secret: DedupeSecret) {
-        let now = message.admittedAt.seconds
-        let hasWaited = now - message.arrivedAt.seconds >= Pace.margin
+        let now = time(of: message)
+        let hasWaited = message.admittedAt.seconds - message.arrivedAt.seconds >= Pace.margin
         let isNew = !isAgain && message.message.storage.isNewArrival && !hasWaited
         var (isPlain, waitsAlready) = (true, false)
         for route in message.routes where !route.isUnlimited {
@@ -90,7 +101,7 @@ struct Paces {
     }
 
     private mutating func leaveWide(_ message: RoutedMessage) {
-        if message.heard == .asNew { eachWide(message, message.admittedAt.seconds) { pace, _ in pace.leave() } }
+        if message.heard == .asNew { eachWide(message, time(of: message)) { pace, _ in pace.leave() } }
     }
 
     /// Calls `body` with the pace of each route, and then with the device's, which counts routes with the standard pace.
@@ -106,7 +117,13 @@ struct Paces {
 
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
-        let now = message.admittedAt.seconds
+        let answer = judge(message, secret)
+        if case .later(let until) = answer { return .later(until: until - offset) }
+        return answer
+    }
+
+    private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
+        let now = time(of: message)
         var isFromFloor = false
         for (index, route) in message.routes.enumerated() where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
@@ -185,7 +202,7 @@ struct Paces {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             if let place = own.find(keys.own) { own[place].giveBack(route.limits(keys)) }
         }
-        eachWide(message, message.admittedAt.seconds) { pace, limits in pace.giveBack(limits) }
+        eachWide(message, time(of: message)) { pace, limits in pace.giveBack(limits) }
     }
 
     // MARK: Newest wins
@@ -200,7 +217,7 @@ struct Paces {
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
     mutating func takesNewest(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        let now = message.admittedAt.seconds
+        let now = time(of: message)
         return message.routes.contains { route in
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
@@ -238,7 +255,7 @@ struct Paces {
 
     /// The keys whose messages wait now, those that wait longest first.
     func paced(_ now: Double) -> [PacedKey] {
-        records.filter { isLimiting($0.key, $0.value.level, now) }.map { snapshot($0.key, $0.value) }
+        records.filter { isLimiting($0.key, $0.value.level, now + offset) }.map { snapshot($0.key, $0.value) }
             .sorted { $0.since < $1.since }
     }
 
@@ -253,7 +270,7 @@ struct Paces {
         let table = record.level == .object || record.level == .letters ? own : wide
         return PacedKey(
             level: record.level, route: record.route, subject: record.subject,
-            since: MonotonicInstant(seconds: record.since), waiting: table.find(key).map { table[$0].waiting } ?? 0,
+            since: MonotonicInstant(seconds: record.since - offset), waiting: table.find(key).map { table[$0].waiting } ?? 0,
             superseded: record.superseded)
     }
 }
