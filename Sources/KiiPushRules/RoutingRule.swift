@@ -102,7 +102,8 @@ extension RulesReader {
         guard let id, let action else { return nil }
         return RoutingRule(
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
-            delivery: ownDelivery, pace: pace, loop: ownLoop, dedupe: dedupe?.dedupe, position: position(object.node.offset),
+            delivery: ownDelivery, pace: pace, loop: ownLoop, dedupe: dedupe?.dedupe,
+            position: position(object.node.offset),
             actionPosition: position(action.offset),
             conditions: conditions, criteria: criteria,
             deliveryPosition: object["delivery"].map { position($0.offset) },

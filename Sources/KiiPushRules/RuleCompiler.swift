@@ -33,7 +33,8 @@ struct RuleCompiler {
             routes.append(
                 Route(
                     id: rule.id, criteria: rule.criteria, flow: rule.flow, pace: rule.pace,
-                    loop: rule.loop ?? .standard, delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
+                    loop: rule.loop ?? .standard, delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe,
+                    handler: handler,
                     handlerName: rule.handlerName))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }

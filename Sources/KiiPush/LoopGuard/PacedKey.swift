@@ -35,7 +35,7 @@ public struct PacedKey: Sendable, Hashable {
             case .route: "many new objects, senders or topics"
             case .device: "many new objects, senders or topics in all routes"
             }
-        return "\(what) came at once for route \(Suggestion.shown(route)): it waits some seconds to see whether they come "
-            + "by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
+        return "\(what) came at once for route \(Suggestion.shown(route)): they wait some seconds, to see whether they "
+            + "come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
     }
 }

@@ -54,7 +54,8 @@ struct Paces {
     /// - Parameters:
     ///   - message: the message.
     ///   - isInLane: whether it waits in a service, which has it heard once; else its transport may deliver it again.
-    ///   - isAgain: whether a service has accepted it before, so that it is no new traffic.
+    ///   - isAgain: whether a service has accepted it before, or this device caused it, so that it is no new traffic.
+    ///   - secret: the secret of the keys.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool, _ secret: DedupeSecret) {
         let now = time(of: message)
         let hasWaited = message.admittedAt.seconds - message.arrivedAt.seconds >= Pace.margin
@@ -250,7 +251,9 @@ struct Paces {
     }
 
     private mutating func forgetRecords(_ now: Double) {
-        records = records.filter { now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level, now) }
+        records = records.filter { key, record in
+            now - record.reportedAt < Self.reportPause || isLimiting(key, record.level, now)
+        }
     }
 
     /// The keys whose messages wait now, those that wait longest first.
@@ -270,8 +273,8 @@ struct Paces {
         let table = record.level == .object || record.level == .letters ? own : wide
         return PacedKey(
             level: record.level, route: record.route, subject: record.subject,
-            since: MonotonicInstant(seconds: record.since - offset), waiting: table.find(key).map { table[$0].waiting } ?? 0,
-            superseded: record.superseded)
+            since: MonotonicInstant(seconds: record.since - offset),
+            waiting: table.find(key).map { table[$0].waiting } ?? 0, superseded: record.superseded)
     }
 }
 
