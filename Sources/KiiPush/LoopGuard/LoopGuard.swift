@@ -81,15 +81,18 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        let (verdict, news) = state.withLock { state in (judge(&message, &state), state.takeNews()) }
-        if let news { news.listener(news.key) }
+        let verdict = state.withLock { state in judge(&message, &state) }
+        if case .later = verdict, let news = state.withLock({ $0.takeNews() }) { news.listener(news.key) }
         return verdict
     }
 
     private func judge(_ message: inout RoutedMessage, _ state: inout LoopState) -> Verdict {
-        state.hear(&message, isInLane: false, secret)
         var layer = state.layerThatEnds(&message, secret)
-        if layer == nil, state.stopKilled(&message, secret) { layer = .killSwitch }
+        if layer == nil {
+            if state.passesAtOnce(&message, secret) { return .pass }
+            state.hear(&message, isInLane: false, secret)
+            if state.stopKilled(&message, secret) { layer = .killSwitch }
+        }
         guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message, secret) }
         if message.heard != .no { state.paces.leave(message, secret) }
         message.heard = .no

@@ -96,6 +96,16 @@ extension LoopState {
         return false
     }
 
+    /// Lets a message pass that has just come and need not wait; what most messages outside of a service need.
+    @inline(__always)
+    mutating func passesAtOnce(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        guard message.heard == .no, layers.pace, killSwitch.isIdle, case .none = message.bypass,
+            paces.passAtOnce(message, secret)
+        else { return false }
+        message.isCounted = true
+        return true
+    }
+
     /// Asks whether a message that was heard may be handled now.
     mutating func pace(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
         guard layers.pace, message.heard != .no else { return .pass }

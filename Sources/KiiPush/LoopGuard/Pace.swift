@@ -4,8 +4,13 @@
 /// empty is *listened to*: nothing of the key is handled for eight seconds. What comes in the last five of them was not
 /// caused by handling the key, so it goes on as fast as it came. If nothing came, one, twenty and all that wait are
 /// *tried*, with pauses, as long as nothing comes back. If something does, or came only at first, the key *failed*: it
-/// gets the floor, and is listened to again. What passes above the floor is paid from an hourly *budget*; once that is
-/// spent, the key is listened to for so long that only round trips of more than fifteen seconds could deceive it.
+/// gets the floor, and is listened to again; an object at times that all devices have in common, since what other devices
+/// cause comes by itself for this one. What passes above the floor is paid from an hourly *budget*; once that is spent,
+/// the key is listened to for so long that only round trips of more than fifteen seconds could deceive it.
+///
+/// An object is *doubted* for an hour after its arrivals died down while it was listened to, or after its pace was raised
+/// three times within an hour: what passes above the floor then costs 21 times as much, and no listening proves a pace.
+/// That is cheap, since the newest change of an object says all that older ones say.
 ///
 /// So an hour's total is at most the floor's and the budget's, unless messages come by themselves.
 ///
@@ -115,6 +120,18 @@ struct Pace {
     }
 
     // MARK: Asking
+
+    /// Whether it looks at nobody, nobody waits, and the floor has a token.
+    @inline(__always)
+    mutating func isReady(_ now: Double, _ limits: Limits) -> Bool {
+        guard isPlain, waiting == 0 else { return false }
+        refill(now, limits)
+        return tokens >= 1
+    }
+
+    /// Takes a token of a floor that is ready.
+    @inline(__always)
+    mutating func pass() { tokens -= 1 }
 
     /// Whether the newest message replaces those that wait before it.
     mutating func hasFailed(_ now: Double, _ limits: Limits) -> Bool {

@@ -7,6 +7,8 @@ struct PaceTable {
     private var slots = DigestIndex(tables: 16)
     /// The index of each entry once, so that each is checked in turn and forgotten if it is idle.
     private var round = ChunkedQueue<UInt32>()
+    /// Where keys were found last; for a route and the device, which each message looks up.
+    private var hints = InlineArray<4, UInt32>(repeating: .max)
     /// How many keys were forgotten while they still counted, because the capacity was used up.
     private(set) var forgottenEarly = 0
 
@@ -16,8 +18,18 @@ struct PaceTable {
     var isUnused: Bool { entries.isEmpty }
 
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
+    @inline(__always)
     mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
-        if let place = find(key) { return place }
+        let hint = Int(truncatingIfNeeded: key.digest.first) & 3
+        let last = hints[hint]
+        if last != .max, entries[Int(last)].key == key { return last }
+        guard let place = find(key) ?? make(key, limits, now) else { return nil }
+        hints[hint] = place
+        return place
+    }
+
+    @inline(never)
+    private mutating func make(_ key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
         let entry = (key, Pace(limits, now: now), limits)
@@ -55,8 +67,7 @@ struct PaceTable {
     private mutating func forgetIdle(_ now: Double) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }
-            let (_, pace, limits) = entries[Int(place)]
-            if pace.isIdle(now, limits) { forget(place) } else { round.append(place) }
+            if entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits) { forget(place) } else { round.append(place) }
         }
     }
 
@@ -75,6 +86,7 @@ struct PaceTable {
     }
 
     private mutating func forget(_ place: UInt32) {
+        hints = InlineArray(repeating: .max)
         slots.remove(entries[Int(place)].key.digest, place)
         free.append(place)
     }

@@ -116,6 +116,23 @@ struct Paces {
 
     // MARK: Asking
 
+    /// Lets a message pass that has just come, if it has one route and its floors are ready: what most messages need.
+    mutating func passAtOnce(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        guard message.routes.count == 1, let route = message.routes.first, !route.isUnlimited else { return false }
+        let now = time(of: message)
+        let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+        guard let own = own.place(of: keys.own, route.limits(keys), now),
+            let wide = self.wide.place(of: ResourceKey(route), route.newKeys, now),
+            let device = self.wide.place(of: .device, .device, now),
+            self.own[own].isReady(now, route.limits(keys)), self.wide[wide].isReady(now, route.newKeys),
+            route.pace != .standard || self.wide[device].isReady(now, .device)
+        else { return false }
+        self.own[own].pass()
+        self.wide[wide].pass()
+        if route.pace == .standard { self.wide[device].pass() }
+        return true
+    }
+
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
         let answer = judge(message, secret)
