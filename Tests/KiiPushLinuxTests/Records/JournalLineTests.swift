@@ -108,7 +108,7 @@ struct JournalLineTests {
         #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
     }
 
-    @Test("what was dead-lettered is an error, what is held a warning")
+    @Test("what was dead-lettered is an error, what waits is information")
     func priorities() {
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(

@@ -48,15 +48,14 @@ struct ReceiveTests {
                 })
     }
 
-    @Test("messages that are held in memory when the input ends are lost, which is told and no clean end")
-    func heldAtTheEnd() throws {
+    @Test("messages that wait for their pace when the input ends are handled before the agent ends")
+    func pacedAtTheEnd() throws {
         let rules = try TemporaryFile(Self.rules, name: "rules.json")
         let lines = (1...22).map { #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":\#($0)}"# }
         let input = try TemporaryFile(lines.joined(separator: "\n"), name: "lines")
         let run = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--quiet"], input: input.path)
-        #expect(run.code == 1)
-        #expect(run.output.split(separator: "\n").count == 20)
-        #expect(run.errors.contains("<4>kiipush: 2 messages are lost: "), "\(run.errors)")
+        #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(run.output.split(separator: "\n").count == 22)
     }
 
     @Test(

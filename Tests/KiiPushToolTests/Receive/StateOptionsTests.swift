@@ -2,7 +2,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("the command lines of kiipush dead-letters and held")
+@Suite("the command lines of kiipush dead-letters")
 struct StateOptionsTests {
     @Test(
         "a wrong command line is told in one line that says what to do",
@@ -11,7 +11,6 @@ struct StateOptionsTests {
                 ["dead-letters", "lsit"],
                 "dead-letters: unknown command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: unknown command 'replay'; the commands are list, release, drop and help"),
             (
                 ["dead-letters", "drop"],
                 "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters drop --help'"
@@ -20,7 +19,6 @@ struct StateOptionsTests {
                 ["dead-letters", "replay", "--dry-run"],
                 "dead-letters replay: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters replay --help'"
             ),
-            (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held drop --help'"),
             (
                 ["dead-letters", "show"],
                 "dead-letters show: name them by number, as 'list' shows; try 'kiipush dead-letters show --help'"
@@ -49,7 +47,7 @@ struct StateOptionsTests {
         #expect(run.errors == ["kiipush \(what)"])
     }
 
-    @Test("a state directory that is not there is not made", arguments: ["dead-letters", "held"])
+    @Test("a state directory that is not there is not made", arguments: ["dead-letters"])
     func noDirectory(command: String) async {
         let run = await ToolRun([command, "list", "--state", "/nowhere/at/all"])
         #expect(run.code == .failed)

@@ -82,13 +82,6 @@ struct RulesDiffToolTests {
                 "C: 3 messages, 1 ends otherwise under NEW than under OLD", "",
                 "      1  was  duplicate (done) by a", "         now  handled by a, calling h", "         at   C:3",
             ])
-        let fast = (0..<5).map { Self.step("0s", .pushToApp(sentAt: $0, modifiedAt: $0)) }.joined(separator: "\n")
-        let strict = Self.rules("settings", settings: #""loop":{"rate":{"messages":2}},"#)
-        let rate = try await diff(Self.rules("settings"), strict, fast)
-        #expect(
-            rate.output.dropFirst(2).prefix(2) == [
-                "      3  was  handled by a, calling h", "         now  held (rate) by a",
-            ])
     }
 
     @Test("a corpus without a message is nothing to compare", arguments: ["", "\n \n"])
