@@ -343,7 +343,7 @@ struct KillTests {
         #expect(
             wrong.errors == [
                 "kiipush: unknown command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, "
-                    + "dead-letters, held, kill, revive, report, send, refresh, unsubscribe, install, completions, "
+                    + "dead-letters, kill, revive, report, send, refresh, unsubscribe, install, completions, "
                     + "manual and help"
             ])
     }

@@ -225,12 +225,12 @@ struct KillFileWatchTests {
             ])
     }
 
-    // MARK: Held messages
+    // MARK: Messages that wait
 
     @Test(
-        "a kill by the file sends what is held to the dead letters of a receiver",
+        "a kill by the file ends what waits for its pace, once it is delivered again",
         arguments: ["*", "loop", "kiicloud://buckets/settings"])
-    func held(target: String) async throws {
+    func waiting(target: String) async throws {
         let clock = clock
         let loopGuard = loopGuard
         let receiver = PushReceiver(clock: clock) {
@@ -239,20 +239,23 @@ struct KillFileWatchTests {
             ScopeFilter()
         }
         receiver.onPushToApp("loop", bucket: "settings") { _, _ in }
-        for number in 0..<25 {
-            _ = await receiver.receive(
-                PayloadFixture.pushToApp(sentAt: 1_700_000_000_000 + Int64(number), modifiedAt: nil).payload(.long))
+        func payload(_ number: Int) -> RawPayload {
+            var payload = PayloadFixture.pushToApp(sentAt: 1_700_000_000_000 + Int64(number), modifiedAt: nil)
+                .payload(.long)
+            payload.arrivedAt = clock.now
+            return payload
         }
-        #expect(receiver.held.count == 5)
+        for number in 0..<20 { #expect(await receiver.receive(payload(number)).name == "handled") }
+        let waiting = payload(20)
+        #expect(await receiver.receive(waiting).name == "paced")
         watch.look()
-        #expect(receiver.held.count == 5)
+        #expect(await receiver.receive(waiting).name == "paced")
 
         try KillFile(directory: folder.path).kill(
             try #require(KillTarget(target)), until: scene.now.advanced(by: .seconds(60)), now: scene.now)
         #expect(watch.wait(timeout: .seconds(20)))
-        #expect(receiver.held.isEmpty)
-        let letters = try receiver.deadLetters.letters()
-        #expect(letters.count == 5 && letters.allSatisfy { $0.reason == .killSwitch })
+        #expect("\(await receiver.receive(waiting))" == "looped (killSwitch)")
+        #expect(loopGuard.paced.allSatisfy { $0.waiting == 0 })
         let next = await receiver.receive(PayloadFixture.pushToApp(object: "o-2", sentAt: 5).payload(.long))
         #expect("\(next)" == "looped (killSwitch)")
 

@@ -108,7 +108,7 @@ struct JournalLineTests {
         #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
     }
 
-    @Test("what was dead-lettered is an error, what is held a warning")
+    @Test("what was dead-lettered is an error, what is stopped or waits is not")
     func priorities() {
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(
@@ -121,6 +121,7 @@ struct JournalLineTests {
         #expect(priority(.deadLettered(.failed)) == .error)
         #expect(priority(.quarantined) == .error)
         #expect(priority(.superseded) == .information)
+        #expect(priority(.paced(until: .init(nanoseconds: 0))) == .information)
         #expect(priority(.expired) == .information)
         #expect(priority(.looped(.echo)) == .information)
     }

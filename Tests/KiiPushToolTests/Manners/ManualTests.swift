@@ -64,12 +64,12 @@ struct ManualTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: directory)
         #expect(files.sorted() == Self.pages.map(\.file).sorted())
         #expect(await ToolRun("manual").output == [Self.pages[0].text])
-        #expect(await ToolRun("manual", "--page", "held").output.first?.contains(".TH KIIPUSH\\-HELD 1 ") == true)
-        let wrong = await ToolRun("manual", "--page", "hled")
+        #expect(await ToolRun("manual", "--page", "kill").output.first?.contains(".TH KIIPUSH\\-KILL 1 ") == true)
+        let wrong = await ToolRun("manual", "--page", "klil")
         #expect(wrong.code == .usage)
         #expect(
             wrong.errors == [
-                "kiipush manual: unknown page 'hled'; did you mean 'held'? Try 'kiipush manual --help'"
+                "kiipush manual: unknown page 'klil'; did you mean 'kill'? Try 'kiipush manual --help'"
             ])
         let full = await ToolRun("manual", folder.path)
         #expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("commands on dead letters and held messages that do nothing say so")
+@Suite("commands on dead letters that do nothing say so")
 struct NothingDoneTests {
     private func run(_ arguments: [String], _ session: StateSession) async -> (ExitCode, [String], [String]) {
         let printed = Mutex<[String]>([])
@@ -12,10 +12,7 @@ struct NothingDoneTests {
         let console = Console(
             print: { line in printed.withLock { $0.append(line) } },
             error: { line in reported.withLock { $0.append(line) } })
-        let code =
-            arguments[0] == "held"
-            ? await HeldCommand.run(Array(arguments.dropFirst()), session, console)
-            : await DeadLettersCommand.run(Array(arguments.dropFirst()), session, console)
+        let code = await DeadLettersCommand.run(Array(arguments.dropFirst()), session, console)
         return (code, printed.withLock { $0 }, reported.withLock { $0 })
     }
 
@@ -40,7 +37,7 @@ struct NothingDoneTests {
                 "kiipush dead-letters: nothing dropped: none of 1 dead letter matches; unknown route 'setings'; did you mean 'settings'?"
             ),
             (
-                ["replay", "--reason", "heldFull"],
+                ["replay", "--reason", "killSwitch"],
                 "kiipush dead-letters: nothing replayed: none of 1 dead letter matches"
             ),
             (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),
@@ -54,24 +51,14 @@ struct NothingDoneTests {
     func none() async throws {
         let (code, output, errors) = await run(["dead-letters", "drop", "--all"], try await session(letters: 0))
         #expect(code == .fine && errors.isEmpty && output == ["no dead letters, so nothing dropped"])
-        let held = await run(["held", "release", "--all"], try await session(letters: 0))
-        #expect(held.0 == .fine && held.1 == ["nothing is held, so nothing released"])
-        let narrowed = await run(["held", "drop", "--route", "x"], try await session(letters: 0))
-        #expect(narrowed.0 == .failed && narrowed.1 == ["nothing is held, so nothing dropped"])
     }
 
     @Test("without an agent there is no answer to what only it could do")
     func noAgent() async throws {
         var session = try await session(letters: 1)
-        session = StateSession(deadLetters: session.deadLetters, receiver: nil, waiting: 1)
+        session = StateSession(deadLetters: session.deadLetters, receiver: nil)
         #expect(await run(["dead-letters", "replay", "--all"], session).0 == .nobody)
-        let held = await run(["held", "release", "--all"], session)
-        #expect(held.0 == .nobody)
-        #expect(
-            held.2 == [
-                "kiipush held: no agent runs on this directory, so nothing is held; 1 message waits in the inbox for the next one"
-            ])
-        #expect(await run(["held", "list"], session).0 == .fine)
+        #expect(await run(["dead-letters", "list"], session).0 == .fine)
     }
 }
 
@@ -81,11 +68,11 @@ struct MisplacedWordsTests {
         "what only stands in the wrong place is told where it goes",
         arguments: [
             (["lint", "f"], "kiipush: unknown command 'lint'; did you mean 'rules lint'?"),
-            (["drop", "1"], "kiipush: unknown command 'drop'; did you mean 'dead-letters drop' or 'held drop'?"),
+            (["drop", "1"], "kiipush: unknown command 'drop'; did you mean 'dead-letters drop'?"),
             (
-                ["held", "--state=x", "list"],
-                "kiipush held: --state goes after the command, as in 'kiipush held list --state'; try 'kiipush held "
-                    + "--help'"
+                ["dead-letters", "--state=x", "list"],
+                "kiipush dead-letters: --state goes after the command, as in 'kiipush dead-letters list --state'; "
+                    + "try 'kiipush dead-letters --help'"
             ),
             (
                 ["--rules", "r", "receive"],

@@ -200,30 +200,23 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("what the loop guard holds is listed, dropped and released, and a kill works on what comes")
-    func held() throws {
+    @Test("what waits for its pace is shown in the status, and a kill ends it")
+    func paced() throws {
         let agent = try agent()
-        // They go by themselves some seconds later, so that a loaded machine may need another object.
+        let stored = #"{"outcome":"stored","disposition":"accept"}"#
+        // One of them may pass a few seconds later, so that a loaded machine may need another object.
         var isSeen = false
         for attempt in 0..<10 where !isSeen {
             for number in 0..<20 { #expect(try send(event(number, "o\(attempt)")) == [handled]) }
-            let stored = #"{"outcome":"stored","disposition":"accept"}"#
             #expect(try send(event(20, "o\(attempt)"), event(21, "o\(attempt)")) == [stored, stored])
-            let lines = try tool("held", "list").output.split(separator: "\n")
-            guard lines.count == 2, let first = number(of: lines[0]), let second = number(of: lines[1]) else {
-                continue
-            }
-            let bytes = event(20, "o\(attempt)").utf8.count
-            #expect(lines[0].contains(": settings, Push to App, \(bytes) bytes, waiting for "))
-            #expect(lines[0].contains(" s; too many of one object, sender or conversation: nothing is handled"))
-            let dropped = try tool("held", "drop", "\(second)").output
-            let released = try tool("held", "release", "\(first)").output
-            isSeen = dropped == "dropped 1\n" && released == "released: handled\n"
+            let status = try tool("status", "--format", "json").output
+            isSeen =
+                status.contains(#""paced":[{"level":"object","route":"settings","subject":"kiicloud://buckets/settings"#)
+                && status.contains("lifts this")
         }
         #expect(isSeen)
-        let nothing = try tool("held", "list")
-        #expect(nothing.output == "nothing is held\n")
-        #expect(nothing.errors.hasPrefix("answered by agent \(agent.process), which runs in "))
+        let metrics = try tool("status").output
+        #expect(metrics.contains("paced"), "\(metrics)")
         #expect(try tool("kill", "settings", "--for", "1m").code == 0)
         let end = ContinuousClock.now + .seconds(20)
         var number = 30
@@ -232,22 +225,15 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    /// The number of a held message in its line: `held 7: settings, …`.
-    private func number(of line: Substring) -> Int? {
-        Int(line.dropFirst("held ".count).prefix { $0 != ":" })
-    }
-
-    @Test("what is held when the agent ends is handled by the next one")
-    func heldOverRestart() throws {
+    @Test("what waits when the agent is killed is handled by the next one")
+    func pacedOverRestart() throws {
         let first = try agent()
         for number in 0..<20 { _ = try send(event(number)) }
         #expect(try send(event(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
         #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
-        #expect(try tool("held", "list").output.contains("1 message waits in the inbox"))
         let second = try agent()
         try second.wait { $0.output.split(separator: "\n").count == 1 }
         #expect(try second.stop() == 0)
-        #expect(try tool("held", "list").output.contains("0 messages wait in the inbox"))
     }
 }
 

@@ -48,8 +48,8 @@ struct ReceiveTests {
                 })
     }
 
-    @Test("messages that are held in memory when the input ends are lost, which is told and no clean end")
-    func heldAtTheEnd() throws {
+    @Test("messages that wait in memory when the input ends are lost, which is told and no clean end")
+    func waitingAtTheEnd() throws {
         let rules = try TemporaryFile(Self.rules, name: "rules.json")
         let lines = (1...22).map { #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":\#($0)}"# }
         let input = try TemporaryFile(lines.joined(separator: "\n"), name: "lines")

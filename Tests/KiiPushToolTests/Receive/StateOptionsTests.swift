@@ -2,7 +2,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("the command lines of kiipush dead-letters and held")
+@Suite("the command lines of kiipush dead-letters")
 struct StateOptionsTests {
     @Test(
         "a wrong command line is told in one line that says what to do",
@@ -11,7 +11,6 @@ struct StateOptionsTests {
                 ["dead-letters", "lsit"],
                 "dead-letters: unknown command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: unknown command 'replay'; the commands are list, release, drop and help"),
             (
                 ["dead-letters", "drop"],
                 "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters drop --help'"
@@ -20,7 +19,6 @@ struct StateOptionsTests {
                 ["dead-letters", "replay", "--dry-run"],
                 "dead-letters replay: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters replay --help'"
             ),
-            (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held drop --help'"),
             (
                 ["dead-letters", "show"],
                 "dead-letters show: name them by number, as 'list' shows; try 'kiipush dead-letters show --help'"
@@ -36,7 +34,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--reason", "tired"],
-                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
+                "dead-letters list: --reason takes one of killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
             ),
             (
                 ["dead-letters", "list", "--all"],
@@ -49,10 +47,10 @@ struct StateOptionsTests {
         #expect(run.errors == ["kiipush \(what)"])
     }
 
-    @Test("a state directory that is not there is not made", arguments: ["dead-letters", "held"])
-    func noDirectory(command: String) async {
-        let run = await ToolRun([command, "list", "--state", "/nowhere/at/all"])
+    @Test("a state directory that is not there is not made")
+    func noDirectory() async {
+        let run = await ToolRun(["dead-letters", "list", "--state", "/nowhere/at/all"])
         #expect(run.code == .failed)
-        #expect(run.errors == ["kiipush \(command): there is no state directory /nowhere/at/all"])
+        #expect(run.errors == ["kiipush dead-letters: there is no state directory /nowhere/at/all"])
     }
 }

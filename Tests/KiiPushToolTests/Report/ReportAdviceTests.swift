@@ -78,8 +78,7 @@ struct ReportAdviceTests {
             ReportMessage(
                 time: 0, line: 1, kind: report.kinds.number(of: "pushToUser"),
                 place: report.places.number(of: "topic news"), lane: lane, route: report.routes.number(of: "all"),
-                outcome: report.outcomes.number(of: "held"), reason: report.reasons.number(of: ""), way: -1, end: nil,
-                guarding: [.held, .loop]))
+                outcome: report.outcomes.number(of: "paced"), reason: report.reasons.number(of: ""), way: -1, end: nil))
         func command() -> String? { ReportSummary(report).findings.first?.command }
         #expect(command() == "kiipush kill --for 10m '*'")
         report.bucketURIs[lane] = "kiicloud://groups/g/buckets/CRYPTO:b"

@@ -72,7 +72,7 @@ struct RulesDiffToolTests {
         #expect(run.code == .fine && run.output == ["C: 9 messages, 0 end otherwise under NEW than under OLD"])
     }
 
-    @Test("what the chain drops under one version counts too: duplicates by the virtual clock, and the rate")
+    @Test("what the chain drops under one version counts too: duplicates by the virtual clock, and the pace")
     func chain() async throws {
         let repeated = [Self.step("0s", .pushToApp()), Self.step("30s", .pushToApp()), Self.step("90s", .pushToApp())]
         let short = Self.rules("settings", settings: #""dedupe":{"window":"1m"},"#)
@@ -82,12 +82,12 @@ struct RulesDiffToolTests {
                 "C: 3 messages, 1 ends otherwise under NEW than under OLD", "",
                 "      1  was  duplicate (done) by a", "         now  handled by a, calling h", "         at   C:3",
             ])
-        let fast = (0..<5).map { Self.step("0s", .pushToApp(sentAt: $0, modifiedAt: $0)) }.joined(separator: "\n")
-        let strict = Self.rules("settings", settings: #""loop":{"rate":{"messages":2}},"#)
-        let rate = try await diff(Self.rules("settings"), strict, fast)
+        let fast = (0..<25).map { Self.step("0s", .pushToApp(sentAt: $0, modifiedAt: $0)) }.joined(separator: "\n")
+        let free = Self.rules("settings").replacing(#""id":"a","#, with: #""id":"a","pace":"unlimited","#)
+        let pace = try await diff(free, Self.rules("settings"), fast)
         #expect(
-            rate.output.dropFirst(2).prefix(2) == [
-                "      3  was  handled by a, calling h", "         now  held (rate) by a",
+            pace.output.dropFirst(2).prefix(2) == [
+                "      5  was  handled by a, calling h", "         now  paced by a",
             ])
     }
 

@@ -20,10 +20,10 @@ struct AgentStatusTests {
                 lastMessageAgo: 4, lastMessageAt: UTCDate("2026-11-22T13:04:01Z"), messages: 1_234_567)
         ]
         status.queue = .init(
-            messages: 12, bytes: 3481, waiting: 3, handling: 8, retrying: 1, held: 2, onDisk: 0, overrunning: 0)
+            messages: 12, bytes: 3481, waiting: 3, handling: 8, retrying: 1, paced: 2, onDisk: 0, overrunning: 0)
         status.routes = [
             .init(
-                id: "settings", handled: 1_234_000, failed: 3, held: 2, expired: 1, p50: 0.25, p99: 1500.5,
+                id: "settings", handled: 1_234_000, failed: 3, paced: 2, expired: 1, p50: 0.25, p99: 1500.5,
                 waitedP50: 0.2, waitedP99: 240_000, handlingSeconds: 12.5),
             .init(id: "a-route-with-a-name-that-is-much-longer-than-any-column-of-a-terminal-should-be"),
         ]
@@ -31,7 +31,11 @@ struct AgentStatusTests {
             .init(outcome: "handled", reason: nil, messages: 1_234_000),
             .init(outcome: "duplicate", reason: "done", messages: 7),
         ]
-        status.breakers = [.init(level: "object", step: "waiting", messages: 2, why: "too many of one object: waits")]
+        status.paced = [
+            .init(
+                level: "object", route: "settings", subject: "kiicloud://buckets/b/objects/o", since: 7, waiting: 2,
+                superseded: 1, why: "many changes came at once: it waits")
+        ]
         status.kills = [.init(target: "*", until: UTCDate("2026-11-22T14:00:00Z"))]
         status.deadLetters = .init(count: 7, isFull: false)
         status.shortages = [
@@ -59,7 +63,8 @@ struct AgentStatusTests {
             #""since":"2026-11-22T10:00:00.125Z""#, #""healthy":false"#,
             #""transports":[{"name":"mqtt","state":"connected","#, #""lastMessageAt":"2026-11-22T13:04:01.000Z""#,
             #""queue":{"messages":12,"bytes":3481,"#, #""routes":[{"id":"settings","handled":1234000,"failed":3,"#,
-            #""p50":0.25,"p99":1500.5,"#, #""breakers":[{"#,
+            #""p50":0.25,"p99":1500.5,"#, #""paced":[{"level":"object","route":"settings","subject":"kiicloud://buckets/b/objects/o","since":7,"#,
+            #""waiting":2,"superseded":1,"#,
             #""kills":[{"target":"*","until":"2026-11-22T14:00:00Z"}]"#,
             #""deadLetters":{"count":7,"full":false}"#, #""shortages":[{"kind":"descriptors","#,
         ] {
