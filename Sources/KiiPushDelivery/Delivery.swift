@@ -94,7 +94,9 @@ extension Delivery {
                 && other.walk.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
         }
         guard var newest = newer.first else { return }
-        for other in newer where newest.walk.message.message.isOlder(than: other.walk.message.message) { newest = other }
+        for other in newer where newest.walk.message.message.isOlder(than: other.walk.message.message) {
+            newest = other
+        }
         var others = [self]
         for other in newer where other.ticket !== newest.ticket {
             if other.walk.message.message.isOlder(than: newest.walk.message.message) {

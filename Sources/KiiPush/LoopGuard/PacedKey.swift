@@ -35,7 +35,8 @@ public struct PacedKey: Sendable, Hashable {
             case .route: "many new objects, senders or topics"
             case .device: "many new objects, senders or topics in all routes"
             }
-        return "\(what) came at once for route \(Suggestion.shown(route)): it waits some seconds to see whether they come "
+        return
+            "\(what) came at once for route \(Suggestion.shown(route)): it waits some seconds to see whether they come "
             + "by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
     }
 }

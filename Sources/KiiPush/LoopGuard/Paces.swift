@@ -233,7 +233,9 @@ struct Paces {
     }
 
     private mutating func forgetRecords(_ now: Double) {
-        records = records.filter { now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level, now) }
+        records = records.filter {
+            now - $0.value.reportedAt < Self.reportPause || isLimiting($0.key, $0.value.level, now)
+        }
     }
 
     /// The keys whose messages wait now, those that wait longest first.

@@ -44,7 +44,8 @@ public final class Route: Sendable {
     /// Makes a route; `standardMaxAge` applies if it has no delivery settings of its own.
     package init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, pace: RoutePace = .standard,
-        loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
+        loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: RouteHandler, handlerName: String? = nil
     ) {
         self.id = id

@@ -211,7 +211,7 @@ struct AgentTests {
             #expect(try send(event(20, "o\(attempt)"), event(21, "o\(attempt)")) == [stored, stored])
             let status = try tool("status", "--format", "json").output
             isSeen =
-                status.contains(#""paced":[{"level":"object","route":"settings","subject":"kiicloud://buckets/settings"#)
+                status.contains(#""paced":[{"level":"object","route":"settings","subject":"kiicloud://"#)
                 && status.contains("lifts this")
         }
         #expect(isSeen)

@@ -68,7 +68,8 @@ struct ReportTests {
     func burst() async throws {
         let written = try await report(Captures.burst())
         #expect(
-            written.findings.contains { $0.contains(" of bucket sensor / temperature had to wait for up to ") }, "\(written.findings)")
+            written.findings.contains { $0.contains(" of bucket sensor / temperature had to wait for up to ") },
+            "\(written.findings)")
         #expect(written.findings.first == "Nothing went wrong.")
         #expect(Set(written.outcomes) == ["handled", "duplicate"])
         #expect(written.column("waited").contains { $0 > 3000 })
