@@ -4,7 +4,7 @@ import Testing
 
 @Suite("kiipush demo")
 struct DemoTests {
-    @Test("the demo names every kind, drops a duplicate, cuts a loop, and each message has one outcome")
+    @Test("the demo names every kind, drops a duplicate, slows a loop down, and each message has one outcome")
     func story() async {
         let run = await ToolRun("demo")
         #expect(run.code == .fine && run.errors.isEmpty)
@@ -24,13 +24,13 @@ struct DemoTests {
         #expect(run.output.filter { $0.hasPrefix("    handler: ") }.count == 5)
     }
 
-    @Test("a loop is cut, tried, ends, and does not begin where its write is announced")
+    @Test("a loop is slowed down, ends, and does not begin where its write is announced")
     func loop() async {
         let text = await ToolRun("demo").output.joined(separator: "\n")
         let story = [
-            "20 pushes were handled, each caused the next one; then: held (rate)",
-            "within 1 h: 12 handled, 12 came back; 1 held", "as in a loop; one is tried in",
-            "within 3 h: 1 handled, 0 came back; 0 held",
+            "20 pushes were handled, each caused the next one; then: paced",
+            "within 1 h: HH handled, HH came back", "lifts this",
+            "within 1 h: 1 handled, 0 came back",
             "1 push was handled, each caused the next one; then: looped (echo)",
         ]
         var left = text[...]

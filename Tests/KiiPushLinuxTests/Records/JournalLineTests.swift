@@ -121,6 +121,7 @@ struct JournalLineTests {
         #expect(priority(.deadLettered(.failed)) == .error)
         #expect(priority(.quarantined) == .error)
         #expect(priority(.superseded) == .information)
+        #expect(priority(.paced(until: .init(nanoseconds: 0))) == .information)
         #expect(priority(.expired) == .information)
         #expect(priority(.looped(.echo)) == .information)
     }

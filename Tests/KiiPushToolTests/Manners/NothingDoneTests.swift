@@ -37,7 +37,7 @@ struct NothingDoneTests {
                 "kiipush dead-letters: nothing dropped: none of 1 dead letter matches; unknown route 'setings'; did you mean 'settings'?"
             ),
             (
-                ["replay", "--reason", "heldFull"],
+                ["replay", "--reason", "killSwitch"],
                 "kiipush dead-letters: nothing replayed: none of 1 dead letter matches"
             ),
             (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),

@@ -34,7 +34,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--reason", "tired"],
-                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
+                "dead-letters list: --reason takes one of killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
             ),
             (
                 ["dead-letters", "list", "--all"],
@@ -51,6 +51,6 @@ struct StateOptionsTests {
     func noDirectory(command: String) async {
         let run = await ToolRun([command, "list", "--state", "/nowhere/at/all"])
         #expect(run.code == .failed)
-        #expect(run.errors == ["kiipush \(command): there is no state directory /nowhere/at/all"])
+        #expect(run.errors == ["kiipush dead-letters: there is no state directory /nowhere/at/all"])
     }
 }

@@ -47,7 +47,7 @@ struct ReportTests {
         return try #require(DataValue(json: String(page[from..<to])))
     }
 
-    @Test("a loop is found as one, with the command that stops it; the messages around it are not part of it")
+    @Test("what a loop lets wait is told, with the command that stops it; the messages around it do not wait")
     func loop() async throws {
         let written = try await report(await Captures.loop())
         #expect(written.run.code == .fine && written.run.errors.isEmpty)

@@ -72,7 +72,7 @@ struct RulesDiffToolTests {
         #expect(run.code == .fine && run.output == ["C: 9 messages, 0 end otherwise under NEW than under OLD"])
     }
 
-    @Test("what the chain drops under one version counts too: duplicates by the virtual clock, and the rate")
+    @Test("what the chain drops under one version counts too: duplicates by the virtual clock, and the pace")
     func chain() async throws {
         let repeated = [Self.step("0s", .pushToApp()), Self.step("30s", .pushToApp()), Self.step("90s", .pushToApp())]
         let short = Self.rules("settings", settings: #""dedupe":{"window":"1m"},"#)

@@ -100,7 +100,7 @@ struct ClockJumps {
         var row = try session.finish("clock set by an hour and a day, back and forth")
         row.runs = Self.jumps.count * (isLong ? 10 : 1)
         if row.letters > 0 { row.broken.append("\(row.letters) honest messages were dead-lettered") }
-        for word in ["held", "disconnected"] where session.log.contains(" \(word)") {
+        for word in ["paced", "disconnected"] where session.log.contains(" \(word)") {
             row.broken.append("it said '\(word)': \(session.log.suffix(600))")
         }
         return row

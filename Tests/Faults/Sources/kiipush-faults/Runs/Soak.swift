@@ -24,7 +24,8 @@ struct Soak {
         }
         let receiver = PushReceiver {
             deduplicator
-            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1_000_000_000)))
+            // One pace of its own for each object, and new ones all the time: none of them is to wait.
+            LoopGuard(settings: LoopSettings.standard.without(.pace))
             ScopeFilter()
         }
         receiver.onPushToApp { _, _ in handled.add(1, ordering: .relaxed) }

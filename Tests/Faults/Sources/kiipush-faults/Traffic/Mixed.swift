@@ -45,14 +45,13 @@ struct Mixed: Sendable {
         }
         try send(cloud, streams)
         let (looped, inTime) = (streams.loop.handled, streams.honest)
-        // The loop's fault is repaired, and what was held is released by hand: it has to be there.
+        // The loop's fault is repaired: what waits is handled at its pace, or a newer change has taken its place.
         cloud.onHandled = { _ in }
-        if try cloud.command(["held", "release", "--all"]) == nil { row.broken.append("'held release' failed") }
-        try cloud.run(until: cloud.now + 5) { streams.honestLeft == 0 }
+        try cloud.run(until: cloud.now + 40) { streams.honestLeft == 0 }
         row.note("loop handled", looped)
         row.note("honest of the key", "\(inTime) of \(streams.before.sent + streams.same.sent)")
         let latest = max(streams.same.latest, streams.before.latest).text(1)
-        row.note("after release", "\(streams.honest), latest \(latest) s")
+        row.note("after the repair", "\(streams.honest), latest \(latest) s")
         let other = streams.other
         row.note("others", "\(other.handled) of \(other.sent), latest \(other.latest.text(1)) s")
         let most = key == .bucket ? 2100 : 40
