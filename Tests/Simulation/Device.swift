@@ -64,21 +64,19 @@ final class Device {
         }
     }
 
-    /// How many wait at most, as in a service; what comes beyond that is heard, and forgotten.
-    static let places = 1000
-
     private let receiver: PushReceiver
     private let loopGuard = LoopGuard()
     private var lanes: [Int: Lane] = [:]
     private var waiting = 0
-    private let hasPlaces: Bool
+    /// How many wait at most, as in a service; what comes beyond that is heard, and forgotten.
+    private let places: Int
     var result = RunResult()
 
     /// Makes a device whose routes all get each message, or with a route for each bucket.
-    init(_ clock: SetClock, _ subject: Subject, routes: Int, hasPlaces: Bool) {
+    init(_ clock: SetClock, _ subject: Subject, routes: Int, places: Int) {
         let loopGuard = loopGuard
         receiver = PushReceiver(clock: clock) { loopGuard }
-        self.hasPlaces = hasPlaces
+        self.places = places
         for route in 0..<(subject == .ownRoute ? Subject.routes : routes) {
             if subject == .ownRoute {
                 receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in }
@@ -95,7 +93,7 @@ final class Device {
         for _ in 0..<event.count {
             var (routed, _) = receiver.prepare(message)
             loopGuard.hear(&routed)
-            if waiting >= Self.places, !hasPlaces {
+            if waiting >= places {
                 loopGuard.forget(routed)
                 continue
             }
@@ -166,7 +164,7 @@ final class Device {
     private func count(_ ended: Waiting, _ now: Double, isSuperseded: Bool) {
         waiting -= 1
         guard ended.isHonest else { return }
-        result.honest.append(ended.came)
+        result.honest += 1
         result.latest = max(result.latest, now - ended.came)
         if isSuperseded { result.superseded += 1 }
     }
@@ -176,15 +174,14 @@ final class Device {
 struct RunResult {
     /// When messages were handled.
     var handled: [Double] = []
-    /// When the honest ones came that have ended, how late the latest ended, and how many were superseded.
-    var honest: [Double] = []
+    /// How many honest ones have ended, how late the latest ended, and how many were superseded.
+    var honest = 0
     var latest = 0.0
     var superseded = 0
 
     /// The most that was handled in any hour, less five quarters of what came by itself in it.
-    var busiest: Double {
+    func busiest(beside came: [Double]) -> Double {
         var (from, first, last, most) = (0, 0, 0, 0.0)
-        let came = honest.sorted()
         for (index, time) in handled.enumerated() {
             while handled[from] < time - 3600 { from += 1 }
             while first < came.count, came[first] < time - 3600 { first += 1 }

@@ -14,25 +14,39 @@ extension Row {
 
     // MARK: Honest traffic
 
-    private static let bounded = Clusters.allCases.filter { $0 != .byChance }
+    private static let steady: [Stream] = [.regular, .byChance, .usual, .usualByChance]
+    private static let unsteady: [Stream] = [.changing, .growing]
+    private static let usual: [Clusters] = [.usual, .once, .manyAtFirst, .wakeUps]
+    private static let drawn: [Clusters] = [.regular, .byChance]
 
     private static let honest = [
-        Row(words: "changes of one object, a stream", bound: 17, unit: "s", runs: Stream.allCases.map { late(.object, $0.times) }),
-        Row(words: "of these, replaced by a newer one", unit: "%", runs: Stream.allCases.map { late(.object, $0.times, isShare: true) }),
-        Row(words: "changes of one object, in clusters", bound: 17, unit: "s", runs: Clusters.allCases.map { late(.object, $0.times) }),
-        Row(words: "letters, a stream", bound: 60, unit: "s", runs: Stream.allCases.map { late(.letter, $0.times) }),
-        Row(words: "letters, in clusters", bound: 60, unit: "s", runs: bounded.map { late(.letter, $0.times) }),
-        Row(words: "letters, in clusters by chance", unit: "s", runs: [late(.letter, Clusters.byChance.times)]),
+        late("changes of one object, a steady stream", 17, .object, steady.map { $0.times }),
+        late("of these, replaced by a newer one", nil, .object, steady.map { $0.times }, isShare: true),
+        late("changes of one object, paces that change or grow", 17, .object, unsteady.map { $0.times }),
+        late("changes of one object, in clusters", 17, .object, (usual + drawn).map { $0.times }),
+        late("letters, a steady stream", 60, .letter, steady.map { $0.times }),
+        late("letters, paces that change or grow", nil, .letter, unsteady.map { $0.times }),
+        late("letters, in usual clusters", 60, .letter, usual.map { $0.times }),
+        late("letters, in any clusters", nil, .letter, drawn.map { $0.times }),
     ]
+
+    private static func late(
+        _ words: String, _ bound: Double?, _ subject: Subject, _ patterns: [@Sendable (inout Dice) -> Times],
+        isShare: Bool = false
+    ) -> Row {
+        Row(
+            words: words, bound: bound, unit: isShare ? "%" : "s",
+            runs: patterns.map { late(subject, $0, isShare: isShare) })
+    }
 
     /// How late the latest of a pattern was, or how many in a hundred a newer one has replaced.
     private static func late(
-        _ subject: Subject, _ times: @escaping @Sendable (inout Dice) -> Times, isShare: Bool = false
+        _ subject: Subject, _ times: @escaping @Sendable (inout Dice) -> Times, isShare: Bool
     ) -> @Sendable (inout Dice) throws -> Measured {
         { dice in
             let (name, times) = times(&dice)
             let result = try run(subject, times.map { Event(time: $0, isHonest: true) }, dice)
-            return (isShare ? 100 * Double(result.superseded) / Double(result.honest.count) : result.latest, name)
+            return (isShare ? 100 * Double(result.superseded) / Double(result.honest) : result.latest, name)
         }
     }
 
@@ -110,12 +124,13 @@ extension Row {
 
     private static func anyLoop(_ dice: inout Dice, _ trips: (Double, Double)) -> Loop {
         var loop = Loop()
-        loop.fanOut = dice.chance(0.4) ? 1 : dice.scale(0.5, 8)
+        loop.fanOut = dice.chance(0.4) ? 1 : dice.scale(1, 8)
         let (one, other) = (dice.scale(trips.0, trips.1), dice.scale(trips.0, trips.1))
         loop.trip = dice.pick(
             (one, one), (min(one, other), max(one, other)), trips, (trips.0, trips.1 - 0.01),
             (trips.1 - 0.01, trips.1 - 0.01), (trips.1 * 0.9, trips.1))
         loop.isEither = dice.chance(0.3)
+        loop.places = dice.pick(100, 100, 300, 1000)
         loop.starts = dice.pick(1, 2, 10, 20, 21, 40, 400)
         loop.gap = dice.chance(0.5) ? 0 : dice.scale(0.01, 10)
         return loop
@@ -138,7 +153,7 @@ extension Row {
         let plan = starts + honest.map { Event(time: $0, isHonest: true) }
         var world = World(subject, dice, devices: devices, loop: loop)
         try world.run(plan.sorted { $0.time < $1.time }, until: 7200)
-        let most = world.devices.map(\.result.busiest).max() ?? 0
+        let most = world.devices.map { $0.result.busiest(beside: honest) }.max() ?? 0
         let (trip, beside) = (loop.trip, honest.isEmpty ? "" : ", beside \(honest.count)")
         return (most, "\(subject)s, \(name), \(loop.starts) start, trips \(trip.0.shown) to \(trip.1.shown) s, \(loop.fanOut.shown) answers\(beside)")
     }

@@ -15,7 +15,7 @@ func evenly(_ rate: Double, for seconds: Double) -> [Double] {
 
 func atRandom(_ rate: Double, from: Double = 0, for seconds: Double, _ dice: inout Dice) -> [Double] {
     var (time, times) = (from + dice.pause(rate), [Double]())
-    while time < from + seconds, times.count < most {
+    while time < from + seconds {
         times.append(time)
         time += dice.pause(rate)
     }

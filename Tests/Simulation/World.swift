@@ -15,6 +15,7 @@ struct Loop {
     /// How many messages start it, and the pause between them.
     var starts = 1
     var gap = 0.0
+    var places = 1000
 
     func delay(_ dice: inout Dice) -> Double {
         isEither ? (dice.chance(0.5) ? trip.0 : trip.1) : dice.between(trip.0, trip.1)
@@ -39,8 +40,8 @@ struct World {
     init(_ subject: Subject, _ dice: Dice, devices: Int = 1, loop: Loop? = nil) {
         (self.subject, self.loop) = (subject, loop)
         var dice = dice
-        let (clock, routes) = (clock, dice.pick(1, 1, 2, 3))
-        self.devices = (0..<devices).map { _ in Device(clock, subject, routes: routes, hasPlaces: loop == nil) }
+        let (clock, routes) = (clock, dice.pick(1, 1, 1, 1))
+        self.devices = (0..<devices).map { _ in Device(clock, subject, routes: routes, places: loop?.places ?? .max) }
         self.dice = dice
     }
 
