@@ -105,7 +105,7 @@ extension Row {
         { dice in
             var loop = anyLoop(&dice, isSlow ? (3, 15) : (0.02, 3))
             loop.isNew = isNew
-            let devices = dice.pick(1, 1, 2, 5, 10, 30, 100)
+            let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
             loop.fanOut *= Double(devices)
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
         }

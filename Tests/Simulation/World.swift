@@ -40,7 +40,7 @@ struct World {
     init(_ subject: Subject, _ dice: Dice, devices: Int = 1, loop: Loop? = nil) {
         (self.subject, self.loop) = (subject, loop)
         var dice = dice
-        let (clock, routes) = (clock, dice.pick(1, 1, 1, 1))
+        let (clock, routes) = (clock, dice.pick(1, 1, 2, 3))
         self.devices = (0..<devices).map { _ in Device(clock, subject, routes: routes, places: loop?.places ?? .max) }
         self.dice = dice
     }
