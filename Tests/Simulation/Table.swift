@@ -89,7 +89,7 @@ extension Row {
         _ subject: Subject, isNew: Bool = false, isSlow: Bool = false, isBeside: Bool = false
     ) -> Run {
         { dice in
-            var loop = anyLoop(&dice, isSlow ? (3, 15) : (0.02, 3))
+            var loop = anyLoop(&dice, isSlow ? (3, 14.99) : (0.02, 3))
             let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
             (loop.isNew, loop.fanOut) = (isNew, loop.fanOut * Double(devices))
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
