@@ -70,26 +70,27 @@ final class Device {
     private var waiting = 0
     /// How many wait at most, as in a service; what comes beyond that is heard, and forgotten.
     private let places: Int
-    var result = RunResult()
+    /// When messages were handled.
+    private(set) var handled: [Double] = []
+    /// How many honest ones have ended, how late the latest ended, and how many were superseded.
+    private(set) var (honest, latest, superseded) = (0, 0.0, 0)
 
     /// Makes a device whose routes all get each message, or with a route for each bucket.
     init(_ clock: SetClock, _ subject: Subject, routes: Int, places: Int) {
         let loopGuard = loopGuard
         receiver = PushReceiver(clock: clock) { loopGuard }
         self.places = places
-        for route in 0..<(subject == .ownRoute ? Subject.routes : routes) {
-            if subject == .ownRoute {
-                receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in }
-            } else {
-                receiver.onAny("r\(route)", options: .continue) { _, _ in }
-            }
+        if subject == .ownRoute {
+            for route in 0..<Subject.routes { receiver.onPushToApp(bucket: .exactly("b\(route)")) { _, _ in } }
+        } else {
+            for route in 0..<routes { receiver.onAny("r\(route)", options: .continue) { _, _ in } }
         }
     }
 
-    /// Messages arrive; returns when their lane is asked again, and how many were handled.
-    func arrive(_ message: PushMessage, _ event: Event, lane key: Int) -> (again: Double?, handled: Int) {
-        let lane = lanes[key] ?? Lane()
-        var (again, handled) = (Double?.none, 0)
+    /// Messages arrive; returns when their lane is asked again.
+    func arrive(_ message: PushMessage, _ event: Event) -> Double? {
+        let lane = lanes[event.key] ?? Lane()
+        var again: Double?
         for _ in 0..<event.count {
             var (routed, _) = receiver.prepare(message)
             loopGuard.hear(&routed)
@@ -98,43 +99,32 @@ final class Device {
                 continue
             }
             waiting += 1
-            lanes[key] = lane
+            lanes[event.key] = lane
             lane.waiting.append(Waiting(message: routed, came: event.time, isHonest: event.isHonest))
-            if lane.isTold { continue }
-            let answer = ask(lane, key, event.time)
-            again = answer.again
-            handled += answer.handled
+            if !lane.isTold { again = askAgain(event.key, event.time) }
         }
-        return (again, handled)
+        return again
     }
 
-    /// A lane is asked again.
-    func askAgain(_ key: Int, _ now: Double) -> (again: Double?, handled: Int) {
-        guard let lane = lanes[key] else { return (nil, 0) }
+    /// Asks for the first of a lane until it has to wait, as a service does; returns when it is asked again.
+    func askAgain(_ key: Int, _ now: Double) -> Double? {
+        guard let lane = lanes[key] else { return nil }
         lane.isTold = false
-        return ask(lane, key, now)
-    }
-
-    /// Asks for the first of a lane until it has to wait, as a service does.
-    private func ask(_ lane: Lane, _ key: Int, _ now: Double) -> (again: Double?, handled: Int) {
-        var handled = 0
         while lane.head < lane.waiting.count {
             prepareFirst(lane)
             switch loopGuard.admit(&lane.waiting[lane.head].message) {
             case .pass:
-                handled += 1
-                result.handled.append(now)
+                handled.append(now)
                 end(lane, now)
             case .later(let until):
                 precondition(until > lane.waiting[lane.head].message.admittedAt, "a wait that is none")
-                lane.waiting[lane.head].isPaced = true
-                lane.isTold = true
-                return (Double(until.nanoseconds) / 1e9, handled)
+                (lane.waiting[lane.head].isPaced, lane.isTold) = (true, true)
+                return Double(until.nanoseconds) / 1e9
             default: end(lane, now, isSuperseded: true)
             }
         }
         lanes[key] = nil
-        return (nil, handled)
+        return nil
     }
 
     /// Lets the newest change take the place of older ones, if the guard says so.
@@ -164,20 +154,10 @@ final class Device {
     private func count(_ ended: Waiting, _ now: Double, isSuperseded: Bool) {
         waiting -= 1
         guard ended.isHonest else { return }
-        result.honest += 1
-        result.latest = max(result.latest, now - ended.came)
-        if isSuperseded { result.superseded += 1 }
+        honest += 1
+        latest = max(latest, now - ended.came)
+        if isSuperseded { superseded += 1 }
     }
-}
-
-/// What came of a run, for one device.
-struct RunResult {
-    /// When messages were handled.
-    var handled: [Double] = []
-    /// How many honest ones have ended, how late the latest ended, and how many were superseded.
-    var honest = 0
-    var latest = 0.0
-    var superseded = 0
 
     /// The most that was handled in any hour, less five quarters of what came by itself in it.
     func busiest(beside came: [Double]) -> Double {

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Runs loops and honest traffic through the real loop guard, or the service from seeds.
 @main
@@ -41,8 +40,11 @@ struct Simulation {
         case "--seeds", "--from", "--first", "--only":
             guard let value = rest.popFirst() else { return false }
             if service != nil { return option != "--only" && service?.read(option, value) == true }
-            if option == "--only" { only = value }
-            guard let number = Int(value), number > 0 else { return option == "--only" }
+            if option == "--only" {
+                only = value
+                return true
+            }
+            guard let number = Int(value), number > 0 else { return false }
             if option == "--seeds" { seeds = number } else { from = number }
             return true
         default: return false
@@ -73,42 +75,18 @@ struct Simulation {
 
     /// What each row measured for all seeds.
     private func measure(_ rows: [Row]) async -> [[Measured]] {
-        let results = Measurements(rows, from, seeds)
-        // Two cores take one seed after another.
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<2 { group.addTask { while results.measureNext() {} } }
+        await withTaskGroup(of: [[Measured]].self) { group in
+            for seed in from..<from + seeds { group.addTask { rows.map { Self.measure($0, seed) } } }
+            return await group.reduce([[Measured]](repeating: [], count: rows.count)) { zip($0, $1).map { $0 + $1 } }
         }
-        return results.all
-    }
-}
-
-/// What was measured, row by row, and the next seed.
-private final class Measurements: Sendable {
-    private let rows: [Row]
-    private let next: Atomic<Int>
-    private let end: Int
-    private let measured: Mutex<[[Measured]]>
-
-    init(_ rows: [Row], _ from: Int, _ seeds: Int) {
-        (self.rows, end) = (rows, from + seeds)
-        next = Atomic(from)
-        measured = Mutex([[Measured]](repeating: [], count: rows.count))
     }
 
-    var all: [[Measured]] { measured.withLock { $0 } }
-
-    /// Runs all rows of a seed; false if none is left.
-    func measureNext() -> Bool {
-        let seed = next.add(1, ordering: .relaxed).oldValue
-        guard seed < end else { return false }
-        for (index, row) in rows.enumerated() {
-            for run in row.runs {
-                var dice = Dice(seed)
-                guard let (value, name) = try? run(&dice) else { fatalError("a payload is not a message") }
-                measured.withLock { $0[index].append((value, "seed \(seed): \(name)")) }
-            }
+    private static func measure(_ row: Row, _ seed: Int) -> [Measured] {
+        row.runs.enumerated().map { number, run in
+            var dice = Dice(seed * 16 + number)
+            guard let (value, name) = try? run(&dice) else { fatalError("a payload is not a message") }
+            return (value, "seed \(seed): \(name)")
         }
-        return true
     }
 }
 

@@ -1,118 +1,103 @@
-/// What one run of a row measured, and what ran.
+/// What one run measured, and what ran.
 typealias Measured = (value: Double, name: String)
+typealias Run = @Sendable (inout Dice) throws -> Measured
 
 /// A row of the table: what is measured for each seed, and the bound of the most.
 struct Row: Sendable {
     let words: String
-    var bound: Double?
     let unit: String
-    let runs: [@Sendable (inout Dice) throws -> Measured]
+    let bound: Double?
+    let runs: [Run]
+
+    init(_ words: String, _ bound: Double?, _ unit: String, _ runs: [Run]) {
+        (self.words, self.bound, self.unit, self.runs) = (words, bound, unit, runs)
+    }
 }
 
 extension Row {
-    static let all = honest + crowds + loops
+    private static let usual: [Traffic] = [.usual, .once, .manyAtFirst, .wakeUps]
+    private static let drawn: [Traffic] = [.drawn, .byChance]
+
+    static let all = [
+        Row("changes of one object, a steady stream", 17, "s", late(.object, [.steady, .steady])),
+        Row("of these, replaced by a newer one", nil, "%", late(.object, [.steady, .steady], isShare: true)),
+        Row("changes of one object, paces that change", 17, "s", late(.object, [.changing])),
+        Row("changes of one object, in clusters", 17, "s", late(.object, usual + drawn)),
+        Row("letters, a steady stream", 60, "s", late(.letter, [.steady, .steady])),
+        Row("letters, paces that change", nil, "s", late(.letter, [.changing])),
+        Row("letters, in usual clusters", 60, "s", late(.letter, usual)),
+        Row("letters, in any clusters", nil, "s", late(.letter, drawn)),
+        Row("5,000 new objects, 200 a second", 12, "s", [crowd(.object, 200, 5000)]),
+        Row("120 commands, 3 a second", 12, "s", [crowd(.command, 3, 120)]),
+        Row("other objects beside one that floods", 10, "s", [besideFlood(50), besideFlood(.max)]),
+        Row("a loop of one object", 800, "an hour", [loop(.object), loop(.object, isBeside: true)]),
+        Row("a loop of letters", 4500, "an hour", [loop(.letter)]),
+        Row("a loop of letters beside honest ones", nil, "an hour", [loop(.letter, isBeside: true)]),
+        Row(
+            "loops that change object, topic or route", 4500, "an hour",
+            [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
+        Row(
+            "a loop of one object, round trips of 3 to 15 s", 4500, "an hour",
+            [loop(.object, isSlow: true), loop(.object, isSlow: true, isBeside: true)]),
+        Row("devices that hear different things", nil, "an hour", [apart(.object), apart(.letter)]),
+    ]
 
     // MARK: Honest traffic
 
-    private static let steady: [Stream] = [.regular, .byChance, .usual, .usualByChance]
-    private static let unsteady: [Stream] = [.changing, .growing]
-    private static let usual: [Clusters] = [.usual, .once, .manyAtFirst, .wakeUps]
-    private static let drawn: [Clusters] = [.regular, .byChance]
-
-    private static let honest = [
-        late("changes of one object, a steady stream", 17, .object, steady.map { $0.times }),
-        late("of these, replaced by a newer one", nil, .object, steady.map { $0.times }, isShare: true),
-        late("changes of one object, paces that change or grow", 17, .object, unsteady.map { $0.times }),
-        late("changes of one object, in clusters", 17, .object, (usual + drawn).map { $0.times }),
-        late("letters, a steady stream", 60, .letter, steady.map { $0.times }),
-        late("letters, paces that change or grow", nil, .letter, unsteady.map { $0.times }),
-        late("letters, in usual clusters", 60, .letter, usual.map { $0.times }),
-        late("letters, in any clusters", nil, .letter, drawn.map { $0.times }),
-    ]
-
-    private static func late(
-        _ words: String, _ bound: Double?, _ subject: Subject, _ patterns: [@Sendable (inout Dice) -> Times],
-        isShare: Bool = false
-    ) -> Row {
-        Row(
-            words: words, bound: bound, unit: isShare ? "%" : "s",
-            runs: patterns.map { late(subject, $0, isShare: isShare) })
-    }
-
     /// How late the latest of a pattern was, or how many in a hundred a newer one has replaced.
-    private static func late(
-        _ subject: Subject, _ times: @escaping @Sendable (inout Dice) -> Times, isShare: Bool
-    ) -> @Sendable (inout Dice) throws -> Measured {
-        { dice in
-            let (name, times) = times(&dice)
-            let result = try run(subject, times.map { Event(time: $0, isHonest: true) }, dice)
-            return (isShare ? 100 * Double(result.superseded) / Double(result.honest) : result.latest, name)
+    private static func late(_ subject: Subject, _ patterns: [Traffic], isShare: Bool = false) -> [Run] {
+        patterns.map { pattern in
+            { dice in
+                let (name, times) = pattern.times(&dice)
+                let device = try run(subject, times.map { Event(time: $0, isHonest: true) }, dice)
+                return (isShare ? 100 * Double(device.superseded) / Double(device.honest) : device.latest, name)
+            }
         }
     }
 
-    private static func run(_ subject: Subject, _ plan: [Event], _ dice: Dice) throws -> RunResult {
+    private static func run(_ subject: Subject, _ plan: [Event], _ dice: Dice) throws -> Device {
         var world = World(subject, dice)
         try world.run(plan)
-        return world.devices[0].result
+        return world.devices[0]
     }
 
-    // MARK: Many keys
-
-    private static let crowds = [
-        Row(words: "5,000 new objects, 200 a second", bound: 12, unit: "s", runs: [crowd(.object, 200, 5000)]),
-        Row(words: "120 commands, 3 a second", bound: 12, unit: "s", runs: [crowd(.command, 3, 120)]),
-        Row(words: "other objects beside one that floods", bound: 10, unit: "s", runs: [besideFlood(50), besideFlood(1_000_000)]),
-    ]
-
-    private static func crowd(_ subject: Subject, _ rate: Double, _ count: Int) -> @Sendable (inout Dice) throws -> Measured {
+    private static func crowd(_ subject: Subject, _ rate: Double, _ count: Double) -> Run {
         { dice in
-            let isRegular = dice.chance(0.5)
-            let seconds = Double(count) / rate
-            let times = isRegular ? evenly(rate, for: seconds) : atRandom(rate, for: seconds, &dice)
+            let isEven = dice.chance(0.3)
+            let times = isEven ? evenly(rate, for: count / rate) : atRandom(rate, for: count / rate, &dice)
             let plan = times.enumerated().map { Event(time: $1, key: $0, isHonest: true) }
-            return (try run(subject, plan, dice).latest, isRegular ? "regular" : "by chance")
+            return (try run(subject, plan, dice).latest, isEven ? "regular" : "by chance")
         }
     }
 
     /// Ten a second of so many objects beside one that changes 100 times a second.
-    private static func besideFlood(_ objects: Int) -> @Sendable (inout Dice) throws -> Measured {
+    private static func besideFlood(_ objects: Int) -> Run {
         { dice in
             let others = atRandom(10, for: 180, &dice).enumerated()
+            let plan = others.map { Event(time: $1, key: 1 + $0 % objects, isHonest: true) }
             let flood = evenly(100, for: 180).map { Event(time: $0) }
-            let plan = flood + others.map { Event(time: $1, key: 1 + $0 % objects, isHonest: true) }
-            return (try run(.object, plan.sorted { $0.time < $1.time }, dice).latest, objects == 50 ? "50 objects" : "new ones")
+            let device = try run(.object, (plan + flood).sorted { $0.time < $1.time }, dice)
+            return (device.latest, objects == 50 ? "50 objects" : "new ones")
         }
     }
 
     // MARK: Loops
 
-    private static let loops = [
-        Row(words: "a loop of one object", bound: 800, unit: "an hour", runs: [handled(.object), handled(.object, isBeside: true)]),
-        Row(words: "a loop of letters", bound: 4500, unit: "an hour", runs: [handled(.letter)]),
-        Row(words: "a loop of letters beside honest ones", unit: "an hour", runs: [handled(.letter, isBeside: true)]),
-        Row(
-            words: "loops that change object, topic or route", bound: 4500, unit: "an hour",
-            runs: [handled(.object, isNew: true), handled(.letter, isNew: true), handled(.ownRoute, isNew: true)]),
-        Row(words: "a loop of one object, round trips of 3 to 15 s", bound: 4500, unit: "an hour", runs: [handled(.object, isSlow: true), handled(.object, isSlow: true, isBeside: true)]),
-        Row(words: "devices that hear different things", unit: "an hour", runs: [apart(.object), apart(.letter)]),
-    ]
-
     /// The busiest hour of a loop over devices that hear the same at the same time: they are as one device, all of
     /// whose answers come so many times.
-    private static func handled(
+    private static func loop(
         _ subject: Subject, isNew: Bool = false, isSlow: Bool = false, isBeside: Bool = false
-    ) -> @Sendable (inout Dice) throws -> Measured {
+    ) -> Run {
         { dice in
-            var loop = anyLoop(&dice, isSlow ? (3, 15) : (0.02, 3))
-            loop.isNew = isNew
+            var loop = anyLoop(&dice, isSlow ? (3, 14.99) : (0.02, 3))
             let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
-            loop.fanOut *= Double(devices)
+            (loop.isNew, loop.fanOut) = (isNew, loop.fanOut * Double(devices))
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
         }
     }
 
-    /// The same for devices that do not.
-    private static func apart(_ subject: Subject) -> @Sendable (inout Dice) throws -> Measured {
+    /// The same for devices that hear things at other times, or hear other things.
+    private static func apart(_ subject: Subject) -> Run {
         { dice in
             var loop = anyLoop(&dice, (0.02, 3))
             let devices = dice.pick(2, 3, 5, 10)
@@ -123,13 +108,10 @@ extension Row {
     }
 
     private static func anyLoop(_ dice: inout Dice, _ trips: (Double, Double)) -> Loop {
-        var loop = Loop()
-        loop.fanOut = dice.chance(0.4) ? 1 : dice.scale(1, 8)
         let (one, other) = (dice.scale(trips.0, trips.1), dice.scale(trips.0, trips.1))
-        loop.trip = dice.pick(
-            (one, one), (min(one, other), max(one, other)), trips, (trips.0, trips.1 - 0.01),
-            (trips.1 - 0.01, trips.1 - 0.01), (trips.1 * 0.9, trips.1))
-        loop.isEither = dice.chance(0.3)
+        let trip = dice.pick(
+            (one, one), (min(one, other), max(one, other)), trips, (trips.1 * 0.9, trips.1), (trips.1, trips.1))
+        var loop = Loop(fanOut: dice.chance(0.4) ? 1 : dice.scale(1, 8), trip: trip, isEither: dice.chance(0.3))
         loop.places = dice.pick(100, 100, 300, 1000)
         loop.starts = dice.pick(1, 2, 10, 20, 21, 40, 400)
         loop.gap = dice.chance(0.5) ? 0 : dice.scale(0.01, 10)
@@ -137,25 +119,23 @@ extension Row {
     }
 
     private static func beside(_ dice: inout Dice) -> [Double] {
-        dice.chance(0.8)
-            ? atRandom(dice.scale(0.05, 5), for: 7200, &dice) : (0..<400).map { _ in dice.between(600, 660) }.sorted()
+        if dice.chance(0.2) { return cluster(400, at: 600, within: 60, &dice).sorted() }
+        return atRandom(dice.scale(0.05, 5), for: 7200, &dice)
     }
 
     private static func busiest(
         _ subject: Subject, _ loop: Loop, _ honest: [Double], _ devices: Int, _ dice: Dice, _ name: String
     ) throws -> Measured {
-        let starts = (0..<devices).flatMap { device in
-            (0..<loop.starts).map {
-                let time = Double($0) * loop.gap + Double(device) * loop.skew
-                return Event(time: time, device: device, key: loop.isNew ? $0 : 0)
-            }
+        var plan = honest.map { Event(time: $0, isHonest: true) }
+        for (device, start) in (0..<devices).flatMap({ device in (0..<loop.starts).map { (device, $0) } }) {
+            let time = Double(start) * loop.gap + Double(device) * loop.skew
+            plan.append(Event(time: time, device: device, key: loop.isNew ? start : 0))
         }
-        let plan = starts + honest.map { Event(time: $0, isHonest: true) }
         var world = World(subject, dice, devices: devices, loop: loop)
         try world.run(plan.sorted { $0.time < $1.time }, until: 7200)
-        let most = world.devices.map { $0.result.busiest(beside: honest) }.max() ?? 0
-        let (trip, beside) = (loop.trip, honest.isEmpty ? "" : ", beside \(honest.count)")
-        return (most, "\(subject)s, \(name), \(loop.starts) start, trips \(trip.0.shown) to \(trip.1.shown) s, \(loop.fanOut.shown) answers\(beside)")
+        let trips = "\(loop.trip.0.shown) to \(loop.trip.1.shown) s, \(loop.fanOut.shown) answers"
+        let most = world.devices.map { $0.busiest(beside: honest) }.max() ?? 0
+        return (most, "\(subject)s, \(name), \(loop.starts) start, \(trips), \(honest.count) beside")
     }
 }
 

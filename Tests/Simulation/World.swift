@@ -16,10 +16,6 @@ struct Loop {
     var starts = 1
     var gap = 0.0
     var places = 1000
-
-    func delay(_ dice: inout Dice) -> Double {
-        isEither ? (dice.chance(0.5) ? trip.0 : trip.1) : dice.between(trip.0, trip.1)
-    }
 }
 
 /// Devices, what happens to them, and what their handlers cause.
@@ -33,9 +29,7 @@ struct World {
     private var dice: Dice
     private var agenda = Agenda()
     private(set) var devices: [Device]
-    private var (arrivals, number, newKeys, isOver) = (0, 0, 0, false)
-    /// The last payload, which all messages of one answer share.
-    private var known: (key: Int, time: Double, message: PushMessage)?
+    private var (arrivals, newKeys, isOver) = (0, 0, false)
 
     init(_ subject: Subject, _ dice: Dice, devices: Int = 1, loop: Loop? = nil) {
         (self.subject, self.loop) = (subject, loop)
@@ -59,47 +53,35 @@ struct World {
         }
     }
 
-    private mutating func happen(_ event: Event) throws {
-        let device = devices[event.device]
-        guard event.count > 0 else { return after(event, device.askAgain(event.key, event.time)) }
-        arrivals += event.count
-        if arrivals > Self.mostArrivals { isOver = true }
-        var event = event
-        let message = try message(event.key, event.time)
-        if subject == .command { event.key = number }
-        after(event, device.arrive(message, event, lane: event.key))
-    }
-
-    private mutating func message(_ key: Int, _ time: Double) throws -> PushMessage {
-        if let known, known.key == key, known.time == time, loop != nil { return known.message }
-        number += 1
-        let message = try PushMessage(subject.payload(key, number))
-        known = (key, time, message)
-        return message
-    }
-
-    private mutating func after(_ event: Event, _ answer: (again: Double?, handled: Int)) {
-        if let again = answer.again {
-            agenda.add(Event(time: again, device: event.device, key: event.key, count: 0))
-        }
-        if devices[event.device].result.handled.count > Self.mostHandled { isOver = true }
-        guard let loop, answer.handled > 0 else { return }
-        let count = dice.round(loop.fanOut * Double(answer.handled))
-        if !loop.isNew, loop.trip.0 == loop.trip.1, loop.part == 1 {
-            send(loop, event, loop.trip.0, event.key, count: count)
+    private mutating func happen(_ given: Event) throws {
+        var event = given
+        let (device, before) = (devices[event.device], devices[event.device].handled.count)
+        let again: Double?
+        if event.count > 0 {
+            arrivals += event.count
+            let message = try PushMessage(subject.payload(event.key, arrivals))
+            if subject == .command { event.key = arrivals }
+            again = device.arrive(message, event)
         } else {
-            for _ in 0..<count {
-                newKeys += 1
-                send(loop, event, loop.delay(&dice), loop.isNew ? -newKeys : event.key, count: 1)
-            }
+            again = device.askAgain(event.key, event.time)
         }
+        if let again { agenda.add(Event(time: again, device: event.device, key: event.key, count: 0)) }
+        isOver = device.handled.count > Self.mostHandled || arrivals > Self.mostArrivals
+        if let loop { answer(loop, event, dice.round(loop.fanOut * Double(device.handled.count - before))) }
     }
 
-    private mutating func send(_ loop: Loop, _ cause: Event, _ delay: Double, _ key: Int, count: Int) {
+    private mutating func answer(_ loop: Loop, _ cause: Event, _ count: Int) {
         guard count > 0 else { return }
-        for device in devices.indices where loop.part == 1 || dice.chance(loop.part) {
-            let time = cause.time + delay + loop.skew * Double(device)
-            agenda.add(Event(time: time, device: device, key: key, count: count))
+        let isOneTime = !loop.isNew && loop.trip.0 == loop.trip.1 && loop.part == 1
+        for _ in 0..<(isOneTime ? 1 : count) {
+            newKeys += 1
+            let (least, longest) = loop.trip
+            let trip = loop.isEither ? dice.pick(least, longest) : dice.between(least, longest)
+            let key = loop.isNew ? -newKeys : cause.key
+            for device in devices.indices where loop.part == 1 || dice.chance(loop.part) {
+                let time = cause.time + trip + loop.skew * Double(device)
+                agenda.add(Event(time: time, device: device, key: key, count: isOneTime ? count : 1))
+            }
         }
     }
 }
