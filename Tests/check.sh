@@ -3,7 +3,7 @@
 #
 #   bash Tests/check.sh                what one runs before a commit: format, tests, samples, linkage
 #   bash Tests/check.sh --all          all that CI runs: also documentation, benchmarks, faults, sanitizers, fuzzing
-#   bash Tests/check.sh --long         all, and longer: a million flipped bits, the whole simulation of loops, 1,200 kills of
+#   bash Tests/check.sh --long         all, and longer: a million flipped bits, 1,000 seeds of loops, 1,200 kills of
 #                                      agents, the core's coverage, and a minute of fuzzing each
 #   bash Tests/check.sh --only STEP    one step, with all that it needs; may be given several times
 #   bash Tests/check.sh --list         prints the steps, and what each checks

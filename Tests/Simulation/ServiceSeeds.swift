@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Runs a service once for each of a range of seeds.
-struct ServiceSeeds: OtherRun {
+struct ServiceSeeds {
     private var count: UInt64 = 2000
     private var first: UInt64 = 1
 

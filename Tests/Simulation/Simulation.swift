@@ -1,87 +1,97 @@
 import Glibc
-import KiiPush
-import KiiPushTesting
 
-/// Runs loops and honest traffic through fleets of real receivers, and reports whether every bound held.
+/// Runs loops and honest traffic through the real loop guard, or the service from seeds.
 @main
 struct Simulation {
+    private static let usage = """
+        usage: kiipush-simulation [--table] [--seeds N] [--from N] [--only WORDS]
+               kiipush-simulation --service [--seeds N] [--first N]
+
+          --table    honest traffic and loops through the loop guard and the lanes of a service, from so many seeds:
+                     a row of each bound, and the most that was measured; exit 1 when a bound is exceeded
+          --only     only the rows that begin with these words
+          --service  the delivery service from one seed each: faults, crashes and stops, then peace; from seed --first
+                     on so many; prints each seed that breaks a guarantee, and exits with 1
+        """
+
+    private var service: ServiceSeeds?
+    private var (seeds, from, only) = (30, 1, "")
+
     static func main() async {
-        let options: Options
-        switch Options.read(Array(CommandLine.arguments.dropFirst())) {
-        case .success(let read): options = read
-        case .failure(.help): return print(Options.usage)
-        case .failure(.wrong(let what)):
-            complain("\(what)\n\(Options.usage)")
-            exit(64)
+        var simulation = Simulation()
+        var arguments = CommandLine.arguments.dropFirst()
+        while let option = arguments.popFirst() {
+            if option == "--help" { return print(usage) }
+            guard simulation.read(option, &arguments) else {
+                complain("wrong: \(option)\n\(usage)")
+                exit(64)
+            }
         }
-        if let other = options.other {
-            let isFine = await other.run()
-            if !isFine { exit(1) }
-            return
+        let isFine = if let service = simulation.service { await service.run() } else { await simulation.table() }
+        if !isFine { exit(1) }
+    }
+
+    private mutating func read(_ option: String, _ rest: inout ArraySlice<String>) -> Bool {
+        switch option {
+        case "--table": return true
+        case "--service":
+            service = ServiceSeeds()
+            return true
+        case "--seeds", "--from", "--first", "--only":
+            guard let value = rest.popFirst() else { return false }
+            if service != nil { return option != "--only" && service?.read(option, value) == true }
+            if option == "--only" {
+                only = value
+                return true
+            }
+            guard let number = Int(value), number > 0 else { return false }
+            if option == "--seeds" { seeds = number } else { from = number }
+            return true
+        default: return false
         }
-        let rows = await inParallel(options.plan.loops) { await $0.run() }
-        let honest = await inParallel(options.plan.honest) { await $0.run() }
-        let report = Report(
-            loops: Array(zip(options.plan.loops, rows)), honest: Array(zip(options.plan.honest, honest)))
-        print(options.isJSON ? report.json : report.text)
-        for broken in report.broken { complain(broken) }
-        if !report.broken.isEmpty { exit(1) }
+    }
+
+    // MARK: The table
+
+    /// Prints the table; returns whether each bound holds.
+    private func table() async -> Bool {
+        let rows = Row.all.filter { $0.words.hasPrefix(only) }
+        let measured = await measure(rows)
+        print("| what | bound | median | most | of |\n|---|--:|--:|--:|---|")
+        var isFine = true
+        for (row, values) in zip(rows, measured) {
+            let sorted = values.sorted { $0.value < $1.value }
+            guard let worst = sorted.last else { continue }
+            let bound = row.bound.map { "\($0.shown) \(row.unit)" } ?? "none"
+            let median = sorted[sorted.count / 2].value
+            print("| \(row.words) | \(bound) | \(median.shown) | \(worst.value.shown) | \(worst.name) |")
+            guard let most = row.bound, worst.value > most else { continue }
+            isFine = false
+            let over = values.count { $0.value > most }
+            complain("\(row.words): \(worst.value.shown) by \(worst.name); \(over) of \(values.count) exceed \(bound)")
+        }
+        return isFine
+    }
+
+    /// What each row measured for all seeds.
+    private func measure(_ rows: [Row]) async -> [[Measured]] {
+        await withTaskGroup(of: [[Measured]].self) { group in
+            for seed in from..<from + seeds { group.addTask { rows.map { Self.measure($0, seed) } } }
+            return await group.reduce([[Measured]](repeating: [], count: rows.count)) { zip($0, $1).map { $0 + $1 } }
+        }
+    }
+
+    private static func measure(_ row: Row, _ seed: Int) -> [Measured] {
+        row.runs.enumerated().map { number, run in
+            var dice = Dice(seed * 16 + number)
+            guard let (value, name) = try? run(&dice) else { fatalError("a payload is not a message") }
+            return (value, "seed \(seed): \(name)")
+        }
     }
 }
 
-/// The runs.
-struct Plan {
-    var loops: [LoopRun] = []
-    var honest: [HonestTraffic] = []
-
-    /// The slow network.
-    private static let slow = Chaos(delay: .seconds(5) ... .seconds(5))
-
-    /// One loop of a large fleet until its end; the other plans cut it off.
-    static func storm(_ devices: Int) -> Plan {
-        var plan = Plan(isQuick: true, devices: [])
-        plan.loops = [LoopRun(loop: .update, keys: .short, devices: devices, protections: [.careless])]
-        return plan
-    }
-
-    init(isQuick: Bool, devices: [Int]?) {
-        let styles: [PayloadFixture.KeyStyle] = isQuick ? [.long] : [.long, .short]
-        for count in devices ?? [1, 2, 10] {
-            for loop in Loop.allCases {
-                for keys in styles { loops.append(LoopRun(loop: loop, keys: keys, devices: count)) }
-            }
-        }
-        guard devices == nil else { return }
-        for loop in Loop.allCases {
-            for keys in styles {
-                // Each write of a thousand devices reaches a thousand: their storm is cut off, too.
-                var run = LoopRun(
-                    loop: loop, keys: keys, devices: 1000, cap: 2000, capOfRate: isQuick ? 10_000 : 50_000)
-                // A kill ends the messages under way one by one: two million here, and one run is as good as six.
-                if loop != .update || keys == .short { run.protections.removeAll { $0 == .killSwitch } }
-                if isQuick { run.protections = [.off, .lineage, .careless] }
-                if !isQuick || loop == .update { loops.append(run) }
-            }
-        }
-        for loop in Loop.allCases {
-            for keys in styles where !isQuick || loop != .create {
-                loops.append(LoopRun(loop: loop, keys: keys, devices: 10, chaos: .rough))
-                if !isQuick { loops.append(LoopRun(loop: loop, keys: keys, devices: 2, chaos: .rough)) }
-            }
-        }
-        loops.append(LoopRun(loop: .update, keys: .short, devices: 1, chaos: Self.slow))
-        if !isQuick {
-            // A day; and a storm of a hundred devices until its end.
-            loops.append(
-                LoopRun(loop: .update, keys: .short, devices: 10, seconds: 86_400, protections: [.rate, .careless]))
-            loops.append(LoopRun(loop: .update, keys: .short, devices: 100, protections: [.careless]))
-        }
-        honest = [HonestTraffic(chaos: .none), HonestTraffic(chaos: .rough)]
-        if !isQuick {
-            // Jumps are per delivery, and more devices have more deliveries.
-            var rough = Chaos.rough
-            rough.jumps /= 5
-            honest.append(HonestTraffic(devices: 50, chaos: rough))
-        }
-    }
+/// Writes to standard error by its number: glibc's `stderr` is a variable, which is unsafe in Swift 6.
+func complain(_ text: String) {
+    let line = Array("kiipush-simulation: \(text)\n".utf8)
+    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

@@ -135,49 +135,50 @@ struct Paces {
 
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
-        let answer = judge(message, secret)
-        if case .later(let until) = answer { return .later(until: until - offset) }
-        return answer
-    }
-
-    private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
-        let now = time(of: message)
-        var isFromFloor = false
+        let now = message.admittedAt.seconds
+        var (isFromFloor, until, waits): (Bool, Double?, [Int]) = (false, nil, [])
         for (index, route) in message.routes.enumerated() where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             if limits.newestWins, isOlder(message, keys.own), own[place].hasFailed(now, limits) {
-                takeBack(message, before: index, secret)
+                takeBack(message, before: index, except: waits, secret)
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
             let wasLimiting = own[place].isLimiting
             switch own[place].ask(now, limits) {
             case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
-            case .later(let until):
-                takeBack(message, before: index, secret)
+            case .later(let time):
+                // The other routes are asked, too: each would listen alone, one after another.
+                until = max(until ?? time, time)
+                waits.append(index)
                 record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
-                return .later(until: until)
             }
+        }
+        if let until {
+            takeBack(message, before: message.routes.count, except: waits, secret)
+            return .later(until: until)
         }
         guard isFromFloor else {
             leaveWide(message)
             return .pass(isFromFloor: false)
         }
         guard let until = askWide(message, now) else { return .pass(isFromFloor: true) }
-        takeBack(message, before: message.routes.count, secret)
+        takeBack(message, before: message.routes.count, except: [], secret)
         return .later(until: until)
     }
 
     /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
     private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
-        var (passed, until, isFromFloor): (Int, Double?, Bool) = (0, nil, false)
-        for route in message.routes where !route.isUnlimited && until == nil {
+        var (until, isFromFloor, waits): (Double?, Bool, [ResourceKey]) = (nil, false, [])
+        for route in message.routes where !route.isUnlimited {
             switch askWide(ResourceKey(route), route.newKeys, .route, message, route, now) {
-            case .later(let time): until = time
-            case .now(let isOfFloor): (passed, isFromFloor) = (passed + 1, isFromFloor || isOfFloor)
+            case .later(let time):
+                until = max(until ?? time, time)
+                waits.append(ResourceKey(route))
+            case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
             }
         }
         // What a route lets pass beyond its floor comes by itself: the device need not listen to it, too.
@@ -187,9 +188,8 @@ struct Paces {
             until = time
         }
         guard let until else { return nil }
-        eachWide(message, now) { pace, limits in
-            if passed > 0 { pace.takeBack(limits) }
-            passed -= 1
+        for route in message.routes where !route.isUnlimited && !waits.contains(ResourceKey(route)) {
+            if let place = wide.find(ResourceKey(route)) { wide[place].takeBack(route.newKeys) }
         }
         if message.heard != .asNew { eachWide(message, now) { pace, _ in pace.leave() } }
         return until
@@ -206,9 +206,11 @@ struct Paces {
         return answer
     }
 
-    /// Takes back that a message passed the paces of its first routes: it waits again.
-    private mutating func takeBack(_ message: RoutedMessage, before end: Int, _ secret: DedupeSecret) {
-        for route in message.routes.prefix(end) where !route.isUnlimited {
+    /// Takes back that a message passed the paces of its first routes, except some: it waits again.
+    private mutating func takeBack(
+        _ message: RoutedMessage, before end: Int, except waits: [Int], _ secret: DedupeSecret
+    ) {
+        for (index, route) in message.routes.prefix(end).enumerated() where !route.isUnlimited && !waits.contains(index) {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             if let place = own.find(keys.own) { own[place].takeBack(route.limits(keys)) }
         }
