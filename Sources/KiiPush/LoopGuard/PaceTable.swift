@@ -67,7 +67,8 @@ struct PaceTable {
     private mutating func forgetIdle(_ now: Double) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }
-            if entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits) { forget(place) } else { round.append(place) }
+            let isIdle = entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits)
+            if isIdle { forget(place) } else { round.append(place) }
         }
     }
 

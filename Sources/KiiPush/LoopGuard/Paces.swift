@@ -135,7 +135,13 @@ struct Paces {
 
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
-        let now = message.admittedAt.seconds
+        let answer = judge(message, secret)
+        if case .later(let until) = answer { return .later(until: until - offset) }
+        return answer
+    }
+
+    private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
+        let now = time(of: message)
         var (isFromFloor, until, waits): (Bool, Double?, [Int]) = (false, nil, [])
         for (index, route) in message.routes.enumerated() where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
@@ -210,7 +216,8 @@ struct Paces {
     private mutating func takeBack(
         _ message: RoutedMessage, before end: Int, except waits: [Int], _ secret: DedupeSecret
     ) {
-        for (index, route) in message.routes.prefix(end).enumerated() where !route.isUnlimited && !waits.contains(index) {
+        for (index, route) in message.routes.prefix(end).enumerated() where !route.isUnlimited && !waits.contains(index)
+        {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             if let place = own.find(keys.own) { own[place].takeBack(route.limits(keys)) }
         }
