@@ -28,13 +28,13 @@ extension Row {
         Row("letters, in usual clusters", 60, "s", late(.letter, usual)),
         Row("letters, in any clusters", nil, "s", late(.letter, drawn)),
         Row("5,000 new objects, 200 a second", 12, "s", [crowd(.object, 200, 5000)]),
-        Row("120 commands, 3 a second", 12, "s", [crowd(.command, 3, 120)]),
-        Row("other objects beside one that floods", 10, "s", [besideFlood(50), besideFlood(.max)]),
+        Row("120 commands, 3 a second", 17, "s", [crowd(.command, 3, 120)]),
+        Row("other objects beside one that floods", 15, "s", [besideFlood(50), besideFlood(.max)]),
         Row("a loop of one object", 800, "an hour", [loop(.object), loop(.object, isBeside: true)]),
         Row("a loop of letters", 4500, "an hour", [loop(.letter)]),
         Row("a loop of letters beside honest ones", nil, "an hour", [loop(.letter, isBeside: true)]),
         Row(
-            "loops that change object, topic or route", 4500, "an hour",
+            "loops that change object, topic or route", 5000, "an hour",
             [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
         Row(
             "a loop of one object, round trips of 3 to 15 s", 4500, "an hour",

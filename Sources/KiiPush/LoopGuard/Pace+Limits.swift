@@ -16,7 +16,7 @@ extension Pace {
     /// The longest round trip of a usual loop, in seconds: a write, its push, and the network between.
     static let roundTrip = 3.1
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
-    static let longRoundTrip = 15.0
+    static let longRoundTrip = 15.1
     /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace; with the
     /// round trip, eight seconds.
     static let window = 4.9

@@ -113,12 +113,6 @@ struct Pace {
     /// Records that a message passed and was not handled.
     mutating func giveBack(_ limits: Limits) { tokens = min(tokens + 1, limits.burst) }
 
-    /// Takes back that a message passed: it waits again.
-    mutating func takeBack(_ limits: Limits) {
-        giveBack(limits)
-        waiting += 1
-    }
-
     // MARK: Asking
 
     /// Whether it looks at nobody, nobody waits, and the floor has a token.

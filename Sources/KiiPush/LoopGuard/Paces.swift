@@ -142,85 +142,68 @@ struct Paces {
 
     private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
         let now = time(of: message)
-        var (isFromFloor, until, waits): (Bool, Double?, [Int]) = (false, nil, [])
-        for (index, route) in message.routes.enumerated() where !route.isUnlimited {
+        // The paces that let it pass, as they were before.
+        var passed: [(place: UInt32, before: Pace)] = []
+        var (isFromFloor, until): (Bool, Double?) = (false, nil)
+        for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(keys)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             if limits.newestWins, isOlder(message, keys.own), own[place].hasFailed(now, limits) {
-                takeBack(message, before: index, except: waits, secret)
+                for (place, before) in passed { own[place] = before }
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
-            let wasLimiting = own[place].isLimiting
+            let before = own[place]
             switch own[place].ask(now, limits) {
-            case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
+            case .now(let isOfFloor):
+                isFromFloor = isFromFloor || isOfFloor
+                passed.append((place, before))
             case .later(let time):
                 // The other routes are asked, too: each would listen alone, one after another.
                 until = max(until ?? time, time)
-                waits.append(index)
-                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
+                record(
+                    keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !before.isLimiting)
             }
         }
-        if let until {
-            takeBack(message, before: message.routes.count, except: waits, secret)
-            return .later(until: until)
-        }
-        guard isFromFloor else {
+        if until == nil, isFromFloor {
+            until = askWide(message, now)
+        } else if until == nil {
             leaveWide(message)
-            return .pass(isFromFloor: false)
         }
-        guard let until = askWide(message, now) else { return .pass(isFromFloor: true) }
-        takeBack(message, before: message.routes.count, except: [], secret)
+        guard let until else { return .pass(isFromFloor: isFromFloor) }
+        for (place, before) in passed { own[place] = before }
         return .later(until: until)
     }
 
     /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
     private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
-        var (until, isFromFloor, waits): (Double?, Bool, [ResourceKey]) = (nil, false, [])
-        for route in message.routes where !route.isUnlimited {
-            switch askWide(ResourceKey(route), route.newKeys, .route, message, route, now) {
+        var passed: [(place: UInt32, before: Pace)] = []
+        var (isFromFloor, until): (Bool, Double?) = (false, nil)
+        func ask(_ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ route: Route) {
+            guard let place = wide.place(of: key, limits, now) else { return }
+            let before = wide[place]
+            switch wide[place].ask(now, limits) {
+            case .now(let isOfFloor):
+                isFromFloor = isFromFloor || isOfFloor
+                passed.append((place, before))
             case .later(let time):
                 until = max(until ?? time, time)
-                waits.append(ResourceKey(route))
-            case .now(let isOfFloor): isFromFloor = isFromFloor || isOfFloor
+                record(key, level, message, route, now, isFirst: !before.isLimiting)
             }
         }
+        for route in message.routes where !route.isUnlimited { ask(ResourceKey(route), route.newKeys, .route, route) }
         // What a route lets pass beyond its floor comes by itself: the device need not listen to it, too.
-        if until == nil, isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }),
-            case .later(let time) = askWide(.device, .device, .device, message, first, now)
-        {
-            until = time
+        if until == nil, isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }) {
+            ask(.device, .device, .device, first)
+        } else if until == nil, message.heard == .asNew, let place = wide.find(.device) {
+            wide[place].leave()
         }
         guard let until else { return nil }
-        for route in message.routes where !route.isUnlimited && !waits.contains(ResourceKey(route)) {
-            if let place = wide.find(ResourceKey(route)) { wide[place].takeBack(route.newKeys) }
-        }
+        for (place, before) in passed { wide[place] = before }
         if message.heard != .asNew { eachWide(message, now) { pace, _ in pace.leave() } }
         return until
-    }
-
-    private mutating func askWide(
-        _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
-        _ now: Double
-    ) -> Pace.Answer {
-        guard let place = wide.place(of: key, limits, now) else { return .now(isFromFloor: true) }
-        let wasLimiting = wide[place].isLimiting
-        let answer = wide[place].ask(now, limits)
-        if case .later = answer { record(key, level, message, route, now, isFirst: !wasLimiting) }
-        return answer
-    }
-
-    /// Takes back that a message passed the paces of its first routes, except some: it waits again.
-    private mutating func takeBack(
-        _ message: RoutedMessage, before end: Int, except waits: [Int], _ secret: DedupeSecret
-    ) {
-        for (index, route) in message.routes.prefix(end).enumerated() where !route.isUnlimited && !waits.contains(index)
-        {
-            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            if let place = own.find(keys.own) { own[place].takeBack(route.limits(keys)) }
-        }
     }
 
     /// Returns the tokens of a message that passed from the floors and was not handled.

@@ -37,7 +37,7 @@ public struct HandlerContext: Sendable {
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
-    ///   more than 20 writes, and more than six a minute since.
+    ///   writes for more than 20 messages, and for more than six a minute since.
     public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
 
     /// Declares that the handler is about to delete an object.
@@ -92,9 +92,9 @@ public struct HandlerContext: Sendable {
         if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 
-    /// Takes a write or a message that is sent from the route's budget.
+    /// Takes the message from the route's budget of messages that write or send.
     package func spendWrite() throws(WriteBudgetSpent) {
-        if !matched.isUnlimited { try watch?.spendWrite(of: matched) }
+        if !matched.isUnlimited { try watch?.spendWrite(of: matched, for: messageID) }
     }
 
     // MARK: Sending on

@@ -29,8 +29,8 @@ package protocol WriteWatch: AnyObject, Sendable {
     /// Called when an expected write has failed.
     func withdraw(_ write: OwnWrite)
 
-    /// Takes a write from a route's budget.
-    func spendWrite(of route: Route) throws(WriteBudgetSpent)
+    /// Takes a message that writes from a route's budget.
+    func spendWrite(of route: Route, for messageID: UInt64) throws(WriteBudgetSpent)
 
     /// Called with a declared write that could start a loop.
     func report(_ risk: LoopRisk)

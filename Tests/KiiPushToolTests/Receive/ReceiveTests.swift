@@ -54,7 +54,7 @@ struct ReceiveTests {
         let lines = (1...22).map { #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":\#($0)}"# }
         let input = try TemporaryFile(lines.joined(separator: "\n"), name: "lines")
         let run = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--quiet"], input: input.path)
-        #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(run.code == 0 && run.errors.contains("they wait some seconds"), "\(run.errors)")
         #expect(run.output.split(separator: "\n").count == 22)
     }
 

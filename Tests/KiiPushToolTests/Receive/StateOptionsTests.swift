@@ -34,7 +34,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--reason", "tired"],
-                "dead-letters list: --reason takes one of killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
+                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
             ),
             (
                 ["dead-letters", "list", "--all"],

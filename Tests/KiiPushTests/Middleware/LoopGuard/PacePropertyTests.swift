@@ -170,13 +170,10 @@ struct PacePropertyTests {
             case 6, 7:
                 guard waiting > 0 else { continue }
                 if case .now = pace.ask(now, limits) { waiting -= 1 }
-            case 8:
+            default:
                 guard waiting > 0 else { continue }
                 pace.leave()
                 waiting -= 1
-            default:
-                guard waiting > 0, case .now = pace.ask(now, limits) else { continue }
-                pace.takeBack(limits)
             }
             #expect(pace.waiting == waiting)
         }

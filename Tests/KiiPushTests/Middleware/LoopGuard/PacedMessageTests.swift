@@ -204,8 +204,8 @@ struct PacedMessageTests {
         #expect(key.level == .object && key.route == "r" && key.subject == subject && key.superseded == 0)
         #expect(key.since == .seconds(1).advanced(by: key.since == .seconds(1) ? .zero : .microseconds(1)))
         #expect(
-            key.sentence == "many changes of \(subject) came at once for route r: it waits some seconds to see whether "
-                + "they come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
+            key.sentence == "many changes of \(subject) came at once for route r: they wait some seconds, to see "
+                + "whether they come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
         )
         let letters = PacingBench(isTopic: true)
         await letters.spend("news")
