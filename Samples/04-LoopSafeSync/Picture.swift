@@ -10,9 +10,9 @@ struct Picture {
 
     private static let loop = Panel(
         title: "A loop: ten devices write back what they get", note: "messages handled by all ten; powers of ten",
-        left: 72, width: 600, top: 84, bottom: 344, times: Panel.Scale(first: 0.4, last: 3600, isLogarithmic: true),
+        left: 72, width: 600, top: 84, bottom: 344, times: Panel.Scale(first: 0.4, last: 600, isLogarithmic: true),
         messages: Panel.Scale(first: 1, last: 20_000, isLogarithmic: true),
-        timeMarks: [(1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h")],
+        timeMarks: [(1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min")],
         messageMarks: [(1, "1"), (10, "10"), (100, "100"), (1000, "1,000"), (10_000, "10,000")])
     private static let honest = Panel(
         title: "Honest traffic: ten changes a second", note: "messages of one object, one device",
@@ -35,7 +35,7 @@ struct Picture {
         for sample in report.samples where sample.handled > 0 && sample.handled != points.last?.count {
             points.append((sample.seconds, sample.handled))
         }
-        points.append((report.stop == .cap ? report.seconds : 3600, report.handled))
+        points.append((report.stop == .cap ? report.seconds : Double(Run.seconds), report.handled))
         return points
     }
 
@@ -54,7 +54,7 @@ struct Picture {
     private func line(_ report: FleetReport, _ label: String, _ ink: String) -> String {
         let panel = Self.loop
         let (x, y) = (
-            panel.x(report.stop == .cap ? report.seconds : 3600), panel.y(Double(report.handled))
+            panel.x(report.stop == .cap ? report.seconds : Double(Run.seconds)), panel.y(Double(report.handled))
         )
         let text =
             report.stop == .cap

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushTesting
 
-/// One hour of ten devices, with some layers of the loop guard.
+/// Ten minutes of ten devices, with some layers of the loop guard.
 struct Run {
     let name: String
     let layers: Set<LoopLayer>
@@ -10,6 +10,7 @@ struct Run {
     var kill: Duration?
 
     static let devices = 10
+    static let seconds = 600
     /// The number of deliveries at which a loop that nothing stops is cut off.
     static let cap = 20_000
 
@@ -47,6 +48,6 @@ struct Run {
         // Somebody turns the thermostat, once.
         fleet.cloud.put(Thermostat.object, ["target": .number("21.3")], by: .user(id: "U-home"))
         let isBounded = kill != nil || layers.contains(.pace)
-        return await fleet.run(for: .seconds(3600), deliveries: isBounded ? .max : Self.cap)
+        return await fleet.run(for: .seconds(Self.seconds), deliveries: isBounded ? .max : Self.cap)
     }
 }

@@ -9,7 +9,7 @@ func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
 }
 
-print("One turn of a thermostat, ten devices that write it back: an hour of it\n")
+print("One turn of a thermostat, ten devices that write it back: ten minutes of it\n")
 print("                               handled   writes  stopped")
 for (run, report) in reports {
     let end =
