@@ -8,8 +8,8 @@ extension PushService {
     /// First it handles the payloads that an earlier process left in the inbox; those that were in flight when that
     /// ended, one at a time. It accepts new payloads meanwhile. When all transports have returned, it continues until
     /// all messages have ended. When the task is cancelled, or a transport throws, it accepts nothing more and lets
-    /// running handlers finish within ``ServiceSettings/drain``; then it cancels them, and leaves the rest: in a durable
-    /// inbox for the next process, else to their transports, whose receipts end with nil.
+    /// running handlers finish within ``ServiceSettings/drain``; then it cancels them, and leaves the rest: in a
+    /// durable inbox for the next process, else to their transports, whose receipts end with nil.
     ///
     /// When it has returned, nothing of it still runs, except handlers that did not return when they were cancelled. It
     /// waits for each transport, and for a record that the inbox is writing, however long that takes.

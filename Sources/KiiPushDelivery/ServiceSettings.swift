@@ -20,11 +20,11 @@ public struct ServiceSettings: Sendable, Hashable {
     /// How many payloads are in memory at once: waiting, being handled, being retried, and duplicates; by default
     /// 1,000.
     ///
-    /// With a durable inbox, the messages of one object, or another ordering key, use at most a quarter of these places,
-    /// those of one bucket, topic or sender half, and those of one route three quarters. A payload without a place is
-    /// still accepted: it waits in the inbox, and is read back in order when there is a place. With an inbox in memory,
-    /// the transport waits instead; if several transports run, half of the places are divided among them and reserved
-    /// for each.
+    /// With a durable inbox, the messages of one object, or another ordering key, use at most a quarter of these
+    /// places, those of one bucket, topic or sender half, and those of one route three quarters. A payload without a
+    /// place is still accepted: it waits in the inbox, and is read back in order when there is a place. With an inbox
+    /// in memory, the transport waits instead; if several transports run, half of the places are divided among them
+    /// and reserved for each.
     public var messages = 1000
     /// How many bytes they may have in all, with the same shares; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20

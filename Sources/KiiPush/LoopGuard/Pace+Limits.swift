@@ -17,8 +17,8 @@ extension Pace {
     static let roundTrip = 3.1
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
     static let longRoundTrip = 15.1
-    /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace; with the
-    /// round trip, eight seconds.
+    /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace; with
+    /// the round trip, eight seconds.
     static let window = 4.9
     /// The same where the newest must not be later than 17 s, or others wait: three arrivals of two a second.
     static let shortWindow = 1.4

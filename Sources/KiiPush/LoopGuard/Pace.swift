@@ -1,16 +1,17 @@
 /// How fast the messages of one key are handled.
 ///
 /// Twenty are handled at once, and after that one each few seconds: the *floor*, which never ends. Whoever finds it
-/// empty is *listened to*: nothing of the key is handled for eight seconds. What comes in the last five of them was not
-/// caused by handling the key, so it goes on as fast as it came. If nothing came, one, twenty and all that wait are
-/// *tried*, with pauses, as long as nothing comes back. If something does, or came only at first, the key *failed*: it
-/// gets the floor, and is listened to again; an object at times that all devices have in common, since what other devices
-/// cause comes by itself for this one. What passes above the floor is paid from an hourly *budget*; once that is spent,
-/// the key is listened to for so long that only round trips of more than fifteen seconds could deceive it.
+/// empty is *listened to*: nothing of the key is handled for eight seconds. What comes in the last five of them was
+/// not caused by handling the key, so it goes on as fast as it came. If nothing came, one, twenty and all that wait
+/// are *tried*, with pauses, as long as nothing comes back. If something does, or came only at first, the key
+/// *failed*: it gets the floor, and is listened to again; an object at times that all devices have in common, since
+/// what other devices cause comes by itself for this one. What passes above the floor is paid from an hourly *budget*;
+/// once that is spent, the key is listened to for so long that only round trips of more than fifteen seconds could
+/// deceive it.
 ///
-/// An object is *doubted* for an hour after its arrivals died down while it was listened to, or after its pace was raised
-/// three times within an hour: what passes above the floor then costs 21 times as much, and no listening proves a pace.
-/// That is cheap, since the newest change of an object says all that older ones say.
+/// An object is *doubted* for an hour after its arrivals died down while it was listened to, or after its pace was
+/// raised three times within an hour: what passes above the floor then costs 21 times as much, and no listening proves
+/// a pace. That is cheap, since the newest change of an object says all that older ones say.
 ///
 /// So an hour's total is at most the floor's and the budget's, unless messages come by themselves.
 ///

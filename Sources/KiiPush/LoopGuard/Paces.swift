@@ -105,7 +105,8 @@ struct Paces {
         if message.heard == .asNew { eachWide(message, time(of: message)) { pace, _ in pace.leave() } }
     }
 
-    /// Calls `body` with the pace of each route, and then with the device's, which counts routes with the standard pace.
+    /// Calls `body` with the pace of each route, and then with the device's, which counts routes with the standard
+    /// pace.
     private mutating func eachWide(_ message: RoutedMessage, _ now: Double, _ body: (inout Pace, Pace.Limits) -> Void) {
         for route in message.routes where !route.isUnlimited {
             if let place = wide.place(of: ResourceKey(route), route.newKeys, now) { body(&wide[place], route.newKeys) }

@@ -50,8 +50,9 @@ public struct RouteOptions: Sendable, Hashable {
 
 /// How fast a route handles messages of one object, sender or conversation, beyond 20 at once.
 ///
-/// Traffic that comes by itself, as fast as it may be, is never slowed down for longer than some seconds: the loop guard
-/// listens once, and then lets it pass. The pace is that of messages which may be a loop's; see <doc:LoopSafety>.
+/// Traffic that comes by itself, as fast as it may be, is never slowed down for longer than some seconds: the loop
+/// guard listens once, and then lets it pass. The pace is that of messages which may be a loop's; see
+/// <doc:LoopSafety>.
 public enum RoutePace: Sendable, Hashable {
     /// A message each 6 seconds of one object, of which the newest change replaces older ones; else each 1.5 seconds.
     case standard

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A receiver on a clock that only a test advances, and a transport that delivers again what has to wait.
 ///
-/// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. When `send` returns, the message
-/// has ended or waits for its pace; `advance` delivers those again that are due.
+/// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. When `send` returns, the
+/// message has ended or waits for its pace; `advance` delivers those again that are due.
 package final class ReceiverHarness: Sendable {
     /// The result of one payload.
     package struct Ended: Sendable {

@@ -14,8 +14,8 @@ public import KiiPushRules
 /// ```
 ///
 /// No real time passes and nothing runs in the background: when ``send(_:failing:)`` returns, the message has ended or
-/// waits for its pace, and ``advance(by:)`` delivers it again when it is due. It does not wait for tasks that a handler starts without waiting for them; a
-/// handler that sleeps on the clock waits until another task advances it.
+/// waits for its pace, and ``advance(by:)`` delivers it again when it is due. It does not wait for tasks that a
+/// handler starts without waiting for them; a handler that sleeps on the clock waits until another task advances it.
 public final class TestReceiver: Sendable {
     /// The receiver.
     public var receiver: PushReceiver { harness.receiver }
@@ -61,8 +61,8 @@ public final class TestReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - payload: the payload; an undecodable one has an outcome too.
-    ///   - handlers: the handlers that fail for this message, even if it has to wait first: stand-ins, and your own that
-    ///     call ``InjectedFailure/point(_:name:)``.
+    ///   - handlers: the handlers that fail for this message, even if it has to wait first: stand-ins, and your own
+    ///     that call ``InjectedFailure/point(_:name:)``.
     /// - Returns: the result.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {

@@ -122,8 +122,8 @@ extension AgentStatus {
     /// The reasons why it is not healthy, a few words each; empty if it is.
     ///
     /// It is healthy if it accepts payloads, no store fails, every connection is up, there is no shortage, and the
-    /// queue and the dead-letter store have capacity. Kills, paced keys and silence do not count: somebody has asked for
-    /// them, or the agent handles them; nor does the metrics file, without which payloads are taken as before.
+    /// queue and the dead-letter store have capacity. Kills, paced keys and silence do not count: somebody has asked
+    /// for them, or the agent handles them; nor does the metrics file, without which payloads are taken as before.
     var problems: [String] {
         let links = transports.filter { $0.state != .connected && (isOpen || $0.state != .starting) }
         return refusals + links.map { "\($0.name) is \($0.state.rawValue)" } + shortcomings

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KiiPush
 
-/// A receiver whose loop guard lets messages wait, a transport that delivers them again, and all that can be seen of it.
+/// A receiver whose loop guard lets messages wait, a transport that delivers them again, and all that one sees of it.
 struct PacingBench {
     let clock = ManualClock()
     let store = SpyStore()
