@@ -237,12 +237,12 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// How many expected writes could start a loop.
     public var risks: Int { riskCount.load(ordering: .relaxed) }
 
-    package func spendWrite(of route: Route, for messageID: UInt64) throws(WriteBudgetSpent) {
+    package func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now
         let isSpent = state.withLock {
             $0.settings.layers.contains(.pace) && !$0.budgets.spend(route, for: messageID, now.seconds)
         }
-        if isSpent { throw WriteBudgetSpent(route: route.id) }
+        if isSpent { throw WriteBudgetSpent(route: route) }
     }
 
     package func report(_ risk: LoopRisk) {

@@ -63,7 +63,7 @@ struct Paces {
         var (isPlain, waitsAlready) = (true, false)
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            let limits = route.limits(keys)
+            let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             waitsAlready = !isInLane && (hasWaited || isRepeated(message, keys.own))
             if !waitsAlready { own[place].hear(now, isNew: isNew, limits) }
@@ -122,10 +122,11 @@ struct Paces {
         guard message.routes.count == 1, let route = message.routes.first, !route.isUnlimited else { return false }
         let now = time(of: message)
         let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-        guard let own = own.place(of: keys.own, route.limits(keys), now),
+        guard let own = own.place(of: keys.own, route.limits(isObject: keys.isObject), now),
             let wide = self.wide.place(of: ResourceKey(route), route.newKeys, now),
             let device = self.wide.place(of: .device, .device, now),
-            self.own[own].isReady(now, route.limits(keys)), self.wide[wide].isReady(now, route.newKeys),
+            self.own[own].isReady(now, route.limits(isObject: keys.isObject)),
+            self.wide[wide].isReady(now, route.newKeys),
             route.pace != .standard || self.wide[device].isReady(now, .device)
         else { return false }
         self.own[own].pass()
@@ -148,7 +149,7 @@ struct Paces {
         var (isFromFloor, until): (Bool, Double?) = (false, nil)
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            let limits = route.limits(keys)
+            let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             if limits.newestWins, isOlder(message, keys.own), own[place].hasFailed(now, limits) {
                 for (place, before) in passed { own[place] = before }
@@ -211,7 +212,7 @@ struct Paces {
     mutating func giveBack(_ message: RoutedMessage, _ secret: DedupeSecret) {
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            if let place = own.find(keys.own) { own[place].giveBack(route.limits(keys)) }
+            if let place = own.find(keys.own) { own[place].giveBack(route.limits(isObject: keys.isObject)) }
         }
         eachWide(message, time(of: message)) { pace, limits in pace.giveBack(limits) }
     }
@@ -231,7 +232,7 @@ struct Paces {
         let now = time(of: message)
         return message.routes.contains { route in
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            let limits = route.limits(keys)
+            let limits = route.limits(isObject: keys.isObject)
             guard !route.isUnlimited, limits.newestWins, let place = own.find(keys.own) else { return false }
             return own[place].hasFailed(now, limits)
         }

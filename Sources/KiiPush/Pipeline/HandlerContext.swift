@@ -94,7 +94,7 @@ public struct HandlerContext: Sendable {
 
     /// Takes the message from the route's budget of messages that write or send.
     package func spendWrite() throws(WriteBudgetSpent) {
-        if !matched.isUnlimited { try watch?.spendWrite(of: matched, for: messageID) }
+        if !matched.isUnlimited { try watch?.spendWrite(of: matched.id, for: messageID) }
     }
 
     // MARK: Sending on

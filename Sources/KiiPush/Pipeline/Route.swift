@@ -68,8 +68,8 @@ public final class Route: Sendable {
         self.handlerName = handlerName ?? id
     }
 
-    /// The limits of the messages with these keys.
-    func limits(_ keys: PaceKeys) -> Pace.Limits { keys.isObject ? objects : letters }
+    /// The limits of messages about an object, or of letters.
+    func limits(isObject: Bool) -> Pace.Limits { isObject ? objects : letters }
 }
 
 /// Whether later routes are tried after one has matched a message.

@@ -30,7 +30,7 @@ package protocol WriteWatch: AnyObject, Sendable {
     func withdraw(_ write: OwnWrite)
 
     /// Takes a message that writes from a route's budget.
-    func spendWrite(of route: Route, for messageID: UInt64) throws(WriteBudgetSpent)
+    func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent)
 
     /// Called with a declared write that could start a loop.
     func report(_ risk: LoopRisk)
