@@ -7,7 +7,7 @@ import Testing
 @Suite("an agent whose log nobody reads", .timeLimit(.minutes(1)))
 struct AgentLogTests {
     private static let rules = """
-        {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"loop":{"rate":false}}]}
+        {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"pace":"unlimited"}]}
         """
 
     @Test("the last line of a dead letter gives the attempt and the cause of the last failure")

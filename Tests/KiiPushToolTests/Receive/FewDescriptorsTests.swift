@@ -18,7 +18,7 @@ struct FewDescriptorsTests {
         let rules = try TemporaryFile(
             """
             {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"run":["tee","-a","\(handled.path)"]},
-              "loop":{"rate":false},"delivery":{"attempts":1}}]}
+              "pace":"unlimited","delivery":{"attempts":1}}]}
             """, name: "rules.json")
         let input = rules.path + ".in"
         #expect(unsafe mkfifo(input, 0o600) == 0)
