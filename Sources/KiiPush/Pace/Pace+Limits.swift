@@ -16,12 +16,14 @@ extension Pace {
     /// The longest round trip of a usual loop, in seconds: a write, its push, and the network between.
     static let roundTrip = 3.1
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
-    static let longRoundTrip = 15.1
+    static let longRoundTrip = 15.0
     /// How long arrivals are counted after a round trip, in seconds: two a second are 10, enough to tell a pace; with
     /// the round trip, eight seconds.
     static let window = 4.9
     /// The same where the newest must not be later than 17 s, or others wait: three arrivals of two a second.
     static let shortWindow = 1.4
+    /// The same after a long round trip: three arrivals of two a second, so that their pace is not taken for less.
+    static let longWindow = 1.5
     /// How long after a round trip the next try begins, in seconds: what a try's own handlers take.
     static let margin = 0.9
     /// How much faster than heard a key may go on, so that it catches up.
@@ -66,7 +68,7 @@ extension Pace {
 
         /// Those of an object, by default.
         static func objects(every: Double = Pace.objectEvery) -> Limits {
-            var limits = Limits(every: every, window: (Pace.window, Pace.shortWindow))
+            var limits = Limits(every: every, window: (Pace.window, Pace.longWindow))
             limits.newestWins = true
             return limits
         }
