@@ -110,7 +110,7 @@ extension PushService {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
         receiver.chain.settle(walk.message, .failed(failure), walk.chain)
-        unhear(walk)
+        receiver.loopGuard?.forget(walk.message)
     }
 }
 

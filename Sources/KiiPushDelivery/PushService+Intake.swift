@@ -140,13 +140,8 @@ extension PushService {
             return (without, spilled)
         }
         // What waits on disk is heard again when it is read back, unless a newer change replaces it there.
-        for delivery in spilled { unhear(delivery.walk) }
+        for delivery in spilled { receiver.loopGuard?.forget(delivery.walk.message) }
         for (delivery, answer) in without { end(delivery, answer) }
-    }
-
-    /// Tells the loop guard that a message waits no longer in memory.
-    func unhear(_ walk: MessageWalk) {
-        if walk.message.heard != .no { receiver.loopGuard?.forget(walk.message) }
     }
 
     // MARK: Room

@@ -54,7 +54,7 @@ extension PushService {
             } else if delivery.hasPlace {
                 left.others.append(delivery)
             } else {
-                unhear(delivery.walk)
+                receiver.loopGuard?.forget(delivery.walk.message)
             }
         }
         return page.last?.id

@@ -3,8 +3,8 @@ import Synchronization
 /// Stops loops: handlers that cause the very pushes that they handle.
 ///
 /// A handler that writes to the bucket that it listens to can start a loop across the whole fleet. Put the guard second
-/// in the chain, after ``Deduplicator``. Its layers have a reason and a counter each, and can be switched off
-/// in ``LoopSettings/layers``:
+/// in the chain, after ``Deduplicator``. Its layers have a reason and a counter each, and can be switched off in
+/// ``LoopSettings/layers``:
 ///
 /// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
 ///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
@@ -15,8 +15,7 @@ import Synchronization
 ///   or that of its object; see ``Lineage``.
 /// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for eight seconds, to see
 ///   whether its messages come by themselves; see <doc:LoopSafety>. Nothing is dropped, except that the newest change
-/// of
-///   an object may replace older ones that wait. ``paced`` shows the keys whose messages wait.
+///   of an object may replace older ones that wait. ``paced`` shows the keys whose messages wait.
 /// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for
 ///   a time and without a new release of the program.
 ///
@@ -95,8 +94,7 @@ public final class LoopGuard: Middleware, WriteWatch {
             if state.stopKilled(&message, secret) { layer = .killSwitch }
         }
         guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message, secret) }
-        if message.heard != .no { state.paces.leave(message, secret) }
-        message.heard = .no
+        state.leave(&message, secret)
         return .drop(.looped(layer))
     }
 
@@ -106,8 +104,10 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.hear(&message, isInLane: true, isAgain: isAgain, secret) }
     }
 
-    /// Records that a message ended without asking whether it may be handled.
-    package func forget(_ message: RoutedMessage) { state.withLock { $0.paces.leave(message, secret) } }
+    /// Records that a message that was heard no longer waits: it ended without asking, or waits outside of memory.
+    package func forget(_ message: RoutedMessage) {
+        if message.heard != .no { state.withLock { $0.paces.leave(message, secret) } }
+    }
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
     package func takesNewest(_ message: RoutedMessage) -> Bool {

@@ -84,13 +84,10 @@ extension LoopState {
         let kills = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
         if kills.stop(message.message, app: message.app) { return true }
         let killed = message.routes.filter { kills.stop(route: $0.id) }
-        if message.heard != .no {
-            if killed.count == message.routes.count {
-                paces.leave(message, secret)
-                message.heard = .no
-            } else {
-                for route in killed { paces.leave(message, route, secret) }
-            }
+        if killed.count == message.routes.count {
+            leave(&message, secret)
+        } else if message.heard != .no {
+            for route in killed { paces.leave(message, route, secret) }
         }
         for route in killed { message.stop(route, .looped(.killSwitch)) }
         return false
@@ -110,8 +107,7 @@ extension LoopState {
     mutating func pace(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
         guard layers.pace, message.heard != .no else { return .pass }
         if case .superseded = message.bypass {
-            paces.leave(message, isSuperseded: true, secret)
-            message.heard = .no
+            leave(&message, isSuperseded: true, secret)
             return .pass
         }
         switch paces.ask(message, secret) {
@@ -125,13 +121,21 @@ extension LoopState {
         }
     }
 
+    /// Records that a message no longer waits, if it was heard; a `superseded` one is counted.
+    mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false, _ secret: DedupeSecret) {
+        if message.heard != .no { paces.leave(message, isSuperseded: isSuperseded, secret) }
+        message.heard = .no
+    }
+
     /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
     mutating func hear(
         _ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false, _ secret: DedupeSecret
     ) {
         if case .all = message.bypass { return }
         guard layers.pace, message.heard == .no, !message.routes.isEmpty else { return }
-        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn(message, secret), secret)
+        // Outside of a lane, the layers before this one have just found that it is not.
+        let isOwn = isInLane && isOwn(message, secret)
+        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn, secret)
     }
 }
 

@@ -65,7 +65,7 @@ struct Paces {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
-            waitsAlready = !isInLane && (hasWaited || isRepeated(message, keys.own))
+            waitsAlready = !isInLane && (hasWaited || compares(message, keys.own, <=))
             if !waitsAlready { own[place].hear(now, isNew: isNew, limits) }
             isPlain = isPlain && own[place].isPlain
         }
@@ -77,12 +77,12 @@ struct Paces {
         eachWide(message, now) { pace, limits in pace.hear(now, isNew: isNew, limits) }
     }
 
-    /// Whether a change asks again: it is not newer than one that was told to.
-    private func isRepeated(_ message: RoutedMessage, _ key: ResourceKey) -> Bool {
+    /// Whether a message's time compares so with that of the newest change of its key that was told to ask again.
+    private func compares(_ message: RoutedMessage, _ key: ResourceKey, _ order: (Int64, Int64) -> Bool) -> Bool {
         guard !records.isEmpty, let newest = records[key]?.newest, let time = message.message.serverTime else {
             return false
         }
-        return time <= newest
+        return order(time, newest)
     }
 
     /// Records that a message no longer waits, although it has not passed; a `superseded` one is counted.
@@ -144,68 +144,56 @@ struct Paces {
 
     private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
         let now = time(of: message)
-        // The paces that let it pass, as they were before.
-        var passed: [(place: UInt32, before: Pace)] = []
-        var (isFromFloor, until): (Bool, Double?) = (false, nil)
+        var round = Round()
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
-            if limits.newestWins, isOlder(message, keys.own), own[place].hasFailed(now, limits) {
-                for (place, before) in passed { own[place] = before }
+            if limits.newestWins, compares(message, keys.own, <), own[place].hasFailed(now, limits) {
+                round.undo(&own)
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
-            let before = own[place]
-            switch own[place].ask(now, limits) {
-            case .now(let isOfFloor):
-                isFromFloor = isFromFloor || isOfFloor
-                passed.append((place, before))
-            case .later(let time):
-                // The other routes are asked, too: each would listen alone, one after another.
-                until = max(until ?? time, time)
-                record(
-                    keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !before.isLimiting)
+            let wasLimiting = own[place].isLimiting
+            // The other routes are asked, too: each would listen alone, one after another.
+            if round.waits(place, &own, now, limits) {
+                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
             }
         }
-        if until == nil, isFromFloor {
-            until = askWide(message, now)
-        } else if until == nil {
-            leaveWide(message)
+        if round.until == nil {
+            if round.isFromFloor { round.until = askWide(message, now) } else { leaveWide(message) }
         }
-        guard let until else { return .pass(isFromFloor: isFromFloor) }
-        for (place, before) in passed { own[place] = before }
+        guard let until = round.until else { return .pass(isFromFloor: round.isFromFloor) }
+        round.undo(&own)
         return .later(until: until)
     }
 
     /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
     private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
-        var passed: [(place: UInt32, before: Pace)] = []
-        var (isFromFloor, until): (Bool, Double?) = (false, nil)
-        func ask(_ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ route: Route) {
-            guard let place = wide.place(of: key, limits, now) else { return }
-            let before = wide[place]
-            switch wide[place].ask(now, limits) {
-            case .now(let isOfFloor):
-                isFromFloor = isFromFloor || isOfFloor
-                passed.append((place, before))
-            case .later(let time):
-                until = max(until ?? time, time)
-                record(key, level, message, route, now, isFirst: !before.isLimiting)
-            }
+        var round = Round()
+        for route in message.routes where !route.isUnlimited {
+            askWide(ResourceKey(route), route.newKeys, .route, message, route, now, &round)
         }
-        for route in message.routes where !route.isUnlimited { ask(ResourceKey(route), route.newKeys, .route, route) }
         // What a route lets pass beyond its floor comes by itself: the device need not listen to it, too.
-        if until == nil, isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }) {
-            ask(.device, .device, .device, first)
-        } else if until == nil, message.heard == .asNew, let place = wide.find(.device) {
+        if round.until == nil, round.isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }) {
+            askWide(.device, .device, .device, message, first, now, &round)
+        } else if round.until == nil, message.heard == .asNew, let place = wide.find(.device) {
             wide[place].leave()
         }
-        guard let until else { return nil }
-        for (place, before) in passed { wide[place] = before }
+        guard let until = round.until else { return nil }
+        round.undo(&wide)
         if message.heard != .asNew { eachWide(message, now) { pace, _ in pace.leave() } }
         return until
+    }
+
+    private mutating func askWide(
+        _ key: ResourceKey, _ limits: Pace.Limits, _ level: PacedKey.Level, _ message: RoutedMessage, _ route: Route,
+        _ now: Double, _ round: inout Round
+    ) {
+        guard let place = wide.place(of: key, limits, now) else { return }
+        let wasLimiting = wide[place].isLimiting
+        if round.waits(place, &wide, now, limits) { record(key, level, message, route, now, isFirst: !wasLimiting) }
     }
 
     /// Returns the tokens of a message that passed from the floors and was not handled.
@@ -218,14 +206,6 @@ struct Paces {
     }
 
     // MARK: Newest wins
-
-    /// Whether a change is older than one that asks again.
-    private func isOlder(_ message: RoutedMessage, _ key: ResourceKey) -> Bool {
-        guard !records.isEmpty, let newest = records[key]?.newest, let time = message.message.serverTime else {
-            return false
-        }
-        return time < newest
-    }
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
     mutating func takesNewest(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
@@ -256,8 +236,10 @@ struct Paces {
         }
     }
 
+    private func table(_ level: PacedKey.Level) -> PaceTable { level == .object || level == .letters ? own : wide }
+
     private func isLimiting(_ key: ResourceKey, _ level: PacedKey.Level, _ now: Double) -> Bool {
-        let table = level == .object || level == .letters ? own : wide
+        let table = table(level)
         return table.find(key).map { table.isLimiting($0, now) } ?? false
     }
 
@@ -281,12 +263,39 @@ struct Paces {
     }
 
     private func snapshot(_ key: ResourceKey, _ record: Record) -> PacedKey {
-        let table = record.level == .object || record.level == .letters ? own : wide
+        let table = table(record.level)
         return PacedKey(
             level: record.level, route: record.route, subject: record.subject,
             since: MonotonicInstant(seconds: record.since - offset),
             waiting: table.find(key).map { table[$0].waiting } ?? 0, superseded: record.superseded)
     }
+}
+
+/// What the paces of one table have answered to a message: it passes all of them, or none.
+private struct Round {
+    /// Whether one of them let it pass from its floor.
+    var isFromFloor = false
+    /// When it may ask again; nil if all that were asked let it pass.
+    var until: Double?
+    /// Those that let it pass, as they were before.
+    private var passed: [(place: UInt32, before: Pace)] = []
+
+    /// Asks a pace; returns whether the message has to wait for it.
+    mutating func waits(_ place: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits) -> Bool {
+        let before = table[place]
+        switch table[place].ask(now, limits) {
+        case .now(let isOfFloor):
+            isFromFloor = isFromFloor || isOfFloor
+            passed.append((place, before))
+            return false
+        case .later(let time):
+            until = max(until ?? time, time)
+            return true
+        }
+    }
+
+    /// Takes back that the message passed.
+    func undo(_ table: inout PaceTable) { for (place, before) in passed { table[place] = before } }
 }
 
 extension MessageStorage {

@@ -132,7 +132,7 @@ package enum AdmissionBypass: Sendable {
     case none
     /// The deduplicator's: it is known not to be a duplicate, although the store has its key.
     case seen
-    /// None but the deduplicator counts: a newer change has replaced it.
+    /// That of its paces: a newer change has replaced it.
     case superseded
     /// The deduplicator's and those of all paces: somebody replays it.
     case all

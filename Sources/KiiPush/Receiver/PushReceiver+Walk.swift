@@ -208,7 +208,7 @@ extension PushReceiver {
     @inline(__always)
     package func end(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
         chain.settle(message, outcome, progress)
-        if message.heard != .no { chain.loopGuard?.forget(message) }
+        chain.loopGuard?.forget(message)
         counters.count(outcome)
         message.recorder?.finish(message, outcome)
     }

@@ -47,8 +47,6 @@ final class PlannedFailures: Sendable {
 
     init(_ make: @escaping @Sendable (String) -> any Error) { self.make = make }
 
-    var isEmpty: Bool { plans.withLock { $0.isEmpty } }
-
     func plan(_ id: UInt64, _ handlers: FailingStandIns) {
         guard handlers != .named([]) else { return }
         plans.withLock { $0[id] = handlers }
