@@ -223,7 +223,7 @@ def use(browser, loop):
     browser.click_on("document.getElementById('reset')")
     check(browser.value(count) == before, "and shown again")
     browser.click_on("document.querySelector('#findings button')")
-    check(browser.value("visible.every((i) => waited.values[i] >= 0) && visible.length > 20"), "'Show them' shows what waited alone")
+    check(browser.value("visible.every((i) => hasWaited(i)) && visible.length > 20"), "'Show them' shows what waited alone")
     browser.click_on("document.getElementById('reset')")
     browser.value("(() => { const s = document.getElementById('route'); s.value = '0'; "
                   "s.dispatchEvent(new Event('change')); document.getElementById('kind').value; })()")

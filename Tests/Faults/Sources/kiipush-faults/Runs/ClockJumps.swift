@@ -57,11 +57,11 @@ struct ClockJumps {
     /// Prints each message; one in ten waits for a second attempt first, after a pause by a timer.
     private static func rules(_ folder: String) -> String {
         """
-        {"version": 1, "loop": {"rate": {"messages": 1000000, "per": "10s"}},
-         "rules": [{"id": "second", "when": {"kind": "pushToApp", "object": "object-1*"}, "continue": true,
+        {"version": 1,
+         "rules": [{"id": "second", "when": {"kind": "pushToApp", "object": "object-1*"}, "continue": true, "pace": "unlimited",
                     "delivery": {"attempts": 5, "backoff": "100ms"},
                     "then": {"run": ["sh", "-c", "read -r line; n=${line#*sentAt??}; mkdir \(folder)/${n%%,*} 2>/dev/null && exit 1; exit 0"]}},
-                   {"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}}]}
+                   {"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}, "pace": "unlimited"}]}
         """
     }
 

@@ -16,9 +16,10 @@ struct Hardships {
 
     /// Prints each message, and runs a program for one in twenty.
     private static let rules = """
-        {"version": 1, "loop": {"rate": {"messages": 1000000, "per": "10s"}},
-         "rules": [{"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}, "continue": true},
-                   {"id": "program", "when": {"kind": "pushToApp", "object": "object-7*"},
+        {"version": 1,
+         "rules": [{"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}, "continue": true,
+                    "pace": "unlimited"},
+                   {"id": "program", "when": {"kind": "pushToApp", "object": "object-7*"}, "pace": "unlimited",
                     "then": {"run": ["sh", "-c", "cat >/dev/null"]}}]}
         """
 

@@ -38,9 +38,10 @@ struct InjectedErrors {
     private static let messages = 40
     /// Prints each message, and gives it to a program, which fails where it does not get all of it.
     private static let rules = """
-        {"version": 1, "loop": {"rate": {"messages": 1000000, "per": "10s"}},
-         "rules": [{"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}, "continue": true},
-                   {"id": "program", "when": {"kind": "pushToApp", "object": ["object-1*", "object-2*"]},
+        {"version": 1,
+         "rules": [{"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}, "continue": true,
+                    "pace": "unlimited"},
+                   {"id": "program", "when": {"kind": "pushToApp", "object": ["object-1*", "object-2*"]}, "pace": "unlimited",
                     "then": {"run": ["grep", "-q", "sentAt.*}$"]}}]}
         """
 

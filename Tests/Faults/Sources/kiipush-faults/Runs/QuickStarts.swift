@@ -15,8 +15,9 @@ struct QuickStarts {
 
     /// Runs a program for each message.
     private static let rules = """
-        {"version": 1, "loop": {"rate": {"messages": 1000000, "per": "10s"}},
-         "rules": [{"id": "program", "when": {"kind": "pushToApp"}, "then": {"run": ["sh", "-c", "cat >/dev/null"]}}]}
+        {"version": 1,
+         "rules": [{"id": "program", "when": {"kind": "pushToApp"}, "pace": "unlimited",
+                    "then": {"run": ["sh", "-c", "cat >/dev/null"]}}]}
         """
 
     func row() throws -> Row {
