@@ -15,7 +15,7 @@ struct Simulation {
         """
 
     private var service: ServiceSeeds?
-    private var (seeds, from, only) = (30, 1, "")
+    private var (seeds, from, only) = (16, 1, "")
 
     static func main() async {
         var simulation = Simulation()

@@ -253,7 +253,7 @@ struct ServiceRun {
             look(at: process)
             if broker.pending.isEmpty, process.service.status.isIdle { broker.close() }
             if process.report.value.withLock({ $0 != nil }) { break }
-            passTime(atMost: .seconds(3600))
+            passTime(atMost: .seconds(60))
             broker.bringAgain()
         }
         switch process.report.value.withLock({ $0 }) {
