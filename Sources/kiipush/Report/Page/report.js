@@ -42,6 +42,7 @@ const sorts = data.outcomes.map((name) => order.indexOf(name));
 const isWaiting = (i) => data.outcomes[outcome[i]] === "paced";
 const hasWaited = (i) => waited[i] >= 0 || isWaiting(i);
 const isDull = (number) => ["handled", "duplicate", "superseded"].includes(data.outcomes[number]);
+const isProblem = (i) => !isDull(outcome[i]) || hasWaited(i);
 
 function shapePath(g, shape, x, y, r) {
   const points = (angles, scale = 1) => {
@@ -118,7 +119,7 @@ function refresh() {
   const counts = new Int32Array(names.length), trouble = new Int32Array(names.length);
   for (const i of visible) {
     counts[values[i]]++;
-    if (!isDull(outcome[i])) trouble[values[i]]++;
+    if (isProblem(i)) trouble[values[i]]++;
   }
   const all = [];
   for (let n = 0; n < names.length; n++) if (counts[n]) all.push({ name: names[n], number: n, count: counts[n], trouble: trouble[n] });
@@ -195,7 +196,7 @@ function drawOverview() {
   const good = new Int32Array(bins), bad = new Int32Array(bins);
   for (const i of visible) {
     const bin = Math.min(bins - 1, Math.floor(((time[i] - first) / span) * bins));
-    if (isDull(outcome[i]) && !hasWaited(i)) good[bin]++; else bad[bin]++;
+    if (isProblem(i)) bad[bin]++; else good[bin]++;
   }
   let most = 1;
   for (let b = 0; b < bins; b++) most = Math.max(most, good[b] + bad[b]);
@@ -514,7 +515,6 @@ function goRow(by) {
   if (best >= 0) { choose(best); reveal(best); }
 }
 
-const isProblem = (i) => !isDull(outcome[i]);
 lanes.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const keys = {
