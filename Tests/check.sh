@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the project: runs steps one after the other, stops at the first that fails, and says how long each took.
 #
-#   bash Tests/check.sh                what one runs before a commit: format, tests, samples, linkage
-#   bash Tests/check.sh --all          all that CI runs: also documentation, benchmarks, faults, sanitizers, fuzzing
+#   bash Tests/check.sh                what one runs before a commit: format, tests, samples
+#   bash Tests/check.sh --all          all that CI runs: also guides, cost, loops, faults, sanitizers, fuzzing
 #   bash Tests/check.sh --long         all, and longer: a million flipped bits, 1,000 seeds of loops, 1,200 kills of
 #                                      agents, the core's coverage, and a minute of fuzzing each
 #   bash Tests/check.sh --only STEP    one step, with all that it needs; may be given several times
@@ -13,7 +13,7 @@
 # The steps are rows of Tests/check/steps.txt, each a script of its name beside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Another folder of steps, for the test of this script.
+# Another folder of steps, for the canary of the step format.
 checks=${KIIPUSH_CHECKS:-Tests/check}
 
 fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
@@ -36,33 +36,9 @@ list() {
     rows | while read -r name level _ what; do printf '%-14s %-7s %s\n' "$name" "$level" "$what"; done
 }
 
-# nearest WORD NAME...: "; did you mean 'NAME'?" for the names with the fewest edits, else all of them.
-nearest() {
-    local word=$1
-    shift
-    printf '%s\n' "$@" | awk -v word="$word" '
-        function least(a, b, c) { return a < b ? (a < c ? a : c) : (b < c ? b : c) }
-        function edits(a, b,    i, j, d) {
-            for (i = 0; i <= length(a); i++) d[i, 0] = i
-            for (j = 0; j <= length(b); j++) d[0, j] = j
-            for (i = 1; i <= length(a); i++) for (j = 1; j <= length(b); j++)
-                d[i, j] = least(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1)))
-            return d[length(a), length(b)]
-        }
-        {
-            all = all (NR > 1 ? ", " : "") $0
-            n = index($0, word) == 1 ? 0 : edits(word, $0)
-            if (n > length($0) / 2) next
-            if (best == "" || n < fewest) { fewest = n; best = "\047" $0 "\047" }
-            else if (n == fewest) best = best " or \047" $0 "\047"
-        }
-        END { print best != "" ? "; did you mean " best "?" : "; there are " all }'
-}
-
 # MARK: what is asked for
 
 level=commit only=() installs=yes
-options=(--all --long --only --list --no-install --help)
 while [ $# -gt 0 ]; do
     case "$1" in
         --all) [ "$level" = long ] || level=all ;;
@@ -74,7 +50,7 @@ while [ $# -gt 0 ]; do
             [ $# -gt 1 ] || refuse "--only takes a step; there are $(steps_of long | paste -sd ' ')"
             shift
             steps_of long | grep -qxF -- "$1" ||
-                refuse "there is no step '$1'$(nearest "$1" $(steps_of long))"
+                refuse "there is no step '$1'; there are $(steps_of long | paste -sd ' ')"
             only+=("$1")
             ;;
         --only=*)
@@ -84,7 +60,7 @@ while [ $# -gt 0 ]; do
         --list) list; exit ;;
         --no-install) installs="" ;;
         --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' Tests/check.sh; exit ;;
-        *) refuse "there is no option '$1'$(nearest "$1" "${options[@]}")" ;;
+        *) refuse "there is no option '$1'; see --help" ;;
     esac
     shift
 done

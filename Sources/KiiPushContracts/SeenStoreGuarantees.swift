@@ -10,17 +10,14 @@ extension SeenStoreGuarantee {
         SeenStoreGuarantee("a message is fresh, then in flight, then done") { trial in
             let keys = try strong(1)
             let lease = try trial.begin(keys, at: 0, "the first time")
-            trial.expect(try trial.store.isInFlight(lease), "a lease should be in flight at once")
-            try trial.expectInFlight(keys, under: lease, at: 0, "while its lease lives")
+            try trial.expectInFlight(keys, at: 0, "while its lease lives")
             try trial.store.commit(lease, now: .seconds(0))
-            trial.expect(try !trial.store.isInFlight(lease), "a lease should end with its commit")
             try trial.expectDone(keys, at: 0, "after its commit")
         },
         SeenStoreGuarantee("a message that was released is fresh again") { trial in
             let keys = try strong(1)
             let first = try trial.begin(keys, at: 0, "the first time")
             try trial.store.release(first)
-            trial.expect(try !trial.store.isInFlight(first), "a lease should end with its release")
             let second = try trial.begin(keys, at: 0, "after its release")
             trial.expect(first.number != second.number, "a new lease should have a new number")
             try trial.store.commit(second, now: .seconds(0))
@@ -31,7 +28,6 @@ extension SeenStoreGuarantee {
             let second = try trial.begin(try strong(2), at: 0, "while another is in flight")
             trial.expect(first.number != second.number, "two leases should have two numbers")
             try trial.store.commit(first, now: .seconds(0))
-            trial.expect(try trial.store.isInFlight(second), "a commit should leave other leases alone")
             try trial.store.release(second)
             try trial.begin(try strong(2), at: 0, "after its release, though another was committed")
             try trial.expectDone(try strong(1), at: 0, "after its commit, though another was released")
@@ -45,9 +41,9 @@ extension SeenStoreGuarantee {
             let both = try strong(1, 2)
             let lease = try trial.begin(both, at: 0, "the first time")
             for (keys, which) in [(try strong(1), "by its first key"), (try strong(2), "by its second key")] {
-                try trial.expectInFlight(keys, under: lease, at: 0, which)
+                try trial.expectInFlight(keys, at: 0, which)
             }
-            try trial.expectInFlight(try strong(3, 2), under: lease, at: 0, "by its second key, beside a new one")
+            try trial.expectInFlight(try strong(3, 2), at: 0, "by its second key, beside a new one")
             try trial.store.commit(lease, now: .seconds(0))
             try trial.expectDone(try strong(1), at: 0, "by its first key")
             try trial.expectDone(try strong(2), at: 0, "by its second key")
@@ -57,11 +53,10 @@ extension SeenStoreGuarantee {
             let first = try trial.begin(try strong(1, 2), at: 0, "the first time")
             let second = try trial.begin(try strong(1, 3), at: 0, "with another second key, while one is in flight")
             trial.expect(first.number != second.number, "two leases should have two numbers")
-            try trial.expectInFlight(try strong(1, 2), under: first, at: 0, "by both its keys")
-            try trial.expectInFlight(try strong(1, 3), under: second, at: 0, "by both its keys")
+            try trial.expectInFlight(try strong(1, 2), at: 0, "by both its keys")
+            try trial.expectInFlight(try strong(1, 3), at: 0, "by both its keys")
             try trial.store.commit(first, now: .seconds(0))
-            trial.expect(try trial.store.isInFlight(second), "a commit should leave the other lease alone")
-            try trial.expectInFlight(try strong(1, 3), under: second, at: 0, "though one with its first key is done")
+            try trial.expectInFlight(try strong(1, 3), at: 0, "though one with its first key is done")
             try trial.store.release(second)
             let again = try trial.begin(try strong(1, 3), at: 0, "when it was released")
             try trial.store.commit(again, now: .seconds(0))
@@ -77,16 +72,8 @@ extension SeenStoreGuarantee {
         },
         SeenStoreGuarantee("a duplicate reserves no key, not even a new one") { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
-            try trial.expectInFlight(try strong(2, 1), under: lease, at: 0, "by its second key")
+            try trial.expectInFlight(try strong(2, 1), at: 0, "by its second key")
             try trial.begin(try strong(2), at: 0, "though a duplicate had its key")
-        },
-        SeenStoreGuarantee("the lease returned for a duplicate is in flight as long as the first one's") { trial in
-            let lease = try trial.begin(try strong(1, 2), at: 0, "the first time")
-            let state = try trial.store.begin(try strong(3, 2), now: .seconds(0))
-            guard case .inFlight(let told) = state else { return trial.fail("the duplicate should be in flight") }
-            trial.expect(try trial.store.isInFlight(told), "it should be in flight before the commit")
-            try trial.store.commit(lease, now: .seconds(0))
-            trial.expect(try !trial.store.isInFlight(told), "it should have ended with the commit")
         },
     ]
 
@@ -96,11 +83,9 @@ extension SeenStoreGuarantee {
         SeenStoreGuarantee("a lease never expires by age", window: brief) { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             let weakLease = try trial.begin(try weak(2), at: 0, "the first time")
-            try trial.expectInFlight(try strong(1), under: lease, at: 1_000_000, "long after the window's age")
+            try trial.expectInFlight(try strong(1), at: 1_000_000, "long after the window's age")
             for lease in [lease, weakLease] {
-                trial.expect(try trial.store.isInFlight(lease), "a lease should be in flight after the window's age")
                 try trial.store.commit(lease, now: .seconds(1_000_000))
-                trial.expect(try !trial.store.isInFlight(lease), "a lease should end with its commit")
             }
             try trial.expectDone(try strong(1), at: 1_000_001, "counted from its commit")
         },
@@ -109,8 +94,8 @@ extension SeenStoreGuarantee {
             let lease = try trial.begin(keys, at: 0, "the first time")
             for number in 2..<50 { try trial.handle(try strong(number), at: 0) }
             let others = try (50..<100).map { try trial.begin(try strong($0), at: 0, "the first time") }
-            try trial.expectInFlight(keys, under: lease, at: 0, "after more messages than the window has")
-            try trial.expectInFlight(try strong(50), under: others[0], at: 0, "among more leases than the window has")
+            try trial.expectInFlight(keys, at: 0, "after more messages than the window has")
+            try trial.expectInFlight(try strong(50), at: 0, "among more leases than the window has")
             try trial.store.commit(lease, now: .seconds(0))
             try trial.expectDone(keys, at: 0, "after its commit")
         },
@@ -122,7 +107,7 @@ extension SeenStoreGuarantee {
             let committed = try trial.begin(keys, at: 0, "when a released lease was committed")
             try trial.store.release(released)
             try trial.store.commit(released, now: .seconds(0))
-            try trial.expectInFlight(keys, under: committed, at: 0, "when an earlier lease was ended again")
+            try trial.expectInFlight(keys, at: 0, "when an earlier lease was ended again")
             try trial.store.commit(committed, now: .seconds(0))
             try trial.store.release(committed)
             try trial.expectDone(keys, at: 0, "when a committed lease was released")
@@ -134,12 +119,11 @@ extension SeenStoreGuarantee {
         },
         SeenStoreGuarantee("a lease that the store never issued has no effect") { trial in
             let unknown = SeenLease(number: 4_000_000_000, keys: try strong(1), arrivedAt: .seconds(0))
-            trial.expect(try !trial.store.isInFlight(unknown), "an unknown lease should not be in flight")
             try trial.store.commit(unknown, now: .seconds(0))
             let lease = try trial.begin(try strong(1), at: 0, "when an unknown lease was committed")
             try trial.store.release(unknown)
             try trial.store.commit(unknown, now: .seconds(0))
-            try trial.expectInFlight(try strong(1), under: lease, at: 0, "when an unknown lease of its key was ended")
+            try trial.expectInFlight(try strong(1), at: 0, "when an unknown lease of its key was ended")
         },
     ]
 }

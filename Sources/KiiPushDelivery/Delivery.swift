@@ -5,8 +5,20 @@ import KiiPush
 /// A value with one owner at a time: the service's state while it waits, else the task that processes it.
 struct Delivery: Sendable {
     let ticket: Ticket
-    /// Its progress.
-    var walk: MessageWalk
+    /// How far it has come in the receiver.
+    var incoming: Incoming
+    /// The routes that were switched off when it came, and whether the message was as a whole.
+    let killed: (isWhole: Bool, routes: [String])
+    /// How often in a row its handlers could not begin for lack of a resource.
+    var shortages = 0
+    /// How often a stage of the chain failed.
+    var stageFailures = 0
+    /// Whether it waits because more of its kind came than are handled at once.
+    var isPaced = false
+    /// The last error that was thrown: its type, or its own description.
+    var cause: String?
+    /// Whether the process ended too often while it was handled, so that it is dead-lettered and not handled.
+    var isGuilty = false
     /// Whether it has one of the service's places.
     var hasPlace = false
     /// Whether it blocks its lane: it is being handled, or is tried again before those behind it.
@@ -16,6 +28,14 @@ struct Delivery: Sendable {
     var isSuspect = false
     /// The older changes of its object that it replaces, oldest first, until the chain has admitted it.
     var replaced: [Delivery] = []
+
+    var message: RoutedMessage { incoming.message }
+
+    /// How often it was tried: runs of its handlers, and failures of stages.
+    var tries: Int { incoming.attempts + stageFailures }
+
+    /// Whether it waits for its first turn.
+    var isUntried: Bool { !isGuilty && tries == 0 }
 }
 
 /// The constant parts of a delivery.
@@ -68,12 +88,12 @@ extension DeliverySettings {
 extension Delivery {
     /// Removes the older, untried changes of the same object from the lane; this delivery replaces them.
     mutating func takeOlder(from lanes: inout Lanes) {
-        guard ticket.settings.replacesOlder, case .place = ticket.lane, !walk.message.routes.isEmpty else { return }
-        let own = walk.message
+        guard ticket.settings.replacesOlder, case .place = ticket.lane, !message.routes.isEmpty else { return }
+        let own = message
         let older = lanes.remove(from: ticket.lane) { other in
-            other.ticket.settings.replacesOlder && !other.isSuspect && other.walk.isUntried
-                && other.walk.message.routes.elementsEqual(own.routes, by: ===)
-                && other.walk.message.message.isOlder(than: own.message)
+            other.ticket.settings.replacesOlder && !other.isSuspect && other.isUntried
+                && other.message.routes.elementsEqual(own.routes, by: ===)
+                && other.message.message.isOlder(than: own.message)
         }
         for var delivery in older {
             replaced += delivery.replaced
@@ -87,19 +107,19 @@ extension Delivery {
     /// Gives the place of this delivery to the newest untried change of its object that waits behind it; that replaces
     /// all older ones.
     mutating func takeNewest(from lanes: inout Lanes) {
-        let own = walk.message
-        guard case .place = ticket.lane, walk.isUntried else { return }
+        let own = message
+        guard case .place = ticket.lane, isUntried else { return }
         let newer = lanes.remove(from: ticket.lane) { other in
-            !other.isSuspect && other.walk.isUntried && own.message.isOlder(than: other.walk.message.message)
-                && other.walk.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
+            !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
+                && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
         }
         guard var newest = newer.first else { return }
-        for other in newer where newest.walk.message.message.isOlder(than: other.walk.message.message) {
+        for other in newer where newest.message.message.isOlder(than: other.message.message) {
             newest = other
         }
         var others = [self]
         for other in newer where other.ticket !== newest.ticket {
-            if other.walk.message.message.isOlder(than: newest.walk.message.message) {
+            if other.message.message.isOlder(than: newest.message.message) {
                 others.append(other)
             } else {
                 lanes.putFirst(other)

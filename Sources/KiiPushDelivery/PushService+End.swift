@@ -5,6 +5,22 @@ import KiiPush
 extension PushService {
     // MARK: The end
 
+    /// Ends a delivery for the chain; its end must still be recorded.
+    @discardableResult
+    func end(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+        // A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
+        // crash in between, the message would be a duplicate, and its dead letter lost.
+        if let passed = delivery.incoming.passed, passed > 0, delivery.incoming.isDeadLettered,
+            await !recordFailure(of: delivery)
+        {
+            return leave(delivery)
+        }
+        putBackReplaced(&delivery)
+        receiver.end(delivery.incoming, outcome)
+        ended = Ended(delivery: delivery, outcome: outcome)
+        return outcome
+    }
+
     /// Records the end of a delivery that has ended for the chain: its payload is removed from the inbox.
     func writeDown(_ ended: inout Ended?) async {
         guard let last = ended.take() else { return }
@@ -41,10 +57,32 @@ extension PushService {
 
     // MARK: Dead letters
 
-    /// Dead-letters a message for some of its routes; the outcome is `failed` if the store has no capacity or throws.
-    func deadLetter(_ delivery: Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
+    /// Dead-letters a message for all routes that have not handled it, and ends it.
+    ///
+    /// If the store has no capacity, a durable inbox keeps the message; else its transport delivers it again.
+    @discardableResult
+    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async -> Outcome? {
+        putBackReplaced(&delivery)
+        let routes = openRoutes(of: delivery)
+        // An earlier process has dead-lettered it for all of them.
+        let isDone = routes.isEmpty && !delivery.incoming.done.isEmpty
+        let outcome = isDone ? .deadLettered(reason) : store(delivery, reason, routes)
+        guard case .failed = outcome else {
+            delivery.incoming.deadLettered(routes)
+            return await end(&delivery, reason == .quarantined ? .quarantined : outcome, &ended)
+        }
+        guard isDurable else { return await end(&delivery, outcome, &ended) }
+        // No handler runs any more that could end the process.
+        if delivery.incoming.attempts > 0, await !recordFailure(of: delivery) { return leave(delivery) }
+        putOff(&delivery, reason)
+        return outcome
+    }
+
+    /// Adds a message to the dead letters for some of its routes; the outcome is `failed` if the store has no capacity
+    /// or throws.
+    func store(_ delivery: Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
         let outcome = receiver.deadLetter(
-            delivery.walk.message, reason, routes, attempts: delivery.walk.attempts, cause: delivery.walk.cause,
+            delivery.message, reason, routes, attempts: delivery.incoming.attempts, cause: delivery.cause,
             inboxID: inboxID(delivery.ticket))
         noteStored(outcome)
         return outcome
@@ -59,17 +97,9 @@ extension PushService {
         }
     }
 
-    /// Dead-letters a message for all routes that have not handled it.
-    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) -> MessageWalk.Step {
-        putBackReplaced(&delivery)
-        let routes = openRoutes(of: delivery.walk)
-        // An earlier process has dead-lettered it for all of them.
-        let isDone = routes.isEmpty && !delivery.walk.done.isEmpty
-        let outcome = isDone ? .deadLettered(reason) : deadLetter(delivery, reason, routes)
-        return delivery.walk.deadLettered(outcome, reason, routes, isDurable: isDurable)
+    func openRoutes(of delivery: Delivery) -> [String] {
+        delivery.incoming.open { receiver.match(delivery.message.message) }
     }
-
-    func openRoutes(of walk: MessageWalk) -> [String] { walk.open { receiver.match(walk.message.message) } }
 
     /// The payload's number for its dead letter, so that the letter and the end of the payload are written together.
     func inboxID(_ ticket: Ticket) -> UInt64? { isDurable ? ticket.number : nil }
@@ -78,7 +108,7 @@ extension PushService {
 
     /// Ends the messages that a newer one of their object replaces, once that one is to be handled.
     func supersedeReplaced(_ delivery: inout Delivery) {
-        for replaced in delivery.replaced { startEnding { await self.carryOut(.supersede, of: replaced) } }
+        for replaced in delivery.replaced { startEnding { await self.supersede(replaced) } }
         delivery.replaced = []
     }
 
@@ -95,22 +125,22 @@ extension PushService {
     // MARK: Leaving
 
     /// Leaves a message that has not ended when the service stops; the chain forgets that it arrived.
-    func leave(_ delivery: Delivery) {
+    @discardableResult
+    func leave(_ delivery: Delivery) -> Outcome? {
         change { $0.report.left += 1 + delivery.replaced.count }
-        forget(delivery.walk)
-        delivery.ticket.receipt.finish(nil)
-        for replaced in delivery.replaced {
-            forget(replaced.walk)
-            replaced.ticket.receipt.finish(nil)
+        for delivery in [delivery] + delivery.replaced {
+            forget(delivery)
+            delivery.ticket.receipt.finish(nil)
         }
+        return nil
     }
 
     /// Has the chain forget a message that arrived and has not ended.
-    func forget(_ walk: MessageWalk) {
+    func forget(_ delivery: Delivery) {
         let failure = Outcome.Failure(
-            place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
-        receiver.chain.settle(walk.message, .failed(failure), walk.chain)
-        receiver.loopGuard?.forget(walk.message)
+            place: "service", isStage: true, error: ServiceStopped(), handled: delivery.incoming.succeeded)
+        receiver.chain.settle(delivery.message, .failed(failure), delivery.incoming.passed ?? 0)
+        receiver.loopGuard?.forget(delivery.message)
     }
 }
 

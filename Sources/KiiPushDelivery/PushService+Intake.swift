@@ -83,7 +83,7 @@ extension PushService {
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
         return Delivery(
             ticket: Ticket(number, routed, settings, receipt, keys: nil, intake: intake),
-            walk: MessageWalk(routed, table, killed: killed, mostTries: settings.attempts))
+            incoming: Incoming(routed, table), killed: killed)
     }
 
     /// Makes the delivery of a message that an earlier process accepted, or that has waited without a place.
@@ -97,10 +97,8 @@ extension PushService {
             ticket: Ticket(
                 entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable), keys: item?.keys,
                 intake: nil),
-            walk: MessageWalk(
-                routed, table, killed: item?.killed ?? (false, []), mostTries: settings.attempts,
-                attempts: entry.attempts, done: entry.handled),
-            isSuspect: entry.crashes > 0)
+            incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),
+            killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0)
     }
 
     /// Dead-letters a payload that is not a message; returns whether the dead-letter store had capacity for it.
@@ -140,7 +138,7 @@ extension PushService {
             return (without, spilled)
         }
         // What waits on disk is heard again when it is read back, unless a newer change replaces it there.
-        for delivery in spilled { receiver.loopGuard?.forget(delivery.walk.message) }
+        for delivery in spilled { receiver.loopGuard?.forget(delivery.message) }
         for (delivery, answer) in without { end(delivery, answer) }
     }
 

@@ -82,9 +82,14 @@ extension PushService {
     }
 
     private func endUnplaced(_ delivery: Delivery) async {
+        var (delivery, ended) = (delivery, Ended?.none)
         // A dead letter without a route would never be handled.
-        let isRouted = !delivery.walk.message.routes.isEmpty
-        await carryOut(isRouted ? .deadLetter(.backlogFull) : .end(.unrouted(.noRoute)), of: delivery)
+        if delivery.message.routes.isEmpty {
+            await end(&delivery, .unrouted(.noRoute), &ended)
+        } else {
+            await deadLetter(&delivery, .backlogFull, &ended)
+        }
+        await writeDown(&ended)
         change { $0.unplaced -= 1 }
     }
 
@@ -131,11 +136,11 @@ extension PushService {
 
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
     func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
-        let (ticket, walk) = (delivery.ticket, delivery.walk)
+        let ticket = delivery.ticket
         let putOff = PutOff(
-            number: ticket.number, reason: reason, routes: openRoutes(of: walk), attempts: walk.attempts,
-            cause: walk.cause, receipt: ticket.receipt)
-        forget(walk)
+            number: ticket.number, reason: reason, routes: openRoutes(of: delivery),
+            attempts: delivery.incoming.attempts, cause: delivery.cause, receipt: ticket.receipt)
+        forget(delivery)
         let now = clock.now
         change { state in
             state.putOff.append(putOff)
@@ -180,7 +185,7 @@ extension PushService {
             noteStored(outcome)
             if case .failed = outcome { return Array(some[index...]) }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-            receiver.end(routed, end, .unasked)
+            receiver.end(Incoming(routed), end)
             let isRecorded = await record(.ended(putOff.number))
             if !isRecorded { change { $0.report.left += 1 } }
             putOff.receipt.finish(isRecorded ? end : nil)

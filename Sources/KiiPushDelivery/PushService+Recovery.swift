@@ -44,7 +44,7 @@ extension PushService {
                 await endUndecodable(entry, error)
                 continue
             }
-            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.walk.prepare(for: .quarantine) }
+            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.isGuilty = true }
             change { state in
                 let hasPlace = delivery.isSuspect || state.hasPlace(for: delivery.ticket)
                 if hasPlace { state.enter(&delivery) } else { state.spill.add(Spill.Item(delivery)) }
@@ -54,7 +54,7 @@ extension PushService {
             } else if delivery.hasPlace {
                 left.others.append(delivery)
             } else {
-                receiver.loopGuard?.forget(delivery.walk.message)
+                receiver.loopGuard?.forget(delivery.message)
             }
         }
         return page.last?.id

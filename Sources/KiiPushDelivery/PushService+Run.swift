@@ -136,7 +136,7 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Stops, and removes everything that has not ended: deliveries that wait for a turn, an attempt or a first copy,
+    /// Stops, and removes everything that has not ended: deliveries that wait for a turn or a time,
     /// and the receipts of payloads in the inbox only.
     fileprivate mutating func removeAll() -> (waiting: [Delivery], receipts: [Receipt]) {
         phase = .stopped
@@ -144,9 +144,9 @@ extension ServiceState {
         isOversleeping = true
         report.left += onDisk
         let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
-        var waiting = lanes.removeAll() + behindSuspects + retries.map(\.delivery) + copies.values
+        var waiting = lanes.removeAll() + behindSuspects + retries.map(\.delivery)
         if case .next(let delivery) = alone { waiting.append(delivery) }
-        defer { (behindSuspects, retries, copies, alone) = ([], [], [:], .none) }
+        defer { (behindSuspects, retries, alone) = ([], [], .none) }
         return (waiting, receipts)
     }
 }

@@ -1,50 +1,62 @@
-// Messages that cannot end yet: they wait for the next attempt, for their pace, or for the first copy.
+// Messages that cannot end yet wait until a time: for the next attempt, for their pace, or for the end of a first copy.
 
 import KiiPush
 
 extension PushService {
-    // MARK: The next attempt
-
-    /// Lets a delivery wait for its next attempt; its lane waits too, if its settings say so.
-    func schedule(_ delivery: Delivery, at due: MonotonicInstant) {
+    /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
+    func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
         change { state in
             var delivery = delivery
-            if delivery.ticket.settings.onFailure != .block { state.lanes.release(&delivery) }
+            if !blocks { state.lanes.release(&delivery) }
             state.retry(delivery, at: due)
         }
     }
 
-    // MARK: Its pace
-
-    /// Lets a delivery wait until the chain is asked again; its lane waits too, so that its messages keep their order.
-    func pace(_ delivery: Delivery, _ until: MonotonicInstant, _ passed: Int, isFirst: Bool) {
-        let message = delivery.walk.message
-        receiver.chain.settle(message, .paced(until: until), .passed(passed))
-        if isFirst { receiver.paced(message, until) }
-        change { $0.retry(delivery, at: until) }
+    /// Undoes what the stages did that let a message pass, so that the chain is asked again.
+    func undo(_ delivery: inout Delivery, _ outcome: Outcome) {
+        receiver.chain.settle(delivery.message, outcome, delivery.incoming.passed ?? 0)
+        delivery.incoming.passed = nil
     }
 
-    // MARK: Copies
+    /// Records that an attempt is over, and which routes are done; false if the service has stopped.
+    func recordFailure(of delivery: Delivery) async -> Bool {
+        await record(.failed(delivery.ticket.number, handled: delivery.incoming.done))
+    }
 
-    /// Lets a duplicate wait for the end of the first message, without blocking others.
-    func follow(_ delivery: inout Delivery, _ lease: SeenLease) {
-        putBackReplaced(&delivery)
+    /// Lets a message wait for its next attempt, or dead-letters it after the last one.
+    func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async -> Outcome? {
+        delivery.shortages = 0
+        delivery.cause = ErrorReport.text(failure.error)
+        let settings = delivery.ticket.settings
+        let isRunning = isRunningAfterFailure()
+        if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed, &ended) }
+        // Recorded when the service stops, too, so that it does not look as if it had ended the process.
+        guard await recordFailure(of: delivery), isRunning else { return leave(delivery) }
+        let pause = settings.pause(after: delivery.tries, jitter())
+        tell(
+            .retry(
+                messageID: delivery.message.id, route: failure.place, attempt: delivery.tries, pause: pause,
+                cause: delivery.cause ?? "unknown"))
+        wait(delivery, until: clock.now.advanced(by: pause), blocks: settings.onFailure == .block)
+        return .failed(failure)
+    }
+
+    /// Lets a message wait until the machine may have what its handlers lacked; that is no attempt.
+    func lacked(_ delivery: inout Delivery, _ failure: Outcome.Failure) async -> Outcome? {
+        delivery.incoming.takeBack()
+        delivery.shortages += 1
+        guard await recordFailure(of: delivery) else { return leave(delivery) }
+        let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
+        wait(
+            delivery, until: clock.now.advanced(by: pause), blocks: delivery.ticket.settings.onFailure == .block)
+        return .failed(failure)
+    }
+
+    /// Whether the service still runs after a failed attempt; counts an attempt that failed because it was cancelled.
+    private func isRunningAfterFailure() -> Bool {
         change { state in
-            state.lanes.release(&delivery)
-            state.copies[delivery.ticket.number] = delivery
-        }
-        let (number, message) = (delivery.ticket.number, delivery.walk.message)
-        start { [self] in
-            let outcome = await receiver.wait(for: lease, message)
-            let delivery: Delivery? = change { state in
-                guard state.phase != .stopped else { return nil }
-                let delivery = state.copies.removeValue(forKey: number)
-                if delivery != nil { state.ending += 1 }
-                return delivery
-            }
-            guard let delivery else { return }
-            await carryOut(.end(outcome), of: delivery)
-            change { $0.ending -= 1 }
+            if state.phase >= .cancelling { state.report.cancelled += 1 }
+            return state.isRunning
         }
     }
 }

@@ -117,10 +117,10 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count + state.behindSuspects.count + state.copies.count
+            status.waiting = state.lanes.count + state.behindSuspects.count
             if case .next = state.alone { status.waiting += 1 }
             status.handling = state.runs.count - state.waitingRuns.count
-            status.paced = state.retries.count { $0.delivery.walk.isPaced }
+            status.paced = state.retries.count { $0.delivery.isPaced }
             status.retrying = state.retries.count - status.paced
             status.messages = state.messages
             status.bytes = state.bytes

@@ -85,8 +85,6 @@ struct ServiceState {
 
     /// The deliveries to be tried or asked for again, the next one first.
     var retries: [(due: MonotonicInstant, delivery: Delivery)] = []
-    /// The duplicates that wait for the end of the first message, by their own number.
-    var copies: [UInt64: Delivery] = [:]
     /// The messages that did not fit into the dead-letter store, and when that is tried again.
     var putOff = ShortQueue<PutOff>()
     var storeAgainAt: MonotonicInstant?

@@ -12,7 +12,7 @@ struct Spill {
         let keys: ShareKeys
         let bytes: Int
         let receipt: Receipt
-        /// The same as in the delivery's `MessageWalk`.
+        /// The same as in the ``Delivery``.
         let killed: (isWhole: Bool, routes: [String])
         /// The time of a change of an object, which a newer one may replace; nil for any other message.
         let changedAt: Int64?
@@ -177,12 +177,12 @@ struct Spill {
 extension Spill.Item {
     /// The part of a delivery that stays in memory without a place.
     init(_ delivery: Delivery) {
-        let (ticket, walk) = (delivery.ticket, delivery.walk)
-        let message = walk.message.message
+        let ticket = delivery.ticket
+        let message = delivery.message.message
         // Some handlers may have handled a message that was tried.
-        let isChange = message.storage.classified.hasObject && walk.attempts == 0
+        let isChange = message.storage.classified.hasObject && delivery.incoming.attempts == 0
         self.init(
             number: ticket.number, keys: ticket.keys, bytes: ticket.bytes, receipt: ticket.receipt,
-            killed: walk.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
+            killed: delivery.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
     }
 }

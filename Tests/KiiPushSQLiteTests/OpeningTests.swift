@@ -180,11 +180,11 @@ struct OpeningTests {
         for _ in 0..<2 {
             #expect(throws: SQLiteError.closed(path: file)) { try store.commit(lease, now: .seconds(0)) }
         }
-        #expect(store.isInFlight(lease))
+        #expect(store.counts?.inFlight == 1)
         #expect(throws: SQLiteError.closed(path: file)) { try letters.letters() }
         #expect(throws: SQLiteError.closed(path: file)) { try SQLiteSeenStore(database) }
         store.release(lease)
-        #expect(!store.isInFlight(lease))
+        #expect(store.counts?.inFlight == 0)
     }
 
     @Test("a database has one store of each kind at a time")

@@ -70,7 +70,7 @@ struct OwnWrites {
 
     private var waiting: [ResourceKey: [Announcement]] = [:]
     /// All expected writes in the order of their end, including those whose event arrived or that failed.
-    private var order = ChunkedQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
+    private var order = ShortQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
     /// How many were given up because of the limit.

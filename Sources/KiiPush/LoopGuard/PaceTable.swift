@@ -4,9 +4,9 @@ struct PaceTable {
     private var entries: [(key: ResourceKey, pace: Pace, limits: Pace.Limits)] = []
     /// The indices in `entries` that are free again.
     private var free: [UInt32] = []
-    private var slots = DigestIndex(tables: 16)
+    private var places: [ResourceKey: UInt32] = [:]
     /// The index of each entry once, so that each is checked in turn and forgotten if it is idle.
-    private var round = ChunkedQueue<UInt32>()
+    private var round = ShortQueue<UInt32>()
     /// Where keys were found last; for a route and the device, which each message looks up.
     private var hints = InlineArray<4, UInt32>(repeating: .max)
     /// How many keys were forgotten while they still counted, because the capacity was used up.
@@ -41,13 +41,13 @@ struct PaceTable {
             place = UInt32(entries.count)
             entries.append(entry)
         }
-        slots.insert(key.digest, place)
+        places[key] = place
         round.append(place)
         return place
     }
 
     /// The index of a key's pace, if there is one.
-    func find(_ key: ResourceKey) -> UInt32? { slots.find(key.digest) { entries[Int($0)].key == key } }
+    func find(_ key: ResourceKey) -> UInt32? { places[key] }
 
     /// The pace at an index.
     subscript(place: UInt32) -> Pace {
@@ -88,7 +88,7 @@ struct PaceTable {
 
     private mutating func forget(_ place: UInt32) {
         hints = InlineArray(repeating: .max)
-        slots.remove(entries[Int(place)].key.digest, place)
+        places[entries[Int(place)].key] = nil
         free.append(place)
     }
 }

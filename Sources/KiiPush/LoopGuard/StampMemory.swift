@@ -182,7 +182,7 @@ struct ServerTime {
 struct BoundedMap<Key: Hashable, Value> {
     private let limit: Int
     private var values: [Key: Value] = [:]
-    private var order = ChunkedQueue<Key>()
+    private var order = ShortQueue<Key>()
 
     init(limit: Int) { self.limit = limit }
 

@@ -11,19 +11,14 @@
 /// identical bytes. A message without a strong key is therefore deduplicated only if it arrives less than five seconds
 /// before or after another, however long the first one is being handled.
 ///
-/// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
-/// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
-/// of the oldest one run again. A `PushService` does this itself, for every message and on disk.
+/// A copy that arrives while the message is being handled ends as ``Outcome/duplicate(_:)``, and its transport is asked
+/// to deliver it again: by then it is a duplicate, or the message failed and the copy is handled.
 ///
 /// A store that throws loses no message and blocks no copy:
 /// - If it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
-/// - If it cannot record the end of a message, the deduplicator keeps the end and reports it again: when a copy
-///   arrives, which is then looked up again, and when the store accepts the end of another message. If the store still
-///   fails when a copy arrives, it is asked to forget the message; if that fails too, the copy passes or fails, as
-///   ``StoreFailure`` says.
-/// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While the limit is
-///   reached, no message begins before the store has accepted one of them, and ``StoreFailure`` decides.
-/// - If a waiting copy cannot learn the outcome of the first message, its transport is asked to retry later.
+/// - If it cannot record the end of a message, the deduplicator keeps the end, and reports it before the next message
+///   begins. If the store still fails then, it is asked to forget the message; if that fails too, the next message
+///   passes or fails, as ``StoreFailure`` says.
 ///
 /// ``counts`` shows each of these.
 public struct Deduplicator: Middleware {
@@ -51,24 +46,16 @@ public struct Deduplicator: Middleware {
         public let store: SeenCounts?
     }
 
-    let leases: Leases
+    private let leases: Leases
     /// The given clock, else the receiver's; the system's while there is neither.
     private var clock: any ReceiverClock
     private let isClockGiven: Bool
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
-    let handledRoutes: HandledRoutes
-
-    /// The most messages that failed in part and whose successful routes are remembered.
-    static let mostPartlyHandled = 256
 
     /// The counts as they are now; reading them takes constant time.
-    public var counts: Counts {
-        Counts(
-            storeFailures: leases.storeFailures, isStoreFailing: leases.isFailing,
-            unreportedEnds: leases.unreportedEnds, store: leases.storeCounts)
-    }
+    public var counts: Counts { leases.counts }
 
     /// Makes a deduplicator that remembers in memory.
     ///
@@ -79,14 +66,13 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
+        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, clock)
     }
 
     /// Makes a deduplicator with a store of your own.
     ///
     /// Receivers may share a store, each with its own deduplicator, and all with the same secret and `keys`. A message
-    /// that reaches several of them is then handled by one. The store must be a class, because copies wait for its
-    /// leases by its identity.
+    /// that reaches several of them is then handled by one.
     ///
     /// - Parameters:
     ///   - store: where messages are remembered.
@@ -98,12 +84,12 @@ public struct Deduplicator: Middleware {
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
         onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
+        self.init(store, secret, keys, onStoreFailure, clock)
     }
 
     private init(
         _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
-        _ weakAge: Duration, _ clock: (any ReceiverClock)?
+        _ clock: (any ReceiverClock)?
     ) {
         leases = Leases(store)
         self.secret = secret
@@ -111,7 +97,6 @@ public struct Deduplicator: Middleware {
         self.onStoreFailure = onStoreFailure
         self.clock = clock ?? SystemClock()
         isClockGiven = clock != nil
-        handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
     /// Reserves the message, or drops it.
@@ -129,11 +114,8 @@ public struct Deduplicator: Middleware {
             switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):
                 message.lease = lease
-                if handledRoutes.count > 0 { stopHandledRoutes(&message, lease) }
                 return .pass
-            case .inFlight(let lease):
-                message.first = FirstInFlight(leases)
-                return .drop(.duplicateInFlight(lease))
+            case .inFlight: return .drop(.duplicateInFlight)
             case .done: return .drop(.duplicate)
             }
         } catch {
@@ -142,27 +124,14 @@ public struct Deduplicator: Middleware {
         }
     }
 
-    /// Stops the routes that handled an earlier delivery of the message.
-    @inline(never)
-    private func stopHandledRoutes(_ message: inout RoutedMessage, _ lease: SeenLease) {
-        let handled = handledRoutes.routes(of: lease)
-        if !handled.isEmpty { message.stopRoutes(.duplicate) { handled.containsExactly($0.id) } }
-    }
-
     /// Confirms the reservation if the message ended for good; undoes it if the message is to be handled when it
     /// arrives again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
-        // Before the lease ends, so that a copy which begins then sees it.
-        if case .failed(let failure) = outcome {
-            if !failure.handled.isEmpty { handledRoutes.add(failure.handled.ids, of: lease) }
-        } else if isRemembered, handledRoutes.count > 0 {
-            handledRoutes.remove(lease)
-        }
         message.recorder?.settle(isRemembered ? .commit : .release)
         let time = isRemembered ? clock.now : message.arrivedAt
-        leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
+        leases.end(lease, isRemembered: isRemembered, at: time)
     }
 }
 

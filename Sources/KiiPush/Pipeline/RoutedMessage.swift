@@ -43,9 +43,6 @@ public struct RoutedMessage: Sendable {
     /// The deduplicator's reservation, to be confirmed or undone.
     package var lease: SeenLease?
 
-    /// The message in flight that this one repeats.
-    package var first: FirstInFlight?
-
     /// The verdict and the time of each step, while somebody listens.
     package var recorder: TraceRecorder?
 
@@ -116,7 +113,7 @@ extension RoutedMessage {
         isTooAmbiguous = match.isTooAmbiguous
         isCounted = false
         special = []
-        (lease, first) = (nil, nil)
+        lease = nil
         admittedAt = now
     }
 

@@ -20,8 +20,8 @@ public enum Verdict: Sendable, Hashable {
 public enum DropReason: Sendable, Hashable {
     /// The same message was handled before.
     case duplicate
-    /// The same message is being handled, under this lease.
-    case duplicateInFlight(SeenLease)
+    /// The same message is being handled.
+    case duplicateInFlight
     /// The message would continue a loop; the layer is the one that detected it.
     case looped(LoopLayer)
     /// A newer change of the same object replaces it.

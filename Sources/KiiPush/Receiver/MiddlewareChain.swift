@@ -73,8 +73,8 @@ package struct CompiledChain: Sendable {
     /// Calls each middleware that admitted a message with its outcome, the last one first.
     // Never inlined: an asynchronous caller would copy each middleware first.
     @inline(never)
-    package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
-        guard case .passed(var index) = progress else { return }
+    package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
+        var index = passed
         while index > 0 {
             index -= 1
             stages[index].settle(message, outcome)

@@ -49,8 +49,8 @@ extension PushReceiver {
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
         message.replay()
-        var walk = MessageWalk(message)
-        let outcome = await self.walk(&walk, call: call)
+        var incoming = Incoming(message)
+        let outcome = await receive(&incoming, call: call)
         // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
         if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
         return outcome

@@ -10,8 +10,8 @@ extension PushReceiver {
         do {
             let message = try prepare(payload)
             willRun(message.id)
-            var walk = MessageWalk(message)
-            return await self.walk(&walk)
+            var incoming = Incoming(message)
+            return await receive(&incoming)
         } catch {
             return .undecodable(error)
         }

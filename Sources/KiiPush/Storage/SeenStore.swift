@@ -50,11 +50,6 @@ public protocol SeenStore: Sendable {
     /// - Throws: if the store cannot; it is called again. Until then the lease is in flight.
     func release(_ lease: SeenLease) throws
 
-    /// Whether a lease has neither been confirmed nor undone.
-    ///
-    /// - Throws: if the store fails; the transport of the copy that asks is then asked to retry later.
-    func isInFlight(_ lease: SeenLease) throws -> Bool
-
     /// The store's counts, in constant time; nil, unless you implement it, for a store that does not count.
     var counts: SeenCounts? { get }
 }
@@ -68,8 +63,8 @@ extension SeenStore {
 public enum SeenState: Sendable, Hashable {
     /// It is new, and now reserved.
     case fresh(SeenLease)
-    /// It is being handled under the lease of this number; the keys may be the first message's or those asked for.
-    case inFlight(SeenLease)
+    /// It is being handled under a lease.
+    case inFlight
     /// It was handled within the window.
     case done
 }

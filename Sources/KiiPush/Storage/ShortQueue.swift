@@ -1,7 +1,4 @@
-/// A first-in, first-out queue in one array, for many queues that are mostly short.
-///
-/// ``ChunkedQueue`` reserves memory for 512 elements at once; this one grows with its elements, and removing one costs
-/// the same on average, however many there are.
+/// A first-in, first-out queue in one array: removing an element costs the same on average, however many there are.
 ///
 /// Inlinable, so that the service's module compiles it for its own elements: unspecialized, it took a sixteenth of an
 /// agent's time.

@@ -158,9 +158,6 @@ public final class SQLiteSeenStore: SeenStore {
         }
     }
 
-    /// Whether a lease has neither been confirmed nor undone; one that is being written has not.
-    public func isInFlight(_ lease: SeenLease) -> Bool { state.withLock { $0.table.isInFlight(lease) } }
-
     /// What the store holds now; never nil.
     ///
     /// It does not count what an earlier process forgot early.

@@ -309,9 +309,4 @@ final class ClosableStore: SeenStore {
         try check()
         store.release(lease)
     }
-
-    func isInFlight(_ lease: SeenLease) throws -> Bool {
-        try check()
-        return store.isInFlight(lease)
-    }
 }

@@ -18,37 +18,23 @@ struct ArchitectureTests {
     }
 
     @Test(
-        "each file that a walk names is there",
+        "each file that the guide names is there",
         arguments: [
-            ("## The walk of a message", "## In a service", "KiiPush"),
+            ("## The way of a message", "## In a service", "KiiPush"),
             ("## In a service", "## Rules of the code", "KiiPushDelivery"),
         ])
     func files(start: String, end: String, library: String) throws {
         let files = try names(after: start, before: end).filter { $0.hasSuffix(".swift") }
-        #expect(files.count >= 5)
+        #expect(files.count >= 4)
         for file in files {
             let path = sources.appending(path: "\(library)/\(file)").path
             #expect(FileManager.default.fileExists(atPath: path), "\(file)")
         }
     }
 
-    @Test("the drawing of the walk has each step of the state machine")
-    func steps() throws {
-        let file = sources.appending(path: "KiiPush/Walk/MessageWalk+Step.swift")
-        let source = try String(contentsOf: file, encoding: .utf8)
-        let end = try #require(source.range(of: "enum Purpose")).lowerBound
-        let steps = source[..<end].matches(of: /case (\w+)/).map { String($0.1) }
-        #expect(steps.count == 16)
-        let guide = try String(
-            contentsOf: sources.appending(path: "KiiPush/KiiPush.docc/Architecture.md"), encoding: .utf8)
-        let drawing = try #require(guide.firstMatch(of: /```\n( ask (?s:.)*?)```/)).1
-        let words = Set(drawing.split { !$0.isLetter }.map(String.init))
-        #expect(steps.filter { !words.contains($0) } == [])
-    }
-
     @Test("the table of folders has each folder of the core, and no other")
     func folders() throws {
-        let named = try names(after: "| folder |", before: "## The walk of a message")
+        let named = try names(after: "| folder |", before: "## The way of a message")
         let core = sources.appending(path: "KiiPush")
         let there = try FileManager.default.contentsOfDirectory(atPath: core.path).filter { !$0.contains(".") }
         #expect(Set(named).symmetricDifference(there) == [])

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct StoreFailureTests {
     static let calls: [Set<FaultyStore.Call>] = [
-        [.begin], [.commit], [.release], [.isInFlight], [.commit, .release], Set(FaultyStore.Call.allCases),
+        [.begin], [.commit], [.release], [.commit, .release], Set(FaultyStore.Call.allCases),
     ]
 
     @Test(
@@ -77,21 +77,9 @@ struct StoreFailureTests {
                 return await receive(copy(message, 0))
             }()
             await steps.entered.wait()
-            var copies: [Task<Outcome, Never>] = []
-            for number in 1...2 {
-                let isSettled = Gate()
-                store.asked(isSettled)
-                steps.again(isSettled)
-                copies.append(
-                    Task {
-                        defer { isSettled.open() }
-                        return await receive(copy(message, Int64(number)))
-                    })
-                await isSettled.wait()
-            }
+            for number in 1...2 { await receive(copy(message, Int64(number))) }
             steps.leave.open()
             _ = await first
-            for copy in copies { _ = await copy.value }
         }
 
         func all() async {
@@ -143,15 +131,6 @@ final class Script: Sendable {
     final class Steps: Sendable {
         let entered = Gate()
         let leave = Gate()
-        private let next = Mutex<Gate?>(nil)
-
-        /// Opens `gate` when a copy gets into the handler: too, or because the first one did not.
-        func again(_ gate: Gate) { next.withLock { $0 = gate } }
-
-        func enter() {
-            entered.open()
-            next.withLock { $0 }?.open()
-        }
     }
 
     private struct State {
@@ -179,7 +158,7 @@ final class Script: Sendable {
             let fails = state.toFail.remove(message) != nil
             return (state.held[message], state.isEntered.insert(message).inserted, fails)
         }
-        steps?.enter()
+        steps?.entered.open()
         if isFirst { await steps?.leave.wait() }
         if fails { throw TestError() }
         state.withLock { $0.successes[message, default: 0] += 1 }
@@ -189,7 +168,7 @@ final class Script: Sendable {
 /// A store in memory that throws where it is told to.
 final class FaultyStore: SeenStore {
     enum Call: String, CaseIterable, Sendable {
-        case begin, commit, release, isInFlight
+        case begin, commit, release
     }
 
     struct Fault: Sendable {
@@ -205,7 +184,6 @@ final class FaultyStore: SeenStore {
         var fault: Fault?
         var calls = 0
         var thrown = 0
-        var gate: Gate?
     }
 
     private let state: Mutex<State>
@@ -220,9 +198,6 @@ final class FaultyStore: SeenStore {
     var counts: SeenCounts? { store.counts }
 
     func heal() { state.withLock { $0.fault = nil } }
-
-    /// Opens `gate` when somebody asks whether a lease is in flight, as a copy does once it waits.
-    func asked(_ gate: Gate) { state.withLock { $0.gate = gate } }
 
     private func call<Result>(_ call: Call, _ body: () -> Result) throws -> Result {
         let (throwsNow, isDone) = state.withLock { state in
@@ -246,9 +221,4 @@ final class FaultyStore: SeenStore {
     }
 
     func release(_ lease: SeenLease) throws { try call(.release) { store.release(lease) } }
-
-    func isInFlight(_ lease: SeenLease) throws -> Bool {
-        defer { state.withLock { $0.gate }?.open() }
-        return try call(.isInFlight) { store.isInFlight(lease) }
-    }
 }

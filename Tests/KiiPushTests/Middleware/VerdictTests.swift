@@ -19,11 +19,10 @@ struct VerdictTests {
 
     @Test("a verdict prints as a trace shows it")
     func descriptions() {
-        let lease = SeenLease(number: 7, keys: .numbered(1), arrivedAt: .seconds(0))
         let table: [(Verdict, String)] = [
             (.pass, "pass"),
             (.drop(.duplicate), "drop: duplicate (done)"),
-            (.drop(.duplicateInFlight(lease)), "drop: duplicate (inFlight)"),
+            (.drop(.duplicateInFlight), "drop: duplicate (inFlight)"),
             (.drop(.looped(.identity)), "drop: looped (identity)"),
             (.drop(.looped(.killSwitch)), "drop: looped (killSwitch)"),
             (.drop(.refused(.scope)), "drop: refused (scope)"),

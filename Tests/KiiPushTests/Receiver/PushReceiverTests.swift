@@ -192,6 +192,5 @@ struct PushReceiverTests {
         func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState { throw TestError() }
         func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
         func release(_ lease: SeenLease) throws { throw TestError() }
-        func isInFlight(_ lease: SeenLease) throws -> Bool { throw TestError() }
     }
 }

@@ -35,15 +35,9 @@ final class Gate: Sendable {
 /// A seen store that takes down what it is asked, and opens a gate when a duplicate asks whether to wait.
 final class SpyStore: SeenStore {
     let log = EventLog()
-    /// Opened each time somebody asks whether a lease is in flight, which a duplicate does once it waits.
-    let questions: [Gate]
-    private let asked = Atomic<Int>(0)
     private let store: InMemorySeenStore
 
-    init(window: SeenWindow = .standard, questions: [Gate] = []) {
-        store = InMemorySeenStore(window: window)
-        self.questions = questions
-    }
+    init(window: SeenWindow = .standard) { store = InMemorySeenStore(window: window) }
 
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
         let state = store.begin(keys, now: now)
@@ -63,13 +57,6 @@ final class SpyStore: SeenStore {
     func release(_ lease: SeenLease) {
         log.add("release")
         store.release(lease)
-    }
-
-    func isInFlight(_ lease: SeenLease) -> Bool {
-        let answer = store.isInFlight(lease)
-        let number = asked.add(1, ordering: .relaxed).oldValue
-        if number < questions.count { questions[number].open() }
-        return answer
     }
 }
 

@@ -39,9 +39,8 @@ struct InMemorySeenStoreTests {
         // From the middle to both ends, so that the first and the last that are left are asked for too.
         for index in (0..<300).flatMap({ [299 - $0, 300 + $0] }) {
             let copy = store.begin(keys, now: .seconds(arrivals[index] + 1))
-            #expect(copy.lease?.number == leases[index].number && store.isInFlight(leases[index]))
+            #expect(copy == .inFlight)
             if index % 2 == 0 { store.commit(leases[index], now: .seconds(9000)) } else { store.release(leases[index]) }
-            #expect(!store.isInFlight(leases[index]))
         }
         #expect(store.counts == SeenCounts(weak: .init(remembered: 300)))
         for index in 0..<600 where index % 2 == 0 {
@@ -84,26 +83,6 @@ struct InMemorySeenStoreTests {
         #expect(store.counts == SeenCounts(strong: .init(remembered: 1)))
     }
 
-    @Test(
-        "a lease that a duplicate was told of by its second key ends as a whole, and so does one of a key twice",
-        arguments: [0, 7, 8, 100])
-    func toldLease(others: Int) {
-        let store = InMemorySeenStore()
-        for number in 0..<others { _ = store.begin(.numbered(1000 + number), now: .seconds(0)) }
-        for keys in [DedupeKeys.numbered(1, 2), .numbered(2, 2)] {
-            guard case .fresh = store.begin(keys, now: .seconds(0)),
-                case .inFlight(let told) = store.begin(.numbered(2), now: .seconds(0))
-            else {
-                Issue.record("the first should be fresh, the second in flight")
-                return
-            }
-            store.release(told)
-            #expect(!store.isInFlight(told))
-            #expect(store.counts == SeenCounts(inFlight: others))
-        }
-        for number in 1...2 { store.handle(.numbered(number), at: 0) }
-    }
-
     @Test("whatever number of messages is in flight, each is known until it ends, in whatever order they end")
     func manyInFlight() {
         let store = InMemorySeenStore()
@@ -113,11 +92,9 @@ struct InMemorySeenStoreTests {
             let number = (step * 7) % (step < 1500 ? 30 : 30 - step / 67)
             let state = store.begin(.numbered(number, 100 + number), now: .seconds(0))
             if let lease = leases.removeValue(forKey: number) {
-                #expect(state == .inFlight(lease))
-                #expect(store.begin(.numbered(100 + number), now: .seconds(0)).lease?.number == lease.number)
-                #expect(store.isInFlight(lease))
+                #expect(state == .inFlight)
+                #expect(store.begin(.numbered(100 + number), now: .seconds(0)) == .inFlight)
                 store.release(lease)
-                #expect(!store.isInFlight(lease))
             } else if case .fresh(let lease) = state {
                 leases[number] = lease
             } else {
@@ -144,25 +121,21 @@ struct InMemorySeenStoreTests {
 
     @Test("a call that waited takes no young message out")
     func lateQuestion() {
-        var window = KeyWindow(age: .seconds(60), count: 10)
-        for number in 0..<5 { window.insert(.numbered(number), .seconds(1000)) }
-        for _ in 0..<5 { _ = window.contains(DedupeKeys.numbered(9).primary, .seconds(1)) }
-        window.insert(.numbered(5), .seconds(1))
-        let young = (0..<5).map { window.contains(DedupeKeys.numbered($0).primary, .seconds(1000)) }
-        #expect(young == Array(repeating: true, count: 5))
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60), count: 10))
+        for number in 0..<5 { store.handle(.numbered(number), at: 1000) }
+        for number in 10..<15 { _ = store.begin(.numbered(number), now: .seconds(1)) }
+        store.handle(.numbered(5), at: 1)
+        for number in 0..<5 { #expect(store.begin(.numbered(number), now: .seconds(1000)) == .done) }
     }
 
     @Test("a key that came again beside a new one is not forgotten with its first message")
     func sharedSecondKey() {
-        // The first message goes by age while the second, which has the same second key, is still young.
-        var window = KeyWindow(age: .seconds(60), count: 10)
-        let first = DedupeKeys.numbered(1, 9)
-        let second = DedupeKeys.numbered(2, 9)
-        window.insert(first, .seconds(0))
-        window.insert(second, .seconds(30))
-        let shared = DedupeKey(first: 9, second: 9)
-        let seen = [(first.primary, 70), (shared, 70), (shared, 90)].map { window.contains($0.0, .seconds($0.1)) }
-        #expect(seen == [false, true, false])
+        var table = SeenTable(SeenWindow(age: .seconds(60), count: 10))
+        table.remember(.numbered(1, 9), .seconds(0), arrivedAt: .seconds(0))
+        table.remember(.numbered(2, 9), .seconds(30), arrivedAt: .seconds(30))
+        #expect(table.begin(.numbered(9), .seconds(70)) == .done)
+        #expect(table.begin(.numbered(1), .seconds(70)) != .done)
+        #expect(table.begin(.numbered(9), .seconds(91)) != .done)
     }
 
     @Test("a message that is handled anew while its old entry is still there is not forgotten with that one")
@@ -184,7 +157,7 @@ struct InMemorySeenStoreTests {
 
     @Test("the queue of handled messages gives them back in order, over many pieces")
     func queue() {
-        var queue = ChunkedQueue<Int>()
+        var queue = ShortQueue<Int>()
         var expected: [Int] = []
         var next = 0
         for step in 0..<5000 {
@@ -206,13 +179,6 @@ struct InMemorySeenStoreTests {
     }
 }
 
-extension KeyWindow {
-    /// Whether a message that has only this key is remembered.
-    func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
-        contains(DedupeKeys(primary: key, strength: .strong), now)
-    }
-}
-
 extension InMemorySeenStore {
     /// Begins a message and ends it well.
     fileprivate func handle(_ keys: DedupeKeys, at seconds: Int64) {
@@ -229,8 +195,8 @@ extension SeenState {
 
     fileprivate var lease: SeenLease? {
         switch self {
-        case .fresh(let lease), .inFlight(let lease): lease
-        case .done: nil
+        case .fresh(let lease): lease
+        case .inFlight, .done: nil
         }
     }
 }

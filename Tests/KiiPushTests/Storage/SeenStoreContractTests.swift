@@ -50,7 +50,7 @@ struct SeenStoreContractTests {
 final class PlainSeenStore: SeenStore {
     enum Fault: String, CaseIterable, Sendable {
         case marksBeforeTheEnd, forgetsReleases, ignoresSecondKey, releasesOneKey, reservesForDuplicates
-        case knowsOnlyFirstKeys, leaseEndsByAge, leaseEndsByCount, commitsEndedLeases, endsUnknownLeases
+        case leaseEndsByAge, leaseEndsByCount, commitsEndedLeases, endsUnknownLeases
         case renewsOnCommit, renewsOnQuestion, countsFromBegin, ignoresWeakAge, ignoresStrongAge, ignoresCount
         case forgetsNewest, countsKeys, oneCountForAll, remembersOneOfNone, needsTimeToPass, losesOvertaken
         case sameNumbers, givesOneTwice, forgetsWhatWaited, keepsForYears, neverTooOld, countsKeysAsMessages
@@ -66,8 +66,6 @@ final class PlainSeenStore: SeenStore {
             case .ignoresSecondKey: "a message with two keys is found by either key"
             case .releasesOneKey: "a release frees both keys"
             case .reservesForDuplicates: "a duplicate reserves no key, not even a new one"
-            case .knowsOnlyFirstKeys:
-                "the lease returned for a duplicate is in flight as long as the first one's"
             case .leaseEndsByAge: "a lease never expires by age"
             case .leaseEndsByCount: "a lease is never evicted by count"
             case .commitsEndedLeases: "an ended lease has no effect"
@@ -155,7 +153,7 @@ final class PlainSeenStore: SeenStore {
             } else if isNear(entry, now) || fault == .keepsWeakInFlight,
                 fault != .leaseEndsByAge || now < entry.begun.advanced(by: window.age)
             {
-                return .inFlight(SeenLease(number: entry.number, keys: keys, arrivedAt: now))
+                return .inFlight
             }
         }
         return nil
@@ -278,15 +276,6 @@ final class PlainSeenStore: SeenStore {
         if fault == .endsUnknownLeases { return entry.committed == nil && entry.keys == lease.keys.all }
         if fault == .renewsOnCommit { return entry.number == lease.number }
         return entry.number == lease.number && entry.committed == nil
-    }
-
-    func isInFlight(_ lease: SeenLease) -> Bool {
-        state.withLock { state in
-            state.entries.contains { entry in
-                guard entry.number == lease.number, entry.committed == nil else { return false }
-                return fault != .knowsOnlyFirstKeys || entry.keys == lease.keys.all
-            }
-        }
     }
 }
 

@@ -71,9 +71,4 @@ struct SimulatedSeenLink: SeenStore {
         try check()
         shared.store.release(lease)
     }
-
-    func isInFlight(_ lease: SeenLease) throws -> Bool {
-        try check()
-        return shared.store.isInFlight(lease)
-    }
 }

@@ -1,2 +1,2 @@
-false | cat
+false | true
 echo "behind the failure"

@@ -1,0 +1,98 @@
+/// A message on its way through a receiver: how far the chain let it pass, and which routes are done with it.
+package struct Incoming: Sendable {
+    /// How a route has ended for the message.
+    enum RouteEnd: Sendable, Hashable {
+        case handled
+        case looped(LoopLayer)
+        /// The message was too old when the handler would have started.
+        case expired
+        case deadLettered
+
+        /// Whether the route never gets the message again.
+        var isDone: Bool { self != .expired }
+    }
+
+    package var message: RoutedMessage
+    /// The table that its routes are from, until the chain has been asked.
+    package var table: RouteTable?
+    /// How many middlewares admitted it, each of which is called with its outcome; nil while the chain must be asked.
+    package var passed: Int?
+    /// How often its handlers were run.
+    package private(set) var attempts = 0
+    /// The routes that have ended for it, in this order.
+    private var ends: [(route: String, end: RouteEnd)] = []
+}
+
+extension Incoming {
+    /// A message with its routes.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - table: the table that the routes are from, for a message that may wait.
+    ///   - attempts: how often an earlier process has run its handlers.
+    ///   - done: the routes that an earlier process has recorded as done.
+    package init(_ message: consuming RoutedMessage, _ table: RouteTable? = nil, attempts: Int = 0, done: [String] = []) {
+        self.init(message: message, table: table, attempts: attempts, ends: done.map { ($0, .handled) })
+    }
+
+    // MARK: Its attempts
+
+    /// Counts an attempt that begins.
+    package mutating func begin() {
+        attempts += 1
+        message.attempt = UInt32(clamping: attempts)
+    }
+
+    /// Takes back an attempt whose handlers could not begin.
+    package mutating func takeBack() { attempts -= 1 }
+
+    /// Records how a route has ended; a route that failed has not.
+    mutating func record(_ route: Route, _ outcome: Outcome) {
+        switch outcome {
+        case .handled: ends.append((route.id, .handled))
+        case .looped(let layer): ends.append((route.id, .looped(layer)))
+        case .expired: ends.append((route.id, .expired))
+        default: break
+        }
+    }
+
+    /// Records that it was dead-lettered for these routes.
+    package mutating func deadLettered(_ routes: [String]) {
+        for route in routes where !hasEnded(route) { ends.append((route, .deadLettered)) }
+    }
+
+    // MARK: Its routes
+
+    /// The routes that still have to handle it.
+    package var remaining: [Route] { ends.isEmpty ? Array(message.routes) : message.routes.filter { !hasEnded($0.id) } }
+
+    /// The routes that never get it again, in this process or the next.
+    package var done: [String] { ends.filter { $0.end.isDone }.map(\.route) }
+
+    /// Whether it was dead-lettered for a route.
+    package var isDeadLettered: Bool { ends.contains { $0.end == .deadLettered } }
+
+    /// Its routes that are done with it.
+    package var succeeded: MatchedRoutes {
+        guard message.routes.contains(where: { !isDone($0.id) }) else { return message.routes }
+        return MatchedRoutes(message.routes.filter { isDone($0.id) })
+    }
+
+    /// The routes that have not handled it: those that remain; if the chain has stopped all of them, those of `match`.
+    package func open(_ match: () -> MatchedRoutes) -> [String] {
+        let left = remaining.map(\.id)
+        return left.isEmpty ? match().ids.filter { !isDone($0) } : left
+    }
+
+    /// Its outcome when no route is left that failed.
+    var outcome: Outcome {
+        for end in ends {
+            if case .looped(let layer) = end.end { return .looped(layer) }
+        }
+        return done.isEmpty && !ends.isEmpty ? .expired : .handled(succeeded)
+    }
+
+    func hasEnded(_ route: String) -> Bool { ends.contains { $0.route.isExactly(route) } }
+
+    private func isDone(_ route: String) -> Bool { ends.contains { $0.end.isDone && $0.route.isExactly(route) } }
+}

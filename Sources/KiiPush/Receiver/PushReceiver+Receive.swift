@@ -1,0 +1,223 @@
+import Synchronization
+
+// The path of a message through a receiver, from its payload to its end; read it from top to bottom.
+//
+//     payload > decode > routes > ask the chain > handle > end
+//
+// A `PushService` takes the same steps, over an inbox and with retries; see `PushService+Deliver.swift`.
+
+extension PushReceiver {
+    // MARK: Receiving
+
+    /// Receives one payload, and returns when its handlers have returned.
+    ///
+    /// Handlers of several routes run one after another, in order of declaration; if one fails, the next one still
+    /// runs. A duplicate of a message that is being handled ends at once, and its transport is asked to deliver it
+    /// again.
+    public func receive(_ payload: consuming RawPayload) async -> Outcome {
+        do {
+            var incoming = Incoming(try prepare(payload))
+            return await receive(&incoming)
+        } catch {
+            return .undecodable(error)
+        }
+    }
+
+    /// Asks the chain, runs the handlers, and ends the message.
+    ///
+    /// - Parameters:
+    ///   - incoming: the message, with its routes.
+    ///   - call: calls a route's handler; nil calls it without a time limit.
+    /// - Returns: its outcome.
+    func receive(_ incoming: inout Incoming, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
+        if let outcome = ask(&incoming) {
+            if case .paced = outcome {
+                // It waits on, at its transport.
+                incoming.message.heard = .no
+                for route in incoming.message.routes { route.paced.add(1, ordering: .relaxed) }
+            }
+            end(incoming, outcome)
+            return outcome
+        }
+        incoming.begin()
+        let outcome = await handle(&incoming, call)
+        end(incoming, outcome)
+        return outcome
+    }
+
+    // MARK: Decode, and look up the routes
+
+    /// A number for a message.
+    @inline(__always)
+    package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
+    /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
+    @inline(__always)
+    package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
+        let (table, recorder) = begin()
+        let id = nextID()
+        // Read before the message consumes the payload, which saves a copy of it.
+        let arrival = payload.arrivedAt
+        let transport = recorder == nil ? nil : payload.transport
+        let message: PushMessage
+        do {
+            message = try PushMessage(payload, limits: limits)
+        } catch {
+            end(transport, error, id, recorder)
+            throw error
+        }
+        return route(message, id, arrival, table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded.
+    package func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+        let outcome = Outcome.undecodable(error)
+        recorder?.end("decode", error.description)
+        counters.count(outcome)
+        recorder?.finish(id, nil, transport, outcome)
+    }
+
+    /// Looks up the routes of a message.
+    @inline(__always)
+    package func route(
+        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ recorder: TraceRecorder?
+    ) -> RoutedMessage {
+        recorder?.decoded(message)
+        let match = table.match(message.storage)
+        recorder?.routed(match.routes)
+        let now = clock.now
+        // A payload that waited before it came here is judged at the current time, as earlier ones were.
+        return RoutedMessage(
+            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
+    }
+
+    // MARK: Ask the chain
+
+    /// Asks the chain whether the handlers of a message may run.
+    ///
+    /// - Parameters:
+    ///   - incoming: the message; its routes are up to date.
+    ///   - bypass: a check that it skips.
+    /// - Returns: how it ends or waits instead; nil if they may run.
+    package func ask(_ incoming: inout Incoming, _ bypass: AdmissionBypass = .none) -> Outcome? {
+        if bypass != .none { incoming.message.bypass(bypass) }
+        incoming.table = nil
+        var passed = 0
+        defer { incoming.passed = passed }
+        do {
+            let verdict = try chain.admit(&incoming.message, &passed)
+            // The common case first: it does not read the rest of the message, which saves a copy of it.
+            if verdict == .pass, !incoming.message.routes.isEmpty { return nil }
+            return outcome(of: verdict, incoming.message)
+        } catch {
+            let failure = error as? StageFailure
+            return .failed(
+                Outcome.Failure(
+                    place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
+                    handled: MatchedRoutes()))
+        }
+    }
+
+    private func outcome(of verdict: Verdict, _ message: RoutedMessage) -> Outcome? {
+        switch verdict {
+        case .drop(let reason): return outcome(of: reason)
+        case .later(let until): return .paced(until: until)
+        case .pass:
+            guard message.routes.isEmpty else { return nil }
+            if let reason = message.stopped { return outcome(of: reason) }
+            return .unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute)
+        }
+    }
+
+    private func outcome(of reason: DropReason) -> Outcome {
+        switch reason {
+        case .duplicate: .duplicate(.done)
+        case .duplicateInFlight: .duplicate(.inFlight(.retryLater))
+        case .looped(let layer): .looped(layer)
+        case .superseded: .superseded
+        case .refused(let refusal): .refused(refusal)
+        }
+    }
+
+    // MARK: Handle
+
+    /// Runs the handlers that have not handled a message yet, one after another; if one fails, the next one still runs.
+    ///
+    /// - Parameters:
+    ///   - incoming: a message that the chain admitted, and whose attempt has begun.
+    ///   - routes: the routes that must not get it, since they were switched off while it waited.
+    ///   - call: calls a route's handler; nil calls it without a time limit.
+    /// - Returns: the outcome; `failed` has the first failure that is no ``ResourceShortage``, else the first one.
+    package func handle(
+        _ incoming: inout Incoming, besides routes: [String] = [], _ call: ((Route, RoutedMessage) async -> Outcome)? = nil
+    ) async -> Outcome {
+        var first: Outcome.Failure?
+        for route in incoming.remaining where routes.isEmpty || !routes.containsExactly(route.id) {
+            let outcome =
+                if let call { await call(route, incoming.message) } else { await self.call(route, incoming.message) }
+            // Most messages have one route, and it handles them.
+            if case .handled = outcome, incoming.message.routes.count == 1, routes.isEmpty { return outcome }
+            incoming.record(route, outcome)
+            guard case .failed(let failure) = outcome else { continue }
+            if first == nil || first?.isShortage == true && !failure.isShortage { first = failure }
+        }
+        guard let first else { return incoming.outcome }
+        return .failed(
+            Outcome.Failure(place: first.place, isStage: false, error: first.error, handled: incoming.succeeded))
+    }
+
+    // MARK: Run a handler
+
+    /// Calls the handler of a route, unless the message is too old for it.
+    ///
+    /// - Parameters:
+    ///   - route: the route.
+    ///   - message: a message that the chain admitted for this route.
+    ///   - maxAge: the limit for routes without delivery settings of their own.
+    /// - Returns: the outcome for this route alone.
+    @inline(__always)
+    package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
+        if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
+        message.recorder?.call(route, attempt: Int(message.attempt))
+        do {
+            try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
+            route.handled.add(1, ordering: .relaxed)
+            message.recorder?.handled(route)
+            return .handled(MatchedRoutes(only: route))
+        } catch {
+            route.failed.add(1, ordering: .relaxed)
+            message.recorder?.failed(route, error)
+            return .thrown(error, by: route)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends a message: notifies the middlewares that admitted it, counts its outcome, and traces it.
+    package func end(_ incoming: Incoming, _ outcome: Outcome) {
+        let message = incoming.message
+        chain.settle(message, outcome, incoming.passed ?? 0)
+        chain.loopGuard?.forget(message)
+        counters.count(outcome)
+        message.recorder?.finish(message, outcome)
+    }
+}
+
+extension Outcome.Failure {
+    /// Whether a handler failed for lack of a resource.
+    package var isShortage: Bool { error is any ResourceShortage }
+}
+
+extension Outcome {
+    /// The outcome for a route whose handler threw; if the error ended a loop, that was intended.
+    static func thrown(_ error: any Error, by route: Route) -> Outcome {
+        if let end = error as? any LoopEnd { return .looped(end.layer) }
+        return .failure(of: route.id, error)
+    }
+
+    /// The outcome of a message whose one handler threw.
+    package static func failure(of route: String, _ error: any Error) -> Outcome {
+        .failed(Failure(place: route, isStage: false, error: error, handled: MatchedRoutes()))
+    }
+}

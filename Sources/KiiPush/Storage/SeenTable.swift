@@ -1,0 +1,204 @@
+/// The contents of a deduplication store: the messages in flight, and the handled ones that are still remembered.
+///
+/// A value without a clock of its own. A message is one entry, found by each of its keys, from its lease on: in flight
+/// until the lease is committed, then remembered until the window forgets it by age or by count.
+package struct SeenTable {
+    private struct Entry {
+        let keys: DedupeKeys
+        let arrivedAt: MonotonicInstant
+        /// When it was committed; nil while it is in flight.
+        var endedAt: MonotonicInstant?
+    }
+
+    private let age: Int64
+    private let weakAge: Int64
+    private let limit: Int
+    private var lastLease: UInt64
+    private var entries: [UInt64: Entry] = [:]
+    private var numbers = KeyNumbers()
+    private var strong = Remembered()
+    private var weak = Remembered()
+
+    /// Makes an empty table.
+    ///
+    /// - Parameters:
+    ///   - window: how long and how many messages are remembered.
+    ///   - lastLease: the number before that of its first lease.
+    package init(_ window: SeenWindow, lastLease: UInt64 = 0) {
+        self.lastLease = lastLease
+        age = window.age.inNanoseconds
+        weakAge = window.weakAge.inNanoseconds
+        limit = window.count
+    }
+
+    package var counts: SeenCounts {
+        SeenCounts(
+            inFlight: entries.count - strong.order.count - weak.order.count, strong: strong.counts, weak: weak.counts)
+    }
+
+    // MARK: In flight
+
+    package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
+        forgetOld(keys.strength, now)
+        if let state = state(of: keys, now) { return state }
+        lastLease += 1
+        add(keys, arrivedAt: now)
+        return .fresh(SeenLease(number: lastLease, keys: keys, arrivedAt: now))
+    }
+
+    /// Whether a commit or a release of the lease would end it.
+    package func canEnd(_ lease: SeenLease) -> Bool {
+        guard let entry = entries[lease.number] else { return false }
+        return entry.endedAt == nil && entry.keys == lease.keys
+    }
+
+    package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
+        if canEnd(lease) { end(lease.number, lease.keys.strength, now) }
+    }
+
+    package mutating func release(_ lease: SeenLease) {
+        if canEnd(lease) { remove(lease.number) }
+    }
+
+    /// Adds a handled message whose lease was elsewhere, such as one of an earlier process.
+    ///
+    /// - Parameters:
+    ///   - keys: its keys.
+    ///   - now: when it ended.
+    ///   - arrival: when it arrived, which counts for weak keys only.
+    package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant) {
+        lastLease += 1
+        add(keys, arrivedAt: arrival)
+        end(lastLease, keys.strength, now)
+    }
+
+    // MARK: Looking up
+
+    /// The state of a message that has these keys and arrived at `now`; nil if it is new.
+    private func state(of keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState? {
+        var isInFlight = false
+        func isDone(_ key: DedupeKey) -> Bool {
+            numbers.contains(key) { number in
+                guard let entry = entries[number], entry.keys.isSameMessage(as: keys) else { return false }
+                // A copy may be examined at any time after it has arrived: for weak keys only the arrivals count.
+                if keys.strength == .weak, !entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) { return false }
+                guard let end = entry.endedAt else {
+                    isInFlight = true
+                    return false
+                }
+                return keys.strength == .weak || !isOver(end, now) && !isOfTimeToCome(end, now)
+            }
+        }
+        if isDone(keys.primary) { return .done }
+        if let second = keys.secondary, isDone(second) { return .done }
+        return isInFlight ? .inFlight : nil
+    }
+
+    private func isOver(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
+        now >= time.advanced(byNanoseconds: age)
+    }
+
+    /// Whether a message was handled so long after `now` that the clock must have been set back since.
+    ///
+    /// Such a message counts as forgotten, or it would be a duplicate until the clock reaches that time again, perhaps
+    /// for years. But it is not removed: the caller may have waited that long, and for others the message is still
+    /// recent.
+    private func isOfTimeToCome(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
+        now < time.advanced(byNanoseconds: -max(age, SeenWindow.leastLag.inNanoseconds))
+    }
+
+    // MARK: Entries
+
+    private mutating func add(_ keys: DedupeKeys, arrivedAt arrival: MonotonicInstant) {
+        entries[lastLease] = Entry(keys: keys, arrivedAt: arrival)
+        numbers.insert(keys.primary, lastLease)
+        if let second = keys.secondary, second != keys.primary { numbers.insert(second, lastLease) }
+    }
+
+    private mutating func end(_ number: UInt64, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
+        forgetOld(strength, now)
+        entries[number]?.endedAt = now
+        change(strength) { $0.order.append(number) }
+        guard remembered(strength).order.count > limit, let first = change(strength, { $0.order.popFirst() }) else { return }
+        if isYoung(first, now) { change(strength) { $0.evictedEarly += 1 } }
+        remove(first)
+    }
+
+    private func isYoung(_ number: UInt64, _ now: MonotonicInstant) -> Bool {
+        guard let entry = entries[number], let end = entry.endedAt else { return false }
+        if entry.keys.strength == .weak { return entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) }
+        return !isOver(end, now) && !isOfTimeToCome(end, now)
+    }
+
+    /// Forgets up to two expired messages: twice as many as can be added, so none stays for long.
+    private mutating func forgetOld(_ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
+        let age = strength == .weak ? max(age, weakAge) : age
+        for _ in 0..<2 {
+            guard let first = remembered(strength).order.first, let end = entries[first]?.endedAt,
+                now >= end.advanced(byNanoseconds: age)
+            else { return }
+            _ = change(strength) { $0.order.popFirst() }
+            remove(first)
+        }
+    }
+
+    private mutating func remove(_ number: UInt64) {
+        guard let entry = entries.removeValue(forKey: number) else { return }
+        numbers.remove(entry.keys.primary, number)
+        if let second = entry.keys.secondary { numbers.remove(second, number) }
+    }
+
+    private func remembered(_ strength: DedupeKeys.Strength) -> Remembered { strength == .strong ? strong : weak }
+
+    private mutating func change<Answer>(
+        _ strength: DedupeKeys.Strength, _ body: (inout Remembered) -> Answer
+    ) -> Answer {
+        strength == .strong ? body(&strong) : body(&weak)
+    }
+}
+
+/// The handled messages of one strength, in the order of their commits.
+private struct Remembered {
+    var order = ShortQueue<UInt64>()
+    var evictedEarly = 0
+
+    var counts: SeenCounts.Window { SeenCounts.Window(remembered: order.count, evictedEarly: evictedEarly) }
+}
+
+/// The numbers of the entries that have a key: nearly always one.
+private struct KeyNumbers {
+    private var newest: [DedupeKey: UInt64] = [:]
+    /// The others of a key that several messages have, oldest first.
+    private var older: [DedupeKey: [UInt64]] = [:]
+
+    func contains(_ key: DedupeKey, where condition: (UInt64) -> Bool) -> Bool {
+        guard let number = newest[key] else { return false }
+        return condition(number) || !older.isEmpty && older[key]?.contains(where: condition) == true
+    }
+
+    mutating func insert(_ key: DedupeKey, _ number: UInt64) {
+        if let last = newest.updateValue(number, forKey: key) { older[key, default: []].append(last) }
+    }
+
+    mutating func remove(_ key: DedupeKey, _ number: UInt64) {
+        guard !older.isEmpty, older[key] != nil else {
+            if newest[key] == number { newest[key] = nil }
+            return
+        }
+        if newest[key] == number {
+            newest[key] = older[key]?.popLast()
+        } else if let index = older[key]?.firstIndex(of: number) {
+            older[key]?.remove(at: index)
+        }
+        if older[key]?.isEmpty == true { older[key] = nil }
+    }
+}
+
+extension MonotonicInstant {
+    /// Whether two instants are less than this far apart, in either order.
+    @inline(__always)
+    func isWithin(nanoseconds age: Int64, of other: MonotonicInstant) -> Bool {
+        let difference = nanoseconds.since(other.nanoseconds)
+        return difference < age && difference > -age
+    }
+}

@@ -1,0 +1,190 @@
+// The path of a message whose turn it is; read it from top to bottom. It is that of `PushReceiver+Receive.swift`, over an
+// inbox: what cannot end yet waits until a time, by `wait(_:until:blocks:)`.
+
+import KiiPush
+
+/// A delivery that has ended for the chain, but is still in the inbox.
+struct Ended: Sendable {
+    var delivery: Delivery
+    let outcome: Outcome
+}
+
+extension PushService {
+    /// Delivers a message whose turn it is, and then the next ones until none is ready.
+    func work(_ first: Delivery) async {
+        var (delivery, ended) = (first, Ended?.none)
+        while true {
+            let ran = delivery
+            await deliver(delivery, &ended)
+            // A delivery that must run alone does so until its end is recorded.
+            if ran.isSuspect { await writeDown(&ended) }
+            guard let next = await next(after: ran, &ended) else { return }
+            delivery = next
+        }
+    }
+
+    /// The next delivery; nil if there is none and every end is recorded.
+    private func next(after last: Delivery, _ ended: inout Ended?) async -> Delivery? {
+        let next: Delivery? = change { state in
+            state.leaveOff(last)
+            if let next = state.next() { return next }
+            if let next = state.next(behind: &ended) { return next }
+            // It counts as in flight until its end is recorded.
+            if ended != nil { state.inFlight += 1 }
+            return nil
+        }
+        if let next, !next.isSuspect || ended == nil { return next }
+        guard ended != nil else { return nil }
+        await writeDown(&ended)
+        if let next { return next }
+        return change { state in
+            state.inFlight -= 1
+            return state.next()
+        }
+    }
+
+    /// Delivers a message until it ends, waits, or is left: asks the chain, runs the handlers, and ends it.
+    ///
+    /// - Parameters:
+    ///   - given: the delivery; if it waits when this returns, the caller no longer owns it.
+    ///   - ended: the previous delivery, whose end must be recorded: together with the beginning of this one, or alone
+    ///     before any other step. On return, this delivery if it has ended, for the caller to record.
+    /// - Returns: its outcome or failure; nil if the service leaves it.
+    @discardableResult
+    private func deliver(_ given: Delivery, _ ended: inout Ended?) async -> Outcome? {
+        var delivery = given
+        if delivery.isGuilty {
+            await writeDown(&ended)
+            // So that the deduplicator knows the message's copies.
+            _ = ask(&delivery)
+            return await deadLetter(&delivery, .quarantined, &ended)
+        }
+        let wasAsked = delivery.incoming.passed != nil
+        if !wasAsked, let outcome = ask(&delivery) {
+            await writeDown(&ended)
+            return await notAdmitted(&delivery, outcome, &ended)
+        }
+        let killed = killed(delivery, wasAsked)
+        if !killed.isEmpty, delivery.incoming.remaining.allSatisfy({ killed.containsExactly($0.id) }) {
+            await writeDown(&ended)
+            return await deadLetter(&delivery, .killSwitch, &ended)
+        }
+        delivery.isPaced = false
+        delivery.incoming.begin()
+        let before = clock.now
+        guard await begin(delivery, &ended) else { return leave(delivery) }
+        let (ticket, place) = (
+            delivery.ticket, HandlerRun.Place.shared(delivery.ticket.keys, write: before.duration(to: clock.now))
+        )
+        let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
+            await self.run(route, of: message, (route.delivery ?? ticket.settings).timeout, place)
+        }
+        return await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
+    }
+
+    /// Ends a message whose handlers have run, or lets it wait.
+    private func handled(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+        guard case .failed(let failure) = outcome else {
+            return await end(&delivery, outcome, &ended)
+        }
+        // The process has survived it; handlers that could not begin prove nothing.
+        if failure.isShortage { return await lacked(&delivery, failure) }
+        delivery.isSuspect = false
+        return await failed(&delivery, failure, &ended)
+    }
+
+    // MARK: Ask the chain
+
+    /// Sends a message through the chain, with its routes as they are now.
+    ///
+    /// - Returns: how it ends or waits instead; nil if its handlers may run.
+    private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass = .none) -> Outcome? {
+        receiver.refresh(&delivery.incoming.message, delivery.incoming.table)
+        if delivery.isPaced, receiver.loopGuard?.takesNewest(delivery.message) == true {
+            change { delivery.takeNewest(from: &$0.lanes) }
+            receiver.refresh(&delivery.incoming.message, nil)
+        }
+        let outcome = receiver.ask(&delivery.incoming, bypass)
+        if case .duplicate(.done) = outcome, bypass == .none, !delivery.incoming.done.isEmpty {
+            // It was remembered when some of its routes had handled it; the others must still get it.
+            return ask(&delivery, .seen)
+        }
+        if outcome == nil { supersedeReplaced(&delivery) }
+        return outcome
+    }
+
+    /// Ends a message that the chain did not admit, or lets it wait.
+    private func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+        switch outcome {
+        case .paced(let until):
+            undo(&delivery, outcome)
+            if !delivery.isPaced { receiver.paced(delivery.message, until) }
+            delivery.isPaced = true
+            wait(delivery, until: until, blocks: true)
+            return outcome
+        case .failed(let failure):
+            undo(&delivery, outcome)
+            delivery.stageFailures += 1
+            return await failed(&delivery, failure, &ended)
+        case .duplicate(.inFlight):
+            // What the first copy's inbox has is safe; else this one waits for the end of the first.
+            if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept)), &ended) }
+            putBackReplaced(&delivery)
+            undo(&delivery, outcome)
+            wait(delivery, until: clock.now.advanced(by: Self.pauseOfCopies), blocks: false)
+            return outcome
+        case .looped(.killSwitch) where !delivery.killed.isWhole:
+            return await deadLetter(&delivery, .killSwitch, &ended)
+        default: return await end(&delivery, outcome, &ended)
+        }
+    }
+
+    /// After how long a copy of a message that is being handled is asked for again: no longer than a person notices.
+    private static let pauseOfCopies = Duration.seconds(1)
+
+    /// Ends a message that a newer change has replaced; the chain has to know it, or its copy would be new.
+    func supersede(_ replaced: Delivery) async {
+        var (delivery, ended) = (replaced, Ended?.none)
+        switch ask(&delivery, .superseded) {
+        case nil, .failed, .paced, .duplicate(.inFlight): await end(&delivery, .superseded, &ended)
+        case let outcome?: await end(&delivery, outcome, &ended)
+        }
+        await writeDown(&ended)
+    }
+
+    // MARK: The kill switch
+
+    /// The routes that were switched off while a message waited: among those that must still handle it or, if it was
+    /// not asked before, among those that the chain has just stopped.
+    private func killed(_ delivery: Delivery, _ wasAsked: Bool) -> [String] {
+        guard let loopGuard = receiver.loopGuard else { return [] }
+        if wasAsked { return loopGuard.kills(of: delivery.message, delivery.incoming.remaining).routes }
+        guard delivery.message.stopped != nil else { return [] }
+        return loopGuard.kills(of: delivery.message, receiver.match(delivery.message.message)).routes.filter {
+            !delivery.killed.routes.containsExactly($0)
+        }
+    }
+
+    /// Dead-letters a message for the routes that were switched off, after the others have handled it.
+    private func storeKilled(_ delivery: inout Delivery, _ killed: [String], _ outcome: Outcome) -> Outcome {
+        if killed.isEmpty { return outcome }
+        let stored = store(delivery, .killSwitch, killed)
+        guard case .failed = stored else {
+            delivery.incoming.deadLettered(killed)
+            return outcome
+        }
+        if case .failed(let failure) = outcome, !failure.isShortage { return outcome }
+        return stored
+    }
+
+    // MARK: The beginning
+
+    /// Records that handlers are about to run, together with the end of the previous delivery.
+    private func begin(_ delivery: Delivery, _ ended: inout Ended?) async -> Bool {
+        let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
+        guard let last = ended.take() else { return await record(begun) }
+        let isRecorded = await record(.ended(last.delivery.ticket.number), begun)
+        finish(last, isRecorded: isRecorded)
+        return isRecorded
+    }
+}

@@ -1,3 +1,0 @@
-source "$(dirname "$0")/common.sh"
-
-bash Tests/Benchmarks/gate.sh

@@ -1,1 +1,0 @@
-echo "goes well"

@@ -1,6 +1,0 @@
-work() {
-    false
-    echo "behind the failure"
-}
-work
-echo "behind the failure"

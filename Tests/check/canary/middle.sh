@@ -1,3 +1,0 @@
-echo "before the failure"
-false
-echo "behind the failure"

@@ -1,0 +1,1 @@
+echo "behind the failure"

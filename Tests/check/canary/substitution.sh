@@ -1,2 +1,0 @@
-output=$(false; echo "went on")
-echo "behind the failure: $output"

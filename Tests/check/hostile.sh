@@ -1,4 +1,0 @@
-source "$(dirname "$0")/common.sh"
-
-bench=$(program kiipush-bench)
-"$bench" --hostile
