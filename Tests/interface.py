@@ -52,11 +52,13 @@ def lines(node, path, hidden):
         if child["declKind"] in ("Import", "Accessor") or child.get("spi_group_names"):
             continue
         own = f"{path}.{child['printedName']}" if path else child["printedName"]
-        yield line(child, own)
-        for conformance in child.get("conformances", []):
-            name = conformance["printedName"]
-            if name not in IMPLIED | hidden and not conformance.get("isInternal"):
-                yield f"{own} is {name}"
+        # A type of another library, which is only extended here, brings what it is itself.
+        if not child.get("isExternal"):
+            yield line(child, own)
+            for conformance in child.get("conformances", []):
+                name = conformance["printedName"]
+                if name not in IMPLIED | hidden and not conformance.get("isInternal"):
+                    yield f"{own} is {name}"
         yield from lines(child, own, hidden)
 
 

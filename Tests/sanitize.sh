@@ -30,7 +30,7 @@ skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests --skip Transp
     --skip 'TransportTests/keepAlive')
 # With the thread of libcurl's loop; the other traits' tests need a broker, and are run by the step "traits".
 with=(--traits HTTP)
-shared='Service|Delivery|KiiCloudHTTPTests|WaysIn|Lent|Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Pace|DeadLetter|OwnBucket|WriteBudget|Echo|Lineage|Identity|Kill|GuardTime|ScopeFilter|SeenStore|KeyWindow'
+shared='Service|Delivery|KiiCloudHTTPTests|Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Pace|DeadLetter|OwnBucket|WriteBudget|Echo|Lineage|Identity|Kill|GuardTime|ScopeFilter|SeenStore'
 
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 

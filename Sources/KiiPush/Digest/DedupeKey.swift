@@ -61,7 +61,6 @@ public struct DedupeKeys: Sendable, Hashable {
     ///
     /// If both have a second key, it alone decides: two changes of one object that were pushed in the same millisecond
     /// are different. If one has none, like every message from APNs, any common key is enough.
-    @inline(__always)
     public func isSameMessage(as other: DedupeKeys) -> Bool {
         guard strength == other.strength else { return false }
         if let mine = secondary, let theirs = other.secondary { return mine == theirs }

@@ -18,8 +18,6 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// The dialect of a payload without an envelope.
     ///
     /// Short keys alone are no evidence: `s`, `t` and `to` are likely names for a sender's own data.
-    // Inlined, because a call may copy the 300 bytes of the root.
-    @inline(__always)
     static func plain(_ format: Transport.Format, _ root: RootMembers, _ text: Span<UInt8>) -> Dialect {
         switch format {
         case .apns: .apns

@@ -201,7 +201,6 @@ struct WrappedMembers {
     var isAny: Bool { isJPush || hasObject }
 
     /// Whether a member could be one of these; a cheap test.
-    @inline(__always)
     static func isCandidate(_ key: JSONToken, _ value: JSONToken) -> Bool {
         value.kind == .object || value.hasEscapes || key.range.count > Self.jpush.utf8.count
     }

@@ -38,7 +38,6 @@ struct FieldTable {
     }
 
     /// Takes the plain values, which nearly all are; returns the fields of the others.
-    @inline(__always)
     private mutating func takePlain(
         _ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ text: Span<UInt8>
     ) -> FieldSet {
@@ -53,7 +52,6 @@ struct FieldTable {
     }
 
     /// Takes a value that may need unescaping, be blank, or have a wrong type.
-    @inline(never)
     private mutating func take(_ token: JSONToken, _ number: Int, _ buffer: inout [UInt8]) {
         guard token.kind == .string || token.kind == .number else {
             if token.kind != .null { wrongTypes.formUnion(FieldSet(number)) }
@@ -98,7 +96,6 @@ struct FieldSet: OptionSet, Hashable {
     func contains(_ field: KiiField) -> Bool { contains(FieldSet(field)) }
 
     /// Removes the first field in order and returns its raw value; nil if none is left.
-    @inline(__always)
     mutating func popFirst() -> Int? {
         guard rawValue != 0 else { return nil }
         let number = rawValue.trailingZeroBitCount

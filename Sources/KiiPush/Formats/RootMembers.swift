@@ -76,7 +76,6 @@ struct RootMembers {
 
     /// Whether it has an `aps` object.
     // By a span, because other ways to read an element copy all of them first.
-    @inline(__always)
     var hasAppleDictionary: Bool { slots.span[RootKey.aps.slot].kind == .object }
 
     /// Whether the payload may be Kii's as it is, because it has a long key, `aps` or the stamp.
@@ -109,12 +108,10 @@ struct RootMembers {
 
 extension JSONToken {
     /// The known key that this root key token spells.
-    @inline(__always)
     func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
         hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
     }
 
-    @inline(never)
     private func unescapedRootKey(in text: Span<UInt8>, _ table: KeyTable) -> RootKey? {
         let bytes = JSONString.unescaped(text, range)
         return table.find(bytes.span, 0..<bytes.count)

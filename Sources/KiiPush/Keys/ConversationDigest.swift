@@ -17,8 +17,6 @@ struct ConversationDigest {
     let digest: UInt64
 
     /// Digests the conversation of a message; `place` is its resource's digest, if it has one.
-    // Not inlined: nearly every message has an object, or a topic and a sender, and would pay for the set-up.
-    @inline(never)
     init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)
         let digest =

@@ -39,7 +39,6 @@ extension PushMessage {
     }
 
     /// The keys of a message that names its bucket or topic, and its time; nil for any other.
-    @inline(__always)
     func placedKeys(
         _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, at place: ResourceDigest
     ) -> DedupeKeys? {
@@ -99,7 +98,6 @@ extension PushMessage {
     }
 
     /// Adds the app: the one that the payload names, else the receiver's.
-    @inline(__always)
     func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
         let named = storage.classified.app
         if named.isPresent {

@@ -16,7 +16,6 @@ package struct ResourceDigest {
     }
 
     /// The same for a caller that has the message's text.
-    @inline(__always)
     init?(of storage: MessageStorage, _ text: Span<UInt8>, _ secret: DedupeSecret) {
         let classified = storage.classified
         guard classified.bucket.isPresent || classified.topic.isPresent else { return nil }

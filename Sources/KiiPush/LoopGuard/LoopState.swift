@@ -94,7 +94,6 @@ extension LoopState {
     }
 
     /// Lets a message pass that has just come and need not wait; what most messages outside of a service need.
-    @inline(__always)
     mutating func passesAtOnce(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard message.heard == .no, layers.pace, killSwitch.isIdle, case .none = message.bypass,
             paces.passAtOnce(message, secret)

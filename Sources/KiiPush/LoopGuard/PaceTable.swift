@@ -18,7 +18,6 @@ struct PaceTable {
     var isUnused: Bool { entries.isEmpty }
 
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
-    @inline(__always)
     mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         let hint = Int(truncatingIfNeeded: key.digest.first) & 3
         let last = hints[hint]
@@ -28,7 +27,6 @@ struct PaceTable {
         return place
     }
 
-    @inline(never)
     private mutating func make(_ key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }

@@ -16,7 +16,6 @@ struct MessageContent {
     let certainty: Certainty
 
     /// Decodes and classifies a payload.
-    @inline(__always)
     init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
         var buffer: [UInt8] = []

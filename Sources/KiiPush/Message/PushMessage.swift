@@ -10,7 +10,6 @@
 public struct PushMessage: Sendable {
     package let storage: MessageStorage
 
-    @inline(__always)
     init(storage: MessageStorage) { self.storage = storage }
 
     /// Decodes and classifies a payload.

@@ -11,6 +11,10 @@
 /// identical bytes. A message without a strong key is therefore deduplicated only if it arrives less than five seconds
 /// before or after another, however long the first one is being handled.
 ///
+/// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
+/// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
+/// of the oldest one run again. A `PushService` does this itself, for every message and on disk.
+///
 /// A copy that arrives while the message is being handled ends as ``Outcome/duplicate(_:)``, and its transport is asked
 /// to deliver it again: by then it is a duplicate, or the message failed and the copy is handled.
 ///
@@ -53,6 +57,10 @@ public struct Deduplicator: Middleware {
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
+    private let handledRoutes: HandledRoutes
+
+    /// The most messages that failed in part and whose successful routes are remembered.
+    static let mostPartlyHandled = 256
 
     /// The counts as they are now; reading them takes constant time.
     public var counts: Counts { leases.counts }
@@ -66,7 +74,7 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, clock)
+        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
     }
 
     /// Makes a deduplicator with a store of your own.
@@ -84,12 +92,12 @@ public struct Deduplicator: Middleware {
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
         onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(store, secret, keys, onStoreFailure, clock)
+        self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
     }
 
     private init(
         _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
-        _ clock: (any ReceiverClock)?
+        _ weakAge: Duration, _ clock: (any ReceiverClock)?
     ) {
         leases = Leases(store)
         self.secret = secret
@@ -97,6 +105,7 @@ public struct Deduplicator: Middleware {
         self.onStoreFailure = onStoreFailure
         self.clock = clock ?? SystemClock()
         isClockGiven = clock != nil
+        handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
     /// Reserves the message, or drops it.
@@ -114,6 +123,8 @@ public struct Deduplicator: Middleware {
             switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):
                 message.lease = lease
+                let handled = handledRoutes.routes(of: lease)
+                if !handled.isEmpty { message.stopRoutes(.duplicate) { handled.containsExactly($0.id) } }
                 return .pass
             case .inFlight: return .drop(.duplicateInFlight)
             case .done: return .drop(.duplicate)
@@ -129,6 +140,12 @@ public struct Deduplicator: Middleware {
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
+        // Before the lease ends, so that a copy which begins then sees it.
+        if case .failed(let failure) = outcome {
+            if !failure.handled.isEmpty { handledRoutes.add(failure.handled.ids, of: lease) }
+        } else if isRemembered {
+            handledRoutes.remove(lease)
+        }
         message.recorder?.settle(isRemembered ? .commit : .release)
         let time = isRemembered ? clock.now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time)

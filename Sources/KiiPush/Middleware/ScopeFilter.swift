@@ -20,7 +20,6 @@ public struct ScopeFilter: Middleware {
     }
 
     /// Why a message is not for this receiver; nil if it is.
-    @inline(__always)
     func refusal(of storage: MessageStorage, _ text: Span<UInt8>, app: String?) -> Refusal? {
         if let app, storage.classified.app.isPresent, !text.matches(storage.classified.app.range, app) { return .app }
         guard let serving, storage.classified.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {

@@ -52,7 +52,6 @@ extension KiiEvent {
     static func isOtherName(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool { text.matches(range, otherName) }
 
     /// The part that the two names of one event have in common, or the whole of any other name; for digests.
-    @inline(__always)
     static func commonPart(_ text: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         // Nearly all names have another length.
         guard range.count == 24, text.matches(range, bodyUpdated) else { return range }

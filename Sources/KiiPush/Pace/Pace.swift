@@ -117,7 +117,6 @@ struct Pace {
     // MARK: Asking
 
     /// Whether it looks at nobody, nobody waits, and the floor has a token.
-    @inline(__always)
     mutating func isReady(_ now: Double, _ limits: Limits) -> Bool {
         guard isPlain, waiting == 0 else { return false }
         refill(now, limits)
@@ -125,7 +124,6 @@ struct Pace {
     }
 
     /// Takes a token of a floor that is ready.
-    @inline(__always)
     mutating func pass() { tokens -= 1 }
 
     /// Whether the newest message replaces those that wait before it.

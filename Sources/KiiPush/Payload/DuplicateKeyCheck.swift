@@ -15,7 +15,6 @@ struct DuplicateKeyCheck {
     private var repeated: JSONToken?
 
     /// Records the next unknown key.
-    @inline(never)
     mutating func note(_ key: JSONToken, _ text: Span<UInt8>) {
         if key.hasEscapes { haveEscapes = true }
         guard count < Self.fewest else {
@@ -30,12 +29,10 @@ struct DuplicateKeyCheck {
     }
 
     /// Records a duplicate.
-    @inline(never)
     mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
 
     /// The first key of the payload that equals an earlier one, with or without escapes.
     // It does not mutate; a non-mutating method would be called with a copy of the whole.
-    @inline(__always)
     mutating func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
         if more.isEmpty && !haveEscapes { return repeated }
         guard let hashed = duplicateByHash(text) else { return repeated }
@@ -43,7 +40,6 @@ struct DuplicateKeyCheck {
         return repeated.start < hashed.start ? repeated : hashed
     }
 
-    @inline(never)
     private func duplicateByHash(_ text: Span<UInt8>) -> JSONToken? {
         var keys = (0..<count).map { few[$0] }
         keys += more

@@ -4,7 +4,6 @@ enum JSONString {
     /// sequence, or the end of the text.
     ///
     /// Tests eight bytes at once, because strings are most of a payload.
-    @inline(__always)
     static func plainEnd(_ text: Span<UInt8>, from offset: Int) -> Int {
         // A shrinking span, so that the optimiser sees that eight bytes exist and removes the bounds checks.
         var rest = text.extracting(droppingFirst: offset)
@@ -19,8 +18,6 @@ enum JSONString {
     }
 
     /// The bytes from `offset` on, fewer than eight, with zeros above them.
-    // Not inlined: it is rarely reached, and would take registers from the callers.
-    @inline(never)
     private static func lastWord(_ text: Span<UInt8>, from offset: Int) -> UInt64 {
         let length = text.count &- offset
         if text.count < 8 { return text.word(at: offset, length: length) }
@@ -31,7 +28,6 @@ enum JSONString {
     ///
     /// Subtraction sets the top bit of small values: the exclusive or makes a quote the smallest value above the
     /// control characters, and a backslash the smallest of all.
-    @inline(__always)
     static func specialBytes(_ word: UInt64) -> UInt64 {
         let quoteOrControl = (word ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
         let backslash = (word ^ 0x5C5C_5C5C_5C5C_5C5C) &- 0x0101_0101_0101_0101

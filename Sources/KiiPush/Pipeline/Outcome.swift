@@ -35,7 +35,7 @@ public enum Outcome: Sendable {
     public enum Duplicate: Sendable, Hashable {
         /// It was handled.
         case done
-        /// It was being handled, and ended with this disposition, which the duplicate shares.
+        /// It is being handled; whether the transport should deliver the duplicate again.
         case inFlight(Disposition)
     }
 

@@ -96,7 +96,6 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     }
 
     /// One route.
-    @inline(__always)
     package init(only route: Route) { head = route }
 
     package mutating func append(_ route: Route) {
@@ -115,7 +114,6 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     }
 
     /// The keys of a message by the first route's ``RouteDedupe``; nil if the route has none, as nearly always.
-    @inline(__always)
     package func dedupeKeys(
         of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys? {

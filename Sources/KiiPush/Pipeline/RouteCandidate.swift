@@ -41,7 +41,6 @@ struct RouteCandidate {
     }
 
     /// Tests a message that has the texts by which the route is indexed.
-    @inline(__always)
     func judge(_ text: Span<UInt8>, _ storage: MessageStorage) -> Answer {
         guard kinds.contains(KindSet(storage.classified.kind)), storage.classified.handles.isSuperset(of: handles)
         else {
@@ -51,8 +50,6 @@ struct RouteCandidate {
         return certainty.contains(CertaintySet(storage.certainty)) ? .takes : .notSureEnough
     }
 
-    // Not inlined, because its set-up would then run for each candidate.
-    @inline(never)
     private func matchesRest(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         rest[0].matchesContent(text, storage)
     }

@@ -46,7 +46,6 @@ public struct RouteDedupe: Sendable, Hashable {
 extension PushMessage {
     /// The keys of the message by its id for a route; nil if the route has no ``RouteDedupe``, or the message no id.
     // Out of line: few routes have one.
-    @inline(never)
     func dedupeKeys(
         of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys? {

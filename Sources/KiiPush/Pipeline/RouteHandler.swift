@@ -14,7 +14,6 @@ package enum RouteHandler: Sendable {
     case directPush(Taking<DirectPushMessage>)
 
     /// Calls the handler.
-    @inline(__always)
     func callAsFunction(_ message: PushMessage, _ context: HandlerContext) async throws {
         switch self {
         case .any(let handler): try await handler(message, context)

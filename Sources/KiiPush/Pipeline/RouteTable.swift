@@ -62,7 +62,6 @@ package final class RouteTable: Sendable {
 
 extension PushKind {
     /// The kind's index in a table.
-    @inline(__always)
     var tableIndex: Int {
         switch self {
         case .pushToApp: 0

@@ -59,8 +59,6 @@ package struct CompiledChain: Sendable {
     var names: [String] { stages.map(\.name) }
 
     /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
-    // Never inlined: inlining copies each middleware first.
-    @inline(never)
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws -> Verdict {
         while passed < stages.count {
             let verdict = try stages[passed].admit(&message)
@@ -71,8 +69,6 @@ package struct CompiledChain: Sendable {
     }
 
     /// Calls each middleware that admitted a message with its outcome, the last one first.
-    // Never inlined: an asynchronous caller would copy each middleware first.
-    @inline(never)
     package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         var index = passed
         while index > 0 {

@@ -10,8 +10,6 @@ extension PushReceiver {
     ///   - route: the route whose handler would start.
     ///   - standard: the limit for routes without delivery settings of their own.
     /// - Returns: whether the handler must not start.
-    // Never inlined: hardly any route has a limit.
-    @inline(never)
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
         guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil), !message.isReplayed else {
             return false

@@ -48,11 +48,9 @@ extension PushReceiver {
     // MARK: Decode, and look up the routes
 
     /// A number for a message.
-    @inline(__always)
     package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
-    @inline(__always)
     package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, recorder) = begin()
         let id = nextID()
@@ -78,7 +76,6 @@ extension PushReceiver {
     }
 
     /// Looks up the routes of a message.
-    @inline(__always)
     package func route(
         _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
         _ recorder: TraceRecorder?
@@ -176,7 +173,6 @@ extension PushReceiver {
     ///   - message: a message that the chain admitted for this route.
     ///   - maxAge: the limit for routes without delivery settings of their own.
     /// - Returns: the outcome for this route alone.
-    @inline(__always)
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route, attempt: Int(message.attempt))

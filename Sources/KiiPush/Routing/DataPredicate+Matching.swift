@@ -57,8 +57,6 @@ extension JSONToken {
 
 extension [DataCondition] {
     /// Whether all hold for a message; reads its members once, and builds no values.
-    // Not inlined: few routes test data, and the others should not pay for it.
-    @inline(never)
     package func hold(_ storage: MessageStorage) -> Bool {
         let data = MessageData(storage: storage)
         if count == 1 {

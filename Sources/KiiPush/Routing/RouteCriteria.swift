@@ -40,8 +40,6 @@ package struct RouteCriteria: Sendable, Hashable {
     }
 
     /// Whether all but the certainty holds.
-    // Inlined, because a call would copy all criteria, with a reference count for each.
-    @inline(__always)
     package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let classified = storage.classified
         guard kinds.contains(KindSet(classified.kind)) else { return false }
@@ -91,7 +89,6 @@ package struct KindSet: OptionSet, Hashable {
 
 extension TextPattern {
     /// Whether `range` holds the name of an event that matches, by either name of an event with two.
-    @inline(__always)
     fileprivate func matchesEvent(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if matches(text, range) { return true }
         return KiiEvent.isOtherName(text, range) && matches(KiiEvent.objectBodyUpdated.name)

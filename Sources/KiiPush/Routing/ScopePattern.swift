@@ -39,7 +39,6 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     public static func thing(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.thing, id) }
 
     /// Whether a message states such a scope; an unknown type matches only a pattern that accepts any.
-    @inline(__always)
     package func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         if storage.classified.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
         return matches(text, storage.classified)

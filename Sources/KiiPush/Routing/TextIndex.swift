@@ -8,7 +8,6 @@ package struct FiledText: Hashable {
         case sender
 
         /// The token of this part in a message.
-        @inline(__always)
         package func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
             case .bucket: storage.classified.bucket
@@ -97,7 +96,6 @@ package struct TextIndex: Sendable {
     }
 
     /// The routes that could take a message.
-    @inline(__always)
     package func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
         var lists = PostingLists()
         lists.append(unfiled[storage.classified.kind.tableIndex])
@@ -142,7 +140,6 @@ package struct PostingLists {
     private var others = InlineArray<5, Range<UInt32>>(repeating: 0..<0)
     private var count = 0
 
-    @inline(__always)
     package mutating func append(_ list: Range<UInt32>) {
         if list.isEmpty { return }
         if first.isEmpty { return first = list }
@@ -151,7 +148,6 @@ package struct PostingLists {
     }
 
     /// Removes the smallest number that is left; all lists are in order of declaration.
-    @inline(__always)
     package mutating func popFirst(of numbers: [Int32]) -> Int? {
         if count > 0 { return popSmallest(of: numbers) }
         guard let place = first.first else { return nil }
@@ -159,7 +155,6 @@ package struct PostingLists {
         return Int(numbers[Int(place)])
     }
 
-    @inline(never)
     private mutating func popSmallest(of numbers: [Int32]) -> Int? {
         var smallest = first.first.map { numbers[Int($0)] } ?? .max
         var from = -1

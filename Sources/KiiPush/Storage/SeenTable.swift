@@ -196,7 +196,6 @@ private struct KeyNumbers {
 
 extension MonotonicInstant {
     /// Whether two instants are less than this far apart, in either order.
-    @inline(__always)
     func isWithin(nanoseconds age: Int64, of other: MonotonicInstant) -> Bool {
         let difference = nanoseconds.since(other.nanoseconds)
         return difference < age && difference > -age

@@ -20,7 +20,6 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
     }
 
     /// The same for code that runs for each message and has converted its 128-bit `Duration` before.
-    @inline(__always)
     package func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
         return MonotonicInstant(nanoseconds: overflow ? (other < 0 ? .min : .max) : sum)
@@ -82,7 +81,6 @@ extension Int64 {
     static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 
     /// How much later this is than `earlier`, limited to 292 years.
-    @inline(__always)
     package func since(_ earlier: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(earlier)
         return overflow ? (self < earlier ? .min : .max) : difference

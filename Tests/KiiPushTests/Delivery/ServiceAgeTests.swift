@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// How old a message may be when a service runs its handlers.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceAgeTests {
     /// The time at which the payloads of a bench are sent, about.
     private static let sent: Int64 = 1_000_000

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// Many messages, processes that end at any moment, handlers and an inbox that fail as a seed says.
-@Suite(.onTwoThreads, .timeLimit(.minutes(1)))
+@Suite(.onTwoThreads, .timeLimit(.minutes(5)))
 struct ServiceChaosTests {
     /// What happened to the messages over all processes.
     private final class Record: Sendable {

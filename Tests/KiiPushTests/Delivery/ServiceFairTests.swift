@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// Whose turn it is, and that nobody has all workers.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceFairTests {
     /// Messages that share nothing but a route, or not even that; all begin after those that wait before them.
     struct Quiet: Sendable, CustomTestStringConvertible {

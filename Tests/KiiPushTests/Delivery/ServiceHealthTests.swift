@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// Whether a service says what a payload would meet.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceHealthTests {
     @Test(
         "an inbox that refuses payloads makes a service that accepts none, from the first refusal to the next success")

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// An inbox that fails, and what an earlier process left in it.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceInboxTests {
     /// Twelve messages, of which one fails once and one always.
     private static func act(_ message: PushMessage, _ context: HandlerContext) throws {

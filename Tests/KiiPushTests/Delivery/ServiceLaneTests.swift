@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What waits for what.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceLaneTests {
     /// Two messages, and whether the second waits for the first.
     struct Pair: Sendable, CustomTestStringConvertible {

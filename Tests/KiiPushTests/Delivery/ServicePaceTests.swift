@@ -7,7 +7,7 @@ import Testing
 import KiiPushRules
 
 /// What waits for its pace in a service.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServicePaceTests {
     /// Letters of one topic and sender: none replaces another.
     private static func letters(_ numbers: ClosedRange<Int>, _ topic: String = "news") -> [RawPayload] {

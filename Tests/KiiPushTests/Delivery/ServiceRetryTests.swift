@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What is tried again, when, and what becomes of it at last.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceRetryTests {
     /// Settings, a jitter, and the pauses that follow, in milliseconds.
     struct Pauses: Sendable {

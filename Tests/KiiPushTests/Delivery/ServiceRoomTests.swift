@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// How much a service takes on, and what those do who have more.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceRoomTests {
     private static let size = ServiceBench.payload(1).bytes.count
 

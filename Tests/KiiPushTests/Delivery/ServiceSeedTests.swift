@@ -1,7 +1,7 @@
 import Testing
 
 /// The whole service from a seed: inbox, broker, clock, handlers, crashes, stops, and the order in which tasks run.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceSeedTests {
     @Test("every guarantee of the service holds for fifty seeds, as `check.sh` tries it for thousands")
     func seeds() {

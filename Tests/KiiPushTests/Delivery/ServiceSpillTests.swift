@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What finds no place in memory: it waits in the inbox and keeps nobody else from anything.
-@Suite(.oneByOne, .timeLimit(.minutes(1)))
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceSpillTests {
     private static let size = ServiceBench.payload(1).bytes.count
 

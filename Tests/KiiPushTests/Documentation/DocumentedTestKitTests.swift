@@ -38,16 +38,6 @@ struct DocumentedTestKitTests {
         #expect(await test.send(push).outcome.name == "handled")
     }
 
-    @Test("the plan's own example disturbs deliveries")
-    func plan() async throws {
-        let test = try TestReceiver(rules: rules)
-        let payloads = (1...9).map { PayloadFixture.pushToApp(sentAt: $0, modifiedAt: $0).payload(.long) }
-        let plan = DeliveryPlan(payloads, every: .seconds(1))
-            .disturbed(by: [.duplicate(oneIn: 3, within: .seconds(30)), .fail(oneIn: 4, again: .seconds(5))], seed: 42)
-        let receipts = await test.run(plan)
-        #expect(receipts.count > 9 && receipts.count { $0.outcome.name == "handled" } == 9)
-    }
-
     @Test("the gate's own example loads rules that pass", arguments: [true, false])
     func gate(isFine: Bool) async throws {
         let receiver = PushReceiver()

@@ -12,7 +12,7 @@ struct MiddlewareChainTests {
         var message = try RoutedMessage(payload)
         var passed = 0
         let verdict = try chain.admit(&message, &passed)
-        chain.settle(message, .handled(MatchedRoutes()), .passed(passed))
+        chain.settle(message, .handled(MatchedRoutes()), passed)
         return (verdict, passed)
     }
 
@@ -166,7 +166,7 @@ struct MiddlewareChainTests {
         #expect(failure?.stage == "\(number)")
         #expect(failure?.underlying is TestError)
         #expect(passed == number)
-        chain.settle(message, .unrouted(.noRoute), .passed(passed))
+        chain.settle(message, .unrouted(.noRoute), passed)
         #expect(log.events.filter { $0.hasPrefix("settle") }.count == number)
     }
 

@@ -77,9 +77,21 @@ struct StoreFailureTests {
                 return await receive(copy(message, 0))
             }()
             await steps.entered.wait()
-            for number in 1...2 { await receive(copy(message, Int64(number))) }
+            var copies: [Task<Void, Never>] = []
+            for number in 1...2 {
+                // It ends at once, or gets into the handler, because the first one did not or the store is failing.
+                let isSettled = Gate()
+                steps.again(isSettled)
+                copies.append(
+                    Task {
+                        await receive(copy(message, Int64(number)))
+                        isSettled.open()
+                    })
+                await isSettled.wait()
+            }
             steps.leave.open()
             _ = await first
+            for copy in copies { await copy.value }
         }
 
         func all() async {
@@ -131,6 +143,15 @@ final class Script: Sendable {
     final class Steps: Sendable {
         let entered = Gate()
         let leave = Gate()
+        private let next = Mutex<Gate?>(nil)
+
+        /// Opens `gate` when the next copy gets into the handler.
+        func again(_ gate: Gate) { next.withLock { $0 = gate } }
+
+        func enter() {
+            entered.open()
+            next.withLock { $0 }?.open()
+        }
     }
 
     private struct State {
@@ -158,7 +179,7 @@ final class Script: Sendable {
             let fails = state.toFail.remove(message) != nil
             return (state.held[message], state.isEntered.insert(message).inserted, fails)
         }
-        steps?.entered.open()
+        steps?.enter()
         if isFirst { await steps?.leave.wait() }
         if fails { throw TestError() }
         state.withLock { $0.successes[message, default: 0] += 1 }
