@@ -43,7 +43,7 @@ def main(tree, before):
     rows.append(("C and C++ libraries", system))
     for name, own in parts:
         rows.append((name, own - counted))
-        counted |= own
+        counted = counted | own
     if counted != libraries:
         sys.exit(f"sizes.py: no row has {' '.join(sorted(libraries - counted))}")
     measured = [(name, len(files), size(files)) for name, files in rows]
