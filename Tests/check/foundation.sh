@@ -11,3 +11,6 @@ fi
 if grep -rnE --include='*.swift' '@unchecked' "${embedded[@]}" | grep -vE '@unchecked.*// [A-Z].{20}'; then
     fail "an @unchecked in what a program embeds without its reason on the line"
 fi
+# A device's C library may be Musl.
+files_with() { grep -rlE --include='*.swift' "^ *((package|public) )?import $1" Sources | sort; }
+diff <(files_with Glibc) <(files_with Musl) || fail "an import of Glibc without one of Musl"

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 import Synchronization
 
@@ -120,7 +124,7 @@ struct SocketListener: ~Copyable {
             throw .failed(path: path, .current)
         }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
-        let probe = try socket(path)
+        let probe = try makeSocket(path)
         defer { close(probe) }
         // A socket without a listener refuses; one with a full queue returns EAGAIN.
         guard unsafe address.withPointer({ unsafe connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {

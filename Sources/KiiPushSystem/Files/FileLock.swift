@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
 ///

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Linux's error number, `errno`.
 public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {
