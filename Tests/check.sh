@@ -72,6 +72,7 @@ if [ ${#only[@]} -gt 0 ]; then steps=("${only[@]}"); else mapfile -t steps < <(s
 has() {
     case "$1" in
         binutils) command -v strip ;;
+        dpkg-dev) command -v dpkg-shlibdeps ;;
         libc-bin) command -v ldd ;;
         libcurl4-openssl-dev) ls /usr/include/*/curl/curl.h ;;
         libmosquitto-dev) ls /usr/include/mosquitto.h ;;

@@ -152,7 +152,8 @@ class Line:
             return
         for name in words[words.index("install") + 1:]:
             known = subprocess.run(["apt-cache", "show", name], capture_output=True, check=False).returncode == 0
-            if not name.startswith("-") and not known:
+            # A path is a package that a line before it built.
+            if not name.startswith(("-", "./")) and not known:
                 yield f"Debian has no package {name}"
 
     def unit(self, text):

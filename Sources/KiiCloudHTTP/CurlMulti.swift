@@ -1,6 +1,10 @@
 #if HTTP
 import CCurl
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// libcurl's multi handle: one thread drives its transfers, and other threads use it to wake that thread.
 ///

@@ -1,5 +1,9 @@
 #if HTTP
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// The queue of requests for the thread, and the thread's lifetime.

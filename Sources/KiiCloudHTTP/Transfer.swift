@@ -1,6 +1,10 @@
 #if HTTP
 import CCurl
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiCloud
 
 /// A request on libcurl's thread: the easy handle with its settings, and the answer so far.

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiCloud
 import KiiPushLinux
 import KiiPushSystem
@@ -58,7 +62,7 @@ struct ServedConnection {
         var body = response.body
         var more: [HTTPHeader] = []
         switch fault {
-        case .rubbish: return send(Array("what is this?\r\n\r\n".utf8)) && false
+        case .rubbish: return deliver(Array("what is this?\r\n\r\n".utf8)) && false
         case .largeBody(let count): body = Array(repeating: UInt8(ascii: "x"), count: count)
         case .largeHeaders(let count):
             more = (0..<max(count / 1000, 1)).map { HTTPHeader("X-\($0)", String(repeating: "x", count: 990)) }
@@ -67,14 +71,14 @@ struct ServedConnection {
         let head = Self.head(response, more, length: body.count)
         if !hasBody { body = [] }
         switch fault {
-        case .close(let point): return send(Self.part(head, body, until: point)) && false
+        case .close(let point): return deliver(Self.part(head, body, until: point)) && false
         case .stall(let point):
-            guard send(Self.part(head, body, until: point)) else { return false }
+            guard deliver(Self.part(head, body, until: point)) else { return false }
             // Until the client closes; its data is ignored.
             while read() { unread = [] }
             return false
         case .slow: return sendSlowly(head + body)
-        default: return send(head + body)
+        default: return deliver(head + body)
         }
     }
 
@@ -94,12 +98,12 @@ struct ServedConnection {
         }
     }
 
-    private func send(_ bytes: [UInt8]) -> Bool {
+    private func deliver(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { buffer in
                 retrying {
-                    unsafe Glibc.send(
+                    unsafe send(
                         descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
                 }
             }
@@ -111,7 +115,7 @@ struct ServedConnection {
 
     private func sendSlowly(_ bytes: [UInt8]) -> Bool {
         for byte in bytes {
-            guard send([byte]) else { return false }
+            guard deliver([byte]) else { return false }
             // The client sends nothing now, so this only detects that it closed early.
             var polls = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
             pollAll(&polls, for: .milliseconds(20))

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 public import KiiCloud
 import KiiPushLinux
 public import KiiPushSystem
@@ -39,7 +43,7 @@ public final class TestCloudServer: Sendable {
     public init(_ cloud: TestCloud) throws(ErrorNumber) {
         self.cloud = cloud
         signal = try ThreadSignal()
-        (listener, port) = try Self.listen()
+        (listener, port) = try Self.makeListener()
         startThread { [self] in acceptAll() }
     }
 
@@ -70,7 +74,7 @@ public final class TestCloudServer: Sendable {
 
     // MARK: Connections
 
-    private static func listen() throws(ErrorNumber) -> (Int32, Int) {
+    private static func makeListener() throws(ErrorNumber) -> (Int32, Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw .current }
         var address = sockaddr_in()
@@ -80,7 +84,7 @@ public final class TestCloudServer: Sendable {
         // The calls read or fill in `address`, whose length they are given.
         let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
-                guard unsafe bind(listener, general, length) == 0, Glibc.listen(listener, 64) == 0 else { return -1 }
+                guard unsafe bind(listener, general, length) == 0, listen(listener, 64) == 0 else { return -1 }
                 return unsafe Int(getsockname(listener, general, &length))
             }
         }

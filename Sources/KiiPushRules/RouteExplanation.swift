@@ -57,20 +57,31 @@ extension RouteCriteria {
 extension PushMessage {
     /// Where a key is inside a value of the data, in words; nil if it is not, or deeper than three levels.
     ///
-    /// A condition reads the root keys of the data only.
+    /// A condition reads the root keys of the data only, and a dot in its key does not look into a value.
     fileprivate func placeOfNested(_ key: String) -> String? {
-        func path(to value: DataValue, depth: Int) -> [String]? {
-            let value = if case .string(let text) = value { DataValue(json: text) ?? value } else { value }
-            guard depth < 3, case .object(let members) = value else { return nil }
-            if members.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) { return [] }
-            return first(members, depth: depth + 1)
-        }
-        func first(_ members: [(key: String, value: DataValue)], depth: Int) -> [String]? {
-            for (name, value) in members { if let rest = path(to: value, depth: depth) { return [name] + rest } }
+        func place(of key: Substring, in members: [(key: String, value: DataValue)], depth: Int) -> (
+            path: [String], key: Substring
+        )? {
+            guard depth < 3 else { return nil }
+            for (name, value) in members {
+                let value = if case .string(let text) = value { DataValue(json: text) ?? value } else { value }
+                guard case .object(let inner) = value else { continue }
+                // The last part of `temp.value` may be meant as well as the whole.
+                let part =
+                    key.utf8.starts(with: "\(name).".utf8) ? Substring(key.utf8.dropFirst(name.utf8.count + 1)) : nil
+                for key in [key, part].compactMap(\.self) {
+                    if inner.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) { return ([name], key) }
+                    if let found = place(of: key, in: inner, depth: depth + 1) {
+                        return ([name] + found.path, found.key)
+                    }
+                }
+            }
             return nil
         }
-        return first(data.members, depth: 0)
-            .map { "it is inside '\($0.joined(separator: "."))', and a condition reads root keys only" }
+        return place(of: key[...], in: data.members, depth: 0).map { found in
+            let what = found.key.utf8.elementsEqual(key.utf8) ? "it" : "'\(found.key)'"
+            return "\(what) is inside '\(found.path.joined(separator: "."))', and a condition reads root keys only"
+        }
     }
 }
 

@@ -88,6 +88,19 @@ struct InspectPrintedTests {
         #expect(try await report(text) == (try await report(#"{"topic":"t, u=v","x":"1"}"#)))
     }
 
+    @Test(
+        "bytes of Python are read, with either quote, their escapes, and a log's prefix",
+        arguments: [
+            (#"b'{"topic": "t"}'"#, #"{"topic":"t"}"#),
+            (#"lab/door b'{"topic":"t"}'"# + "\n", #"{"topic":"t"}"#),
+            (#"INFO:root:(b'{"topic":"t"}',)"#, #"{"topic":"t"}"#),
+            (#"b'\r\n{\n\t"topic":"caf\xc3\xa9 \'\\"\\\\"}\n'"#, #"{"topic":"café '\"\\"}"#),
+            (#"b"{\x22topic\x22:\"it's\"}""#, #"{"topic":"it's"}"#),
+        ])
+    func python(text: String, payload: String) async throws {
+        #expect(try await report(text) == (try await report(payload)))
+    }
+
     @Test("a map of Java is read, and a comma in a value does not end it")
     func javaMap() async throws {
         let expected = try await report(#"{"topic":"a, b","objectScopeType":"APP","x":null,"when":"5"}"#)
@@ -120,6 +133,8 @@ struct InspectPrintedTests {
                 "a debugger's view"
             ),
             ("Optional(40 bytes)", "only the size"), ("userInfo data: 40 bytes", "only the size"),
+            (#"b'{"secret": "x"#, "do not end with their quote"), (#"b'{"secret": "\q"}'"#, "do not end"),
+            ("b\"{'secret': 'x'}\"", "json.dumps"), ("{'p': b'{}'}", "json.dumps"), ("b'x'", "unexpectedCharacter"),
             ("{'secret': 'x'}", "json.dumps"), ("{ aps: { alert: 'secret' } }", "JSON.stringify"),
             ("{aps: {alert: secret}, to: t}", "jsonEncode"),
             ("{length = 700, bytes = 0x7b227365 6372 ... 3a317d}", "bytes are left out here"),

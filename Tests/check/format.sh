@@ -19,6 +19,10 @@ if grep -rnE --include='*.swift' '@unchecked' "${embedded[@]}" | grep -vE '@unch
     fail "an @unchecked in what a program embeds without its reason on the line"
 fi
 
+# A device's C library may be Musl.
+files_with() { grep -rlE --include='*.swift' "^ *((package|public) )?import $1" Sources | sort; }
+diff <(files_with Glibc) <(files_with Musl) || fail "an import of Glibc without one of Musl"
+
 # Folders use only what lies below them.
 if python3 Tests/folders.py Tests/check/canary/folders >/dev/null 2>&1; then
     fail "Tests/folders.py does not see two folders that need each other"

@@ -1,6 +1,10 @@
 // The only file that uses the C library: Swift's own library has no wall clock.
 
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// The seconds since the beginning of 1970 by the machine's wall clock; nil if it cannot be read.
 func secondsSince1970() -> Int64? {

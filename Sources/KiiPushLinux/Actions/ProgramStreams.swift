@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// A program's input and output, which never block this process.

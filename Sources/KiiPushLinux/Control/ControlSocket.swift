@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 package import KiiPushSystem
 import Synchronization
 
@@ -62,7 +66,7 @@ package struct ControlSocket: Sendable {
         if polled[0].revents != 0 { signal.clear() }
         guard polled[1].revents != 0 || pause.isDue && free.isAny, !signal.hasEnded else { return nil }
         do throws(ErrorNumber) {
-            let client = try listener.accept()
+            let client = try listener.acceptClient()
             pause.succeeded()
             guard let client else { return nil }
             guard let user = peerUser(client), [geteuid(), 0].contains(user) else {
@@ -174,13 +178,13 @@ package final class ControlReply: Sendable {
     init(_ client: Int32) { self.client = Mutex(client) }
 
     /// Prints a line of output.
-    package func print(_ text: String) { send(ControlMessage.lines("o", text)) }
+    package func print(_ text: String) { deliver(ControlMessage.lines("o", text)) }
 
     /// Prints a line of error output.
-    package func error(_ text: String) { send(ControlMessage.lines("e", text)) }
+    package func error(_ text: String) { deliver(ControlMessage.lines("e", text)) }
 
     fileprivate func end(_ code: Int32) {
-        send(ControlMessage.lines("x", "\(code)"))
+        deliver(ControlMessage.lines("x", "\(code)"))
         client.withLock { client in
             if let descriptor = client { close(descriptor) }
             client = nil
@@ -188,13 +192,13 @@ package final class ControlReply: Sendable {
     }
 
     /// Sends bytes; disconnects a client that does not read them.
-    private func send(_ bytes: [UInt8]) {
+    private func deliver(_ bytes: [UInt8]) {
         client.withLock { client in
             guard let descriptor = client else { return }
             var left = bytes[...]
             while !left.isEmpty {
                 let sent = unsafe left.withUnsafeBytes {
-                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 if sent > 0 {
                     left.removeFirst(sent)
@@ -252,7 +256,7 @@ extension ControlReply {
                     continue
                 }
                 guard Self.wait(for: nil, descriptor, Int16(POLLOUT)) else { return false }
-                let sent = unsafe Glibc.send(
+                let sent = unsafe send(
                     descriptor, left, left.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
                 if sent > 0 { left.removeFirst(sent) } else if ![EAGAIN, EINTR].contains(errno) { return false }
             }

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else

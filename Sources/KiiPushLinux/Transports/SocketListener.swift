@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 import Synchronization
 
@@ -22,14 +26,14 @@ struct SocketListener: ~Copyable {
         // Locked until the check of an old socket and its removal are done, so that no other process interferes.
         defer { close(directory) }
         try Self.lock(directory, path)
-        let socket = try Self.socket(path)
+        let socket = try Self.makeSocket(path)
         do throws(SocketError) {
             // Set before it has a path, so that it is never open to more users; the process's mask applies too.
             guard fchmod(socket, mode) == 0 else { throw .failed(path: path, .current) }
             try Self.checkStale(path, address)
             try Self.checkStale(beside, besideAddress)
             unsafe unlink(beside)
-            guard unsafe besideAddress.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 else {
+            guard unsafe besideAddress.withPointer({ unsafe bind(socket, $0, $1) }) == 0 else {
                 throw .failed(path: path, .current)
             }
             guard unsafe chmod(beside, mode) == 0, listen(socket, SOMAXCONN) == 0,
@@ -59,10 +63,10 @@ struct SocketListener: ~Copyable {
     /// The next waiting client, non-blocking; nil if there is none.
     ///
     /// - Throws: why none can be accepted now, such as `EMFILE`.
-    borrowing func accept() throws(ErrorNumber) -> Int32? {
+    borrowing func acceptClient() throws(ErrorNumber) -> Int32? {
         try DescriptorLimit.checkReserve(descriptor)
         return try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
-            let client = retrying { Glibc.accept(descriptor, nil, nil) }
+            let client = retrying { accept(descriptor, nil, nil) }
             guard client >= 0 else {
                 let error = ErrorNumber.current
                 // The client has already disconnected.
@@ -77,11 +81,11 @@ struct SocketListener: ~Copyable {
 
     // MARK: The path
 
-    private static func socket(_ path: String) throws(SocketError) -> Int32 {
+    private static func makeSocket(_ path: String) throws(SocketError) -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let socket = Glibc.socket(AF_UNIX, kind, 0)
-        guard socket >= 0 else { throw .failed(path: path, .current) }
-        return socket
+        let made = socket(AF_UNIX, kind, 0)
+        guard made >= 0 else { throw .failed(path: path, .current) }
+        return made
     }
 
     /// Opens a socket's directory, if only this user and root may write to it.
@@ -120,7 +124,7 @@ struct SocketListener: ~Copyable {
             throw .failed(path: path, .current)
         }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
-        let probe = try socket(path)
+        let probe = try makeSocket(path)
         defer { close(probe) }
         // A socket without a listener refuses; one with a full queue returns EAGAIN.
         guard unsafe address.withPointer({ unsafe connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
@@ -114,7 +118,7 @@ struct SocketServer: ~Copyable {
         // At most as many at a time as may be connected: a client that reconnects constantly delays nobody.
         for _ in 0..<settings.clients {
             do throws(ErrorNumber) {
-                let client = try listener?.accept()
+                let client = try listener?.acceptClient()
                 pause.succeeded()
                 guard let client else { return }
                 admit(client)

@@ -1,5 +1,9 @@
 #if MQTT
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem

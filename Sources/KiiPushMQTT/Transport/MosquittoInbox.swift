@@ -1,6 +1,10 @@
 #if MQTT
 import CMosquitto
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPush
 
 /// Messages and answers of a connection that are not processed yet.

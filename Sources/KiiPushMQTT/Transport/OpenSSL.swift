@@ -1,6 +1,10 @@
 #if MQTT
 import CMosquitto
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Functions of the OpenSSL that libmosquitto has loaded; needs no headers.
 enum OpenSSL {

@@ -1,5 +1,9 @@
 #if SQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// Checks of a database's path before SQLite opens it.

@@ -1,5 +1,9 @@
 #if SQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// A completed step of healing, on disk before the next begins; a test ends the process after each.

@@ -1,5 +1,9 @@
 #if SQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// A small file beside a database: records that it existed, and the progress of a healing.

@@ -1,5 +1,9 @@
 #if SQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// The free disk space that a database needs in reserve, so that messages can always end.

@@ -1,5 +1,9 @@
 #if SQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPushSystem
 
 /// The identities of an open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite

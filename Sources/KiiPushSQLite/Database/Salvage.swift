@@ -1,6 +1,10 @@
 #if SQLite
 import CSQLite
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPush
 import KiiPushSystem
 

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// An open file or stream, read within a limit.
 ///
@@ -120,18 +124,18 @@ package struct ByteReader: ~Copyable, Sendable {
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package borrowing func read(into buffer: inout [UInt8]) throws(ReadError) -> Int {
         let descriptor = descriptor
-        let taken = unsafe buffer.withUnsafeMutableBytes { unsafe Self.read(descriptor, into: $0) }
+        let taken = unsafe buffer.withUnsafeMutableBytes { unsafe readWhenReady(descriptor, into: $0) }
         if taken < 0 { throw .unreadable(name: name, .current) }
         return taken
     }
 
     package static func clamped(_ limit: Int) -> Int { min(max(limit, 0), largestLimit) }
+}
 
-    private static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        while true {
-            let taken = retrying { unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
-            // Standard input is non-blocking if another program that shares it has made it so.
-            guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
-        }
+private func readWhenReady(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+        let taken = retrying { unsafe read(descriptor, buffer.baseAddress, buffer.count) }
+        // Standard input is non-blocking if another program that shares it has made it so.
+        guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
     }
 }

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// A directory that the system watches.
 package struct DirectoryWatch {

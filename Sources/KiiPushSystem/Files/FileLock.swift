@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
 ///
@@ -23,7 +27,7 @@ package struct FileLock: Sendable {
     }
 
     private static func taken(_ path: String, limit: Duration) throws(ErrorNumber) -> Int32 {
-        let descriptor = try open(path)
+        let descriptor = try opened(path)
         do throws(ErrorNumber) { try lock(descriptor, limit: limit) } catch {
             close(descriptor)
             throw error
@@ -49,15 +53,15 @@ package struct FileLock: Sendable {
         }
     }
 
-    private static func open(_ path: String) throws(ErrorNumber) -> Int32 {
+    private static func opened(_ path: String) throws(ErrorNumber) -> Int32 {
         let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
-        let made = retrying { unsafe Glibc.open(path, flags | O_CREAT | O_EXCL, 0o600) }
+        let made = retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
         if made >= 0 {
             giveToOwnerOfDirectory(of: path, made)
             return made
         }
         guard errno == EEXIST else { throw .current }
-        let descriptor = retrying { unsafe Glibc.open(path, flags) }
+        let descriptor = retrying { unsafe open(path, flags) }
         guard descriptor >= 0 else { throw .current }
         return descriptor
     }

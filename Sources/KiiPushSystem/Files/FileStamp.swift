@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Identifies the state of a file without reading it; follows links.
 package struct FileStamp: Hashable, Sendable {

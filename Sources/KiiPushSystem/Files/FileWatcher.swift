@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// Waits for a file to change: to be written, replaced, moved, removed, created, or given other permissions.

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be durable.
 ///

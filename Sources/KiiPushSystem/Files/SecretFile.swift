@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// A file with a secret, such as a password, and a check of who else could read it.
 ///

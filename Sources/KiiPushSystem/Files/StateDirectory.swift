@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// The directory for the persistent state of one service's programs.
 package enum StateDirectory {

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 package import KiiPush
 package import KiiPushDelivery
 import Synchronization

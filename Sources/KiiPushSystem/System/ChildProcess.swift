@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Runs a program to its end, within a time limit, without input and output.
 package enum ChildProcess {

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// The limit of open files, and how many programs can run at once within it.
 package enum DescriptorLimit {

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Linux's error number, `errno`.
 public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {
@@ -33,6 +37,6 @@ package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
 ///
 /// - Returns: false if it cannot be waited for; `errno` has the reason.
 package func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
-    var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    return retrying { unsafe Glibc.poll(&poll, 1, -1) } >= 0
+    var polled = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    return retrying { unsafe poll(&polled, 1, -1) } >= 0
 }

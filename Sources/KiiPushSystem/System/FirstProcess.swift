@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// The first process of a container, which the system makes the parent of all orphans there.

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Reads once from a ready descriptor, as much as is available and fits the buffer.
 ///

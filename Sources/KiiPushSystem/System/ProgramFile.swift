@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Why a program cannot be started, as its file tells.
 ///

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// A pipe between this process and a program; open ends are closed when it is released.

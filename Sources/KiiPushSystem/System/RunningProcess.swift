@@ -1,4 +1,8 @@
+#if canImport(Musl)
+package import Musl
+#else
 package import Glibc
+#endif
 import Synchronization
 
 /// A started program, which the owner must ``reap()``.

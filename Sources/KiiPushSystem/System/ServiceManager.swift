@@ -1,4 +1,8 @@
+#if canImport(Musl)
+package import Musl
+#else
 package import Glibc
+#endif
 public import KiiPush
 
 /// Notifies the service manager, systemd, that started this process: that it is ready, its status, that it is alive.

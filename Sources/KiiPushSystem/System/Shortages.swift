@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// A temporary lack of a resource, which ends by itself; work that waits for it has not failed.

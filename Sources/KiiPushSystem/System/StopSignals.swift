@@ -1,5 +1,9 @@
 import Dispatch
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import Synchronization
 
 /// The signals that ask a program to stop: SIGTERM, and SIGINT from a terminal.

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Runs blocking work on a thread of its own, so that it blocks no task but the caller's.
 package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {

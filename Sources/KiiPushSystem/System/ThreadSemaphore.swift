@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 
 /// Lets a thread sleep until another one has work for it; a raise without a waiter counts for the next wait.
 @safe

@@ -1,4 +1,8 @@
+#if canImport(Musl)
+package import Musl
+#else
 package import Glibc
+#endif
 import Synchronization
 
 /// Wakes a polling thread from any other thread or task, and tells it when to end.

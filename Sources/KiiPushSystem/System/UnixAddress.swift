@@ -1,4 +1,8 @@
+#if canImport(Musl)
+package import Musl
+#else
 package import Glibc
+#endif
 
 /// The address of a Unix socket: a path, or a name without a file.
 package struct UnixAddress {

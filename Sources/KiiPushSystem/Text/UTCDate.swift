@@ -1,4 +1,8 @@
+#if canImport(Musl)
+import Musl
+#else
 import Glibc
+#endif
 import KiiPush
 
 /// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.

@@ -44,7 +44,9 @@ struct PastedPayload {
     private static func printed(
         _ bytes: [UInt8], _ transport: Transport?, _ app: String?
     ) throws(DecodeError) -> PastedPayload? {
-        if let (inner, offset) = try PrintedBytes.read(bytes) ?? QuotedPayload.read(bytes) {
+        if let (inner, offset) = try PrintedBytes.read(bytes) ?? QuotedPayload.read(bytes)
+            ?? PythonBytes.read(bytes)
+        {
             let raw = RawPayload(inner, transport: transport)
             return PastedPayload(raw, try decode(raw, app) { $0.moved(to: offset, inside: "what is printed here") })
         }

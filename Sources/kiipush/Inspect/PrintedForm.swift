@@ -70,8 +70,13 @@ enum PrintedForm {
         {
             return "this is only the size of the data; print its bytes or its text"
         }
-        if ["{'", ": '", "b'{"].contains(where: text.contains(exactly:)) {
+        if ["{'", ": '"].contains(where: text.contains(exactly:)) {
             return "this is a dictionary of Python or JavaScript, not JSON; print it with json.dumps or JSON.stringify"
+        }
+        if let start = PythonBytes.start(in: bytes), bytes[(start + 2)...].first == UInt8(ascii: "{"),
+            PythonBytes.read(bytes) == nil
+        {
+            return "these bytes, as Python prints them, do not end with their quote; print the whole payload's text"
         }
         if error.code == .unexpectedCharacter, isUnquoted(bytes, error.offset) {
             return "this is a map as Dart or JavaScript prints it, not JSON; print it with jsonEncode or JSON.stringify"

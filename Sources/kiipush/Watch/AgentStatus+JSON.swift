@@ -44,6 +44,7 @@ extension AgentStatus {
             writer.objects("kills", kills) { writer, kill in
                 writer.member("target", kill.target)
                 writer.member("until", kill.until?.shortText)
+                writer.member("known", kill.isKnown)
             }
             writer.member("deadLetters") { writer in
                 writer.member("count", deadLetters.count)

@@ -37,7 +37,10 @@ extension AgentStatus {
                 since: key.number("since"), waiting: key.number("waiting"), superseded: key.number("superseded"),
                 why: key["why"]?.text ?? "")
         }
-        kills = root.objects("kills").map { Kill(target: $0["target"]?.text ?? "", until: $0["until"]?.date) }
+        kills = root.objects("kills").map { kill in
+            Kill(
+                target: kill["target"]?.text ?? "", until: kill["until"]?.date, isKnown: kill["known"]?.flag ?? true)
+        }
         deadLetters = DeadLetters(
             count: root["deadLetters"]?["count"]?.integer, isFull: root["deadLetters"]?["full"]?.flag ?? false)
         shortages = root.objects("shortages").map { shortage in

@@ -70,6 +70,8 @@ struct AgentStatus: Sendable, Equatable {
     struct Kill: Sendable, Equatable {
         var target = ""
         var until: UTCDate?
+        /// False if it is a route's id that no route has, so that the kill switches nothing off.
+        var isKnown = true
     }
 
     /// The dead letters; the count is nil if the store cannot be read.

@@ -52,9 +52,13 @@ struct StatusSource: Sendable {
                 level: key.level.rawValue, route: key.route, subject: key.subject, since: seconds(since: key.since),
                 waiting: Int64(key.waiting), superseded: Int64(key.superseded), why: key.sentence)
         }
+        let ids = Set(receiver.routes.map { KillTarget.route($0.id) })
         status.kills = (receiver.loopGuard?.killedUntil ?? [:]).map { target, end in
-            AgentStatus.Kill(
-                target: target.description, until: wall.advanced(by: clock.now.duration(to: end)).roundedUpToSecond)
+            // A bucket of which no route is told may still get messages.
+            let isKnown = if case .route = target { ids.contains(target) } else { true }
+            return AgentStatus.Kill(
+                target: target.description, until: wall.advanced(by: clock.now.duration(to: end)).roundedUpToSecond,
+                isKnown: isKnown)
         }.sorted { $0.target < $1.target }
         let letters = receiver.deadLetters
         status.deadLetters = AgentStatus.DeadLetters(

@@ -41,7 +41,8 @@ struct StatusText {
         if more > 0 { lines += entry("", "and \(more) more") }
         for kill in status.kills {
             let end = kill.until.map { " until \($0.wholeSeconds)" } ?? ""
-            lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end)
+            let doubt = kill.isKnown ? "" : ", but no route has this id, so this switches nothing off"
+            lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end + doubt)
         }
         for shortage in status.shortages { lines += entry("shortage", shortage.words) }
         if let healed = status.healed { lines += entry("healed", healed) }

@@ -114,6 +114,26 @@ struct RulesExplainToolTests {
         #expect(late.output.contains { $0.contains("maxAge 30s; \(unit)") })
     }
 
+    @Test("a key with a dot is told to look into no value, where the payload has the value that it means")
+    func dottedKeys() async throws {
+        let rules = """
+            {"version": 1, "rules": [
+             {"id": "hot", "when": {"data": {"temp.value": {"greater": 20}}}, "then": {"print": true}}]}
+            """
+        for (data, place) in [
+            (#""temp":{"value":21}"#, "'value' is inside 'temp'"),
+            (#""temp":"{\"value\":21}""#, "'value' is inside 'temp'"),
+            (#""data":{"temp":{"value":21}}"#, "'value' is inside 'data.temp'"),
+            (#""data":{"temp.value":21}"#, "it is inside 'data'"),
+        ] {
+            let run = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP",\#(data)}"#)
+            let reason = "has nothing: \(place), and a condition reads root keys only"
+            #expect(run.output.contains { $0.contains("data 'temp.value'") && $0.hasSuffix(reason) }, "\(run.output)")
+        }
+        let none = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP","temp":{"x":21}}"#)
+        #expect(none.output.contains { $0.hasSuffix("has nothing") }, "\(none.output)")
+    }
+
     @Test("what is too old for a rule is told with its age, at the present or at a given time")
     func age() async throws {
         func payload(_ topic: String) -> String {

@@ -36,7 +36,9 @@ struct AgentStatusTests {
                 level: "object", route: "settings", subject: "kiicloud://buckets/b/objects/o", since: 8, waiting: 2,
                 superseded: 40, why: "many changes came at once")
         ]
-        status.kills = [.init(target: "*", until: UTCDate("2026-11-22T14:00:00Z"))]
+        status.kills = [
+            .init(target: "*", until: UTCDate("2026-11-22T14:00:00Z")), .init(target: "setings", isKnown: false),
+        ]
         status.deadLetters = .init(count: 7, isFull: false)
         status.shortages = [
             .init(
@@ -64,7 +66,8 @@ struct AgentStatusTests {
             #""transports":[{"name":"mqtt","state":"connected","#, #""lastMessageAt":"2026-11-22T13:04:01.000Z""#,
             #""queue":{"messages":12,"bytes":3481,"#, #""routes":[{"id":"settings","handled":1234000,"failed":3,"#,
             #""p50":0.25,"p99":1500.5,"#, #""paced":[{"#,
-            #""kills":[{"target":"*","until":"2026-11-22T14:00:00Z"}]"#,
+            #""kills":[{"target":"*","until":"2026-11-22T14:00:00Z","known":true},"#,
+            #"{"target":"setings","until":null,"known":false}]"#,
             #""deadLetters":{"count":7,"full":false}"#, #""shortages":[{"kind":"descriptors","#,
         ] {
             #expect(json.contains(part), "\(part) in \(json)")

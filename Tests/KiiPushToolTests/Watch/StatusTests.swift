@@ -40,6 +40,20 @@ struct StatusTests {
         #expect(try agent.agent.stop() == 0)
     }
 
+    @Test("a kill whose id no route has is told, and one of a bucket or of everything is not")
+    func unknownKills() async throws {
+        let agent = try WatchedRun(folder.path, state)
+        let bucket = "kiicloud://users/u/buckets/unheard"
+        for target in ["setings", "settings", bucket, "*"] { _ = await ToolRun("kill", target, "--state", state) }
+        let run = await ToolRun("status", "--format", "json", "--state", state)
+        let status = try #require(AgentStatus(json: run.output.first ?? ""))
+        #expect(status.kills.map(\.target) == ["*", bucket, "setings", "settings"])
+        #expect(status.kills.map(\.isKnown) == [true, true, false, true])
+        let text = await ToolRun("status", "--state", state)
+        #expect(text.output.filter { $0.contains("no route has") }.count == 1, "\(text.output)")
+        #expect(try agent.agent.stop() == 0)
+    }
+
     @Test("without an agent the code is 2, and no directory is made")
     func nobody() async {
         let run = await ToolRun("status", "--state", state)

@@ -1,0 +1,3 @@
+source "$(dirname "$0")/common.sh"
+
+bash Tests/package.sh --try
