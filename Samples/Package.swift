@@ -46,14 +46,14 @@ let package = Package(
             name: "RoutingRules",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushRules", package: "kii-push"),
-                .product(name: "KiiPushLinux", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
             ],
             path: "05-RoutingRules", exclude: ["expected-output.txt", "README.md", "rules.json", "Tests"]),
         .executableTarget(
             name: "MQTTAgent",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushDelivery", package: "kii-push"),
-                .product(name: "KiiPushLinux", package: "kii-push"), .product(name: "KiiPushMQTT", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"), .product(name: "KiiPushMQTT", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),
                 .product(name: "KiiPushSystem", package: "kii-push"),
             ],

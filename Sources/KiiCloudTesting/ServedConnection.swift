@@ -1,6 +1,6 @@
 import Glibc
 import KiiCloud
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// A connection of a client, from its first request to its end.

@@ -1,6 +1,6 @@
 import Glibc
 public import KiiCloud
-import KiiPushLinux
+import KiiPushAgent
 public import KiiPushSystem
 import Synchronization
 

@@ -1,6 +1,6 @@
 import KiiPush
 public import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 
 /// The tests of a rules file as arguments of a Swift Testing test: one case each, with its name and position.
 ///

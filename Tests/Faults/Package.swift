@@ -17,7 +17,7 @@ let package = Package(
                 .product(name: "KiiCloud", package: "kii-push"),
                 .product(name: "KiiCloudTesting", package: "kii-push"),
                 .product(name: "KiiPushDelivery", package: "kii-push"),
-                .product(name: "KiiPushLinux", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),
                 .product(name: "KiiPushSystem", package: "kii-push"),
                 .product(name: "KiiPushMQTT", package: "kii-push"),

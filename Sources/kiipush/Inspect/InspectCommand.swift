@@ -1,7 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush inspect`: shows what each payload is and why.

@@ -1,6 +1,6 @@
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.

@@ -1,5 +1,5 @@
 import Glibc
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Synchronization
 

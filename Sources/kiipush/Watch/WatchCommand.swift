@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
+import KiiPushSystem
 
 /// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {
