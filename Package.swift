@@ -4,18 +4,10 @@ import PackageDescription
 let package = Package(
     name: "kii-push",
     products: [
-        .library(name: "KiiPush", targets: ["KiiPush"]),
-        .library(name: "KiiPushRules", targets: ["KiiPushRules"]),
-        .library(name: "KiiPushDelivery", targets: ["KiiPushDelivery"]),
-        .library(name: "KiiPushSystem", targets: ["KiiPushSystem"]),
-        .library(name: "KiiPushAgent", targets: ["KiiPushAgent"]),
-        .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
-        .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
-        .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
-        .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
-        .library(name: "KiiCloud", targets: ["KiiCloud"]),
-        .library(name: "KiiCloudHTTP", targets: ["KiiCloudHTTP"]),
-        .library(name: "KiiCloudTesting", targets: ["KiiCloudTesting"]),
+        .library(name: "KiiPush", targets: ["KiiPush", "KiiPushRules", "KiiPushDelivery"]),
+        .library(name: "KiiPushAgent", targets: ["KiiPushAgent", "KiiPushSystem", "KiiPushSQLite", "KiiPushMQTT"]),
+        .library(name: "KiiPushTesting", targets: ["KiiPushTesting", "KiiPushContracts", "KiiCloudTesting"]),
+        .library(name: "KiiCloud", targets: ["KiiCloud", "KiiCloudHTTP"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -35,7 +27,7 @@ let package = Package(
             dependencies: [
                 "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushMQTT", "KiiPushSQLite",
             ]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushAgent"]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushSystem"]),
         .target(
             name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),

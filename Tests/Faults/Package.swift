@@ -15,12 +15,8 @@ let package = Package(
                 "CSQLite3",
                 .product(name: "KiiPush", package: "kii-push"),
                 .product(name: "KiiCloud", package: "kii-push"),
-                .product(name: "KiiCloudTesting", package: "kii-push"),
-                .product(name: "KiiPushDelivery", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
                 .product(name: "KiiPushAgent", package: "kii-push"),
-                .product(name: "KiiPushSQLite", package: "kii-push"),
-                .product(name: "KiiPushSystem", package: "kii-push"),
-                .product(name: "KiiPushMQTT", package: "kii-push"),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),

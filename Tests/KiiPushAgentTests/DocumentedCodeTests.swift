@@ -81,7 +81,7 @@ struct DocumentedCodeTests {
         service.onEvent { counts.count($0) }
         let latencies = RouteLatencies()
         receiver.onTrace { latencies.count($0) }
-        let silence = SilenceWatch([SilenceWatch.Limit(route: "news", length: .seconds(3600))])
+        let silence = SilenceWatch([SilenceLimit(route: "news", length: .seconds(3600))])
         receiver.onTrace { silence.saw($0) }
         let watching = Task { await silence.run { change in print(change) } }
         watching.cancel()

@@ -15,8 +15,8 @@ public struct AgentSettings: Sendable {
     /// The file that records incoming payloads for `kiipush rules diff` and `report`, at most 16 MiB and one more
     /// generation; nil for none.
     public var capture: String?
-    /// How long the agent, or one of its routes, may be silent before that is reported.
-    public var silentAfter: [SilenceWatch.Limit] = []
+    /// The silences that are reported, of the agent or of routes.
+    public var silentAfter: [SilenceLimit] = []
     /// Whether to log warnings and errors only.
     public var isQuiet = false
     /// Performs the `write` and `send` actions of rules, such as `ClientRuleCloud`; nil refuses rules that have them.

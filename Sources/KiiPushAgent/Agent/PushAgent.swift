@@ -1,6 +1,8 @@
+// A program that makes an agent needs two imports, KiiPush and KiiPushAgent: these come with the second one.
 public import KiiPush
-public import KiiPushDelivery
-package import KiiPushRules
+@_exported public import KiiPushDelivery  // transports of one's own, and what they are told
+@_exported public import KiiPushMQTT  // a broker's settings
+@_exported public import KiiPushRules  // rules, and what performs their calls
 import KiiPushSystem
 import Synchronization
 
@@ -123,6 +125,9 @@ public final class PushAgent: HandlerRegistry, Sendable {
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) {
         changing.withLock { $0.eventListeners.append(listener) }
     }
+
+    /// Writes a line to the agent's log, as information; a handler reports with it what it has done.
+    public func note(_ line: String) { host.log.note(line) }
 
     var eventListeners: [@Sendable (ServiceEvent) -> Void] { changing.withLock { $0.eventListeners } }
 

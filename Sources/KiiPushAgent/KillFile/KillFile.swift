@@ -1,30 +1,30 @@
 import Glibc
-public import KiiPush
-public import KiiPushSystem
+package import KiiPush
+package import KiiPushSystem
 
 /// The file `kill.json`, with which other programs switch off routes, buckets or everything.
 ///
 /// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: `KillTarget.init(_:)` parses a
 /// target, and a time is in RFC 3339. The tool writes it, or an editor; a program obeys it with a ``KillFileWatch``. A
 /// missing file, or one with only white space, has no kills.
-public struct KillFile: Sendable, Hashable {
+package struct KillFile: Sendable, Hashable {
     /// The size limit of a kill file, 64 KiB: about a thousand kills.
-    public static let largestSize = 65_536
+    package static let largestSize = 65_536
 
     /// The file's name in a state directory.
     static let name = "kill.json"
 
     /// The file's path.
-    public let path: String
+    package let path: String
 
     /// How long an edit waits for another program's edit to end.
     let lockLimit: Duration
 
     /// Names a file, which need not exist.
-    public init(path: String) { self.init(path: path, lockLimit: .seconds(5)) }
+    package init(path: String) { self.init(path: path, lockLimit: .seconds(5)) }
 
     /// Names the file `kill.json` of a state directory.
-    public init(directory: String) {
+    package init(directory: String) {
         self.init(path: directory.hasSuffix("/") ? "\(directory)\(Self.name)" : "\(directory)/\(Self.name)")
     }
 
@@ -34,11 +34,11 @@ public struct KillFile: Sendable, Hashable {
     }
 
     /// The contents of a kill file.
-    public struct Contents: Sendable, Hashable {
+    package struct Contents: Sendable, Hashable {
         /// The targets with their ends, including expired ones.
-        public let kills: [KillTarget: UTCDate]
+        package let kills: [KillTarget: UTCDate]
         /// Problems of single entries, which have no effect, and unknown keys.
-        public let problems: [KillFileProblem]
+        package let problems: [KillFileProblem]
     }
 
     /// Reads the file.
@@ -47,7 +47,7 @@ public struct KillFile: Sendable, Hashable {
     ///
     /// - Returns: the kills; none if there is no file.
     /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
-    public func read() throws(KillFileError) -> Contents {
+    package func read() throws(KillFileError) -> Contents {
         let text = try readText()
         return Contents(kills: text.kills, problems: text.problems)
     }
@@ -80,13 +80,13 @@ public struct KillFile: Sendable, Hashable {
     // MARK: Editing
 
     /// The result of an edit.
-    public struct Edit: Sendable, Hashable {
+    package struct Edit: Sendable, Hashable {
         /// The target's end before the edit; nil if it was on.
-        public let before: UTCDate?
+        package let before: UTCDate?
         /// The target's end now; nil if it is on.
-        public let after: UTCDate?
+        package let after: UTCDate?
         /// The remaining problems of the file, with positions in its new text.
-        public let problems: [KillFileProblem]
+        package let problems: [KillFileProblem]
     }
 
     /// Switches a target off until a time; a later existing end stays.
@@ -102,7 +102,7 @@ public struct KillFile: Sendable, Hashable {
     /// - Returns: the ends before and after.
     /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
     @discardableResult
-    public func kill(_ target: KillTarget, until end: UTCDate, now: UTCDate = .now) throws(KillFileError) -> Edit {
+    package func kill(_ target: KillTarget, until end: UTCDate, now: UTCDate = .now) throws(KillFileError) -> Edit {
         try edit(target, now) { before in max(before ?? end, end) }
     }
 
@@ -114,7 +114,7 @@ public struct KillFile: Sendable, Hashable {
     /// - Returns: its previous end.
     /// - Throws: as ``kill(_:until:now:)`` does.
     @discardableResult
-    public func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
+    package func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
         try edit(target, now) { _ in nil }
     }
 

@@ -1,15 +1,15 @@
-public import KiiPush
+package import KiiPush
 import KiiPushRules
-public import KiiPushSystem
+package import KiiPushSystem
 
 /// One problem of a kill file, and its position.
-public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+package struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
-    public let path: String
+    package let path: String
     /// Where in the file.
-    public let position: SourcePosition
+    package let position: SourcePosition
     /// What is wrong there, and what was expected.
-    public let what: String
+    package let what: String
 
     init(path: String, at offset: Int, in bytes: [UInt8], _ what: String) {
         self.path = path
@@ -18,12 +18,11 @@ public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     /// `file:line:column: what`, on one line.
-    public var description: String { "\(EscapedText(path)):\(position): \(what)" }
+    package var description: String { "\(EscapedText(path)):\(position): \(what)" }
 }
 
 /// Why a kill file was not read or not written.
-@nonexhaustive
-public enum KillFileError: Error, Sendable, Hashable {
+package enum KillFileError: Error, Sendable, Hashable {
     /// It cannot be opened or read, or has more than ``KillFile/largestSize`` bytes.
     case unreadable(ReadError)
     /// The path is not a regular file, but a directory or a pipe, for example.
@@ -44,7 +43,7 @@ extension KillFileError: CustomStringConvertible {
         "remove it or repair it; 'kiipush kill --reset' renames it to \(KillFile.name).broken and starts with no kills"
 
     /// One line for people.
-    public var description: String {
+    package var description: String {
         switch self {
         case .unreadable(.tooLarge(let path, let limit)):
             "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"

@@ -1,5 +1,5 @@
-public import KiiPush
-public import KiiPushSystem
+package import KiiPush
+package import KiiPushSystem
 import Synchronization
 
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
@@ -16,17 +16,16 @@ import Synchronization
 ///
 /// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
 /// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
-public final class KillFileWatch: Sendable {
+package final class KillFileWatch: Sendable {
     /// A problem of a kill file.
-    @nonexhaustive
-    public enum Trouble: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Trouble: Error, Sendable, Hashable, CustomStringConvertible {
         /// The file cannot be read, and its last contents still apply.
         case unreadable(KillFileError)
         /// A part of the file cannot be read; the rest applies.
         case problem(KillFileProblem)
 
         /// One line for people, with the position in the file if there is one.
-        public var description: String {
+        package var description: String {
             switch self {
             case .unreadable(let error): "\(error)"
             case .problem(let problem): "\(problem)"
@@ -35,10 +34,10 @@ public final class KillFileWatch: Sendable {
     }
 
     /// The file.
-    public let file: KillFile
+    package let file: KillFile
 
     /// How often the file is checked without a known change.
-    public let interval: Duration
+    package let interval: Duration
 
     private let loopGuard: LoopGuard
     private let watcher: FileWatcher
@@ -62,7 +61,7 @@ public final class KillFileWatch: Sendable {
     ///   - wallClock: returns the time by which kills end.
     ///   - report: called with all problems, once for each change of the file, on the checking thread; keep it short,
     ///     and do not check from there.
-    public init(
+    package init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
     ) {
@@ -75,7 +74,7 @@ public final class KillFileWatch: Sendable {
     }
 
     /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
-    public var failure: KillFileError? {
+    package var failure: KillFileError? {
         state.withLock { state in
             for case .unreadable(let error) in state.reported { return error }
             return nil
@@ -85,7 +84,7 @@ public final class KillFileWatch: Sendable {
     // MARK: Checking
 
     /// Reads the file and sets the guard's kills, now.
-    public func look() {
+    package func look() {
         // Under the lock, so that the later of two concurrent checks wins.
         let troubles = state.withLock { state in
             let stamp = FileStamp(file.path)
@@ -118,14 +117,14 @@ public final class KillFileWatch: Sendable {
     /// - Parameter timeout: the most time to wait.
     /// - Returns: false if the watch has been stopped.
     @discardableResult
-    public func wait(timeout: Duration) -> Bool {
+    package func wait(timeout: Duration) -> Bool {
         if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
         look()
         return true
     }
 
     /// Readable when the file may have changed; -1 if the system does not report changes.
-    public var descriptor: Int32 { watcher.descriptor }
+    package var descriptor: Int32 { watcher.descriptor }
 
     // MARK: Following
 
@@ -133,7 +132,7 @@ public final class KillFileWatch: Sendable {
     /// permanently.
     ///
     /// It runs on its own thread, and blocks no other task.
-    public func run() async {
+    package func run() async {
         await withTaskCancellationHandler {
             await withThread { self.follow() }
         } onCancel: {
@@ -142,11 +141,11 @@ public final class KillFileWatch: Sendable {
     }
 
     /// The same for a dedicated thread: blocks until ``stop()``.
-    public func follow() {
+    package func follow() {
         look()
         while wait(timeout: interval) {}
     }
 
     /// Ends ``run()``, ``follow()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
-    public func stop() { watcher.cancel() }
+    package func stop() { watcher.cancel() }
 }

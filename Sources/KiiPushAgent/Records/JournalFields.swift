@@ -6,11 +6,11 @@ import KiiPushSystem
 
 extension JournalLine {
     /// A field of the journal.
-    public struct Field: Sendable, Hashable {
+    package struct Field: Sendable, Hashable {
         /// Its name: capitals and underscores.
-        public let name: String
+        package let name: String
         /// Its value, with control characters escaped.
-        public let value: String
+        package let value: String
 
         init(_ name: String, _ value: String) { (self.name, self.value) = (name, EscapedText(value).description) }
     }

@@ -1,5 +1,5 @@
-public import KiiPush
-public import KiiPushDelivery
+package import KiiPush
+package import KiiPushDelivery
 import KiiPushSystem
 
 /// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
@@ -12,9 +12,9 @@ import KiiPushSystem
 /// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
 /// from the rules. It shows reasons of middleware and errors of programs that rules run; of other errors, it shows the
 /// type.
-public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
+package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// The priority of a line, as in syslog.
-    public enum Priority: Int, Sendable, Hashable, CaseIterable {
+    package enum Priority: Int, Sendable, Hashable, CaseIterable {
         /// Something was lost or given up, and needs attention.
         case error = 3
         /// Something went wrong and is being handled.
@@ -24,17 +24,17 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The priority.
-    public let priority: Priority
+    package let priority: Priority
     /// The text without the priority; control characters are escaped.
-    public let text: String
+    package let text: String
     /// The fields for the journal.
-    public private(set) var fields: [Field] = []
+    package private(set) var fields: [Field] = []
 
     /// The whole line, without its line end.
-    public var description: String { "<\(priority.rawValue)>\(text)" }
+    package var description: String { "<\(priority.rawValue)>\(text)" }
 
     /// Makes a line from a text.
-    public init(_ priority: Priority, _ text: String) {
+    package init(_ priority: Priority, _ text: String) {
         self.priority = priority
         self.text = EscapedText(text).description
     }
@@ -49,7 +49,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Failed and undecodable messages are warnings; dead-lettered ones are errors, with the cause of the last
     /// failure. Beyond the first attempt, the line gives its number.
-    public init(_ trace: Trace) {
+    package init(_ trace: Trace) {
         let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
         var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))\(cause)"]
         if let attempt = trace.lastAttempt, attempt > 1 { parts.append("attempt \(attempt)") }
@@ -73,7 +73,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Makes a line from an event of a service.
-    public init(_ event: ServiceEvent) {
+    package init(_ event: ServiceEvent) {
         switch event {
         case .retry(let id, let route, let attempt, let pause, let cause):
             let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))

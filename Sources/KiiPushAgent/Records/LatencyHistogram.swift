@@ -2,7 +2,7 @@
 ///
 /// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket counts longer
 /// ones.
-public struct LatencyHistogram: Sendable, Hashable {
+package struct LatencyHistogram: Sendable, Hashable {
     /// The upper bounds of all buckets except the last, in nanoseconds.
     static let bounds: [Int64] = [
         100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
@@ -12,17 +12,17 @@ public struct LatencyHistogram: Sendable, Hashable {
 
     private(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
     /// How many were counted.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// The sum of all, in nanoseconds, limited to 292 years.
-    public private(set) var sum: Int64 = 0
+    package private(set) var sum: Int64 = 0
     /// The longest, in nanoseconds.
-    public private(set) var longest: Int64 = 0
+    package private(set) var longest: Int64 = 0
 
     /// Begins empty.
-    public init() {}
+    package init() {}
 
     /// Counts a duration in nanoseconds; a negative one counts as zero.
-    public mutating func add(_ nanoseconds: Int64) {
+    package mutating func add(_ nanoseconds: Int64) {
         let length = max(nanoseconds, 0)
         let bucket = Self.bounds.firstIndex { length <= $0 } ?? Self.bounds.count
         buckets[bucket] += 1
@@ -38,7 +38,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     ///
     /// - Parameter share: the share, from 0 to 1: 0.5 for the median.
     /// - Returns: the time; nil if nothing was counted.
-    public func quantile(_ share: Double) -> Int64? {
+    package func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let rank = min(max(share, 0), 1) * Double(count)
         var below = 0

@@ -1,7 +1,7 @@
 import Glibc
-public import KiiPush
-public import KiiPushDelivery
-public import KiiPushSystem
+package import KiiPush
+package import KiiPushDelivery
+package import KiiPushSystem
 
 /// A file of metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 ///
@@ -39,12 +39,12 @@ public import KiiPushSystem
 /// counts and names of routes for other users. It is not synced to disk; after a power failure it may be empty. A
 /// symbolic link stays, and the file that it names is replaced; a device or a pipe stays, and the text is written into
 /// it, unless it is a pipe that nobody reads.
-public struct MetricsFile: Sendable {
+package struct MetricsFile: Sendable {
     /// The file's path; `path.tmp` beside the file is used to write it.
-    public let path: String
+    package let path: String
 
     /// Names a file.
-    public init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Writes the file.
     ///
@@ -58,7 +58,7 @@ public struct MetricsFile: Sendable {
     ///   - latencies: the handlers' latencies; nil omits them.
     ///   - gauges: further values.
     /// - Throws: ``WriteError``; the old file is unchanged.
-    public func write(
+    package func write(
         _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, paced: [PacedKey] = [],
         shortages: Shortages? = nil, droppedLines: Int? = nil, latencies: RouteLatencies? = nil,
         gauges: MetricsGauges = MetricsGauges()
@@ -75,29 +75,29 @@ public struct MetricsFile: Sendable {
 }
 
 /// Values for a ``MetricsFile`` that only the service's program knows; nil or empty ones are omitted.
-public struct MetricsGauges: Sendable, Hashable {
+package struct MetricsGauges: Sendable, Hashable {
     /// The number of dead letters.
-    public var deadLetters: Int?
+    package var deadLetters: Int?
     /// Whether the dead-letter store is full.
-    public var areDeadLettersFull: Bool?
+    package var areDeadLettersFull: Bool?
     /// The number of targets that the kill switch has off.
-    public var kills: Int?
+    package var kills: Int?
     /// Whether the program is healthy, by its own definition.
-    public var isHealthy: Bool?
+    package var isHealthy: Bool?
     /// For each route watched for silence, and for the agent under an empty name, whether it is silent.
-    public var silent: [String: Bool] = [:]
+    package var silent: [String: Bool] = [:]
 
     /// No values.
-    public init() {}
+    package init() {}
 }
 
 /// Why a file was not written.
-public struct WriteError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct WriteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
-    public let path: String
+    package let path: String
     /// The error number.
-    public let number: ErrorNumber
+    package let number: ErrorNumber
 
     /// One line for people: "metrics.prom: cannot be written: No such file or directory".
-    public var description: String { "\(EscapedText(path)): cannot be written: \(number)" }
+    package var description: String { "\(EscapedText(path)): cannot be written: \(number)" }
 }

@@ -1,4 +1,4 @@
-public import KiiPush
+package import KiiPush
 import Synchronization
 
 /// How long messages wait for each route's handler, and how long the handlers run; for a ``MetricsFile``.
@@ -10,16 +10,16 @@ import Synchronization
 ///
 /// It keeps two histograms per route, 400 bytes, for at most 1,024 routes; further ones are counted as `other`, until
 /// ``keep(_:)`` frees capacity.
-public final class RouteLatencies: Sendable {
+package final class RouteLatencies: Sendable {
     /// The histograms of one route.
-    public struct Times: Sendable, Hashable {
+    package struct Times: Sendable, Hashable {
         /// From a message's arrival to the start of its first attempt: in lanes and on disk.
-        public internal(set) var waiting = LatencyHistogram()
+        package internal(set) var waiting = LatencyHistogram()
         /// Each run of the handler, including failed ones.
-        public internal(set) var handling = LatencyHistogram()
+        package internal(set) var handling = LatencyHistogram()
 
         /// Empty histograms.
-        public init() {}
+        package init() {}
     }
 
     static let mostRoutes = 1024
@@ -28,10 +28,10 @@ public final class RouteLatencies: Sendable {
     private let routes = Mutex<[String: Times]>([:])
 
     /// Starts empty.
-    public init() {}
+    package init() {}
 
     /// Counts the times of a message's handlers.
-    public func count(_ trace: Trace) {
+    package func count(_ trace: Trace) {
         guard !trace.calls.isEmpty else { return }
         routes.withLock { routes in
             var first: Set<String> = []
@@ -47,11 +47,11 @@ public final class RouteLatencies: Sendable {
     }
 
     /// Removes routes that no longer exist, after rules have been loaded again.
-    public func keep(_ ids: some Sequence<String>) {
+    package func keep(_ ids: some Sequence<String>) {
         let ids = Set(ids)
         routes.withLock { routes in routes = routes.filter { ids.contains($0.key) } }
     }
 
     /// The histograms by route; omits routes without a call.
-    public var times: [String: Times] { routes.withLock { $0 } }
+    package var times: [String: Times] { routes.withLock { $0 } }
 }

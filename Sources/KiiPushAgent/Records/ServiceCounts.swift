@@ -1,5 +1,5 @@
-public import KiiPush
-public import KiiPushDelivery
+package import KiiPush
+package import KiiPushDelivery
 import Synchronization
 
 /// Counts a service's events, and tracks the state of each transport's connection, for a ``MetricsFile``.
@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// It keeps a few numbers for each transport, and the last event about its connection. It knows the time of payloads
 /// only for a ``WatchedTransport``.
-public final class ServiceCounts: Sendable {
+package final class ServiceCounts: Sendable {
     /// The counts of one transport's events.
     struct Transport {
         var connected = 0
@@ -32,18 +32,18 @@ public final class ServiceCounts: Sendable {
     private let state = Mutex(State())
     package let clock: any ReceiverClock
     /// When counting began.
-    public let beginning: MonotonicInstant
+    package let beginning: MonotonicInstant
 
     /// Starts at zero.
     ///
     /// - Parameter clock: the clock.
-    public init(clock: any ReceiverClock = SystemClock()) {
+    package init(clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         beginning = clock.now
     }
 
     /// Counts an event.
-    public func count(_ event: ServiceEvent) {
+    package func count(_ event: ServiceEvent) {
         let now = clock.now
         state.withLock { state in
             switch event {
@@ -75,7 +75,7 @@ public final class ServiceCounts: Sendable {
     // MARK: Connections
 
     /// The connections of all known transports, by name.
-    public var links: [TransportLink] { state.withLock { $0.links.values.sorted { $0.name < $1.name } } }
+    package var links: [TransportLink] { state.withLock { $0.links.values.sorted { $0.name < $1.name } } }
 
     /// Records that a transport will start.
     func expect(_ name: String) { change(name) { _, _ in } }

@@ -1,39 +1,39 @@
-public import KiiPush
+package import KiiPush
 import Synchronization
+
+/// How long an agent, or one of its routes, may be silent before that is reported.
+public struct SilenceLimit: Sendable, Hashable {
+    /// The id of the route whose messages count; empty for messages of any kind.
+    public let route: String
+    /// The longest allowed time since the beginning or the last message.
+    public let length: Duration
+
+    /// Sets a limit.
+    public init(route: String = "", length: Duration) { (self.route, self.length) = (route, length) }
+}
 
 /// Notices when messages stop arriving: all of them, or those of one route, such as a topic's.
 ///
 /// ```swift
-/// let silence = SilenceWatch([SilenceWatch.Limit(route: "news", length: .seconds(3600))])
+/// let silence = SilenceWatch([SilenceLimit(route: "news", length: .seconds(3600))])
 /// receiver.onTrace { silence.saw($0) }
 /// let watching = Task { await silence.run { change in print(change) } }
 /// ```
 ///
 /// A connection may seem healthy while a subscription is lost; only the silence shows it. A message counts whatever its
 /// outcome: a duplicate is a sign of life too. It keeps one time for each limit, for at most 64 limits.
-public final class SilenceWatch: Sendable {
-    /// The longest allowed silence.
-    public struct Limit: Sendable, Hashable {
-        /// The id of the route whose messages count; empty for messages of any kind.
-        public let route: String
-        /// The longest allowed time since the beginning or the last message.
-        public let length: Duration
-
-        /// Sets a limit.
-        public init(route: String = "", length: Duration) { (self.route, self.length) = (route, length) }
-    }
-
+package final class SilenceWatch: Sendable {
     /// A silence has become too long, or has ended.
-    public struct Change: Sendable, Hashable, CustomStringConvertible {
+    package struct Change: Sendable, Hashable, CustomStringConvertible {
         /// The route; empty for messages of any kind.
-        public let route: String
+        package let route: String
         /// Whether it is silent now.
-        public let isSilent: Bool
+        package let isSilent: Bool
         /// How long the silence has lasted.
-        public let length: Duration
+        package let length: Duration
 
         /// One line for people.
-        public var description: String {
+        package var description: String {
             let seconds = Duration.seconds(length.components.seconds).ruleText
             let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
             return isSilent
@@ -42,7 +42,7 @@ public final class SilenceWatch: Sendable {
     }
 
     private struct Watched {
-        let limit: Limit
+        let limit: SilenceLimit
         var last: MonotonicInstant
         /// The beginning of the silence that was reported.
         var told: MonotonicInstant?
@@ -60,7 +60,7 @@ public final class SilenceWatch: Sendable {
     /// - Parameters:
     ///   - limits: the limits; several limits of one route all apply.
     ///   - clock: the clock.
-    public init(_ limits: [Limit], clock: any ReceiverClock = SystemClock()) {
+    package init(_ limits: [SilenceLimit], clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         let now = clock.now
         isEmpty = limits.isEmpty
@@ -68,7 +68,7 @@ public final class SilenceWatch: Sendable {
     }
 
     /// Records that a message has arrived.
-    public func saw(_ trace: Trace) {
+    package func saw(_ trace: Trace) {
         if isEmpty { return }
         let now = clock.now
         watched.withLock { watched in
@@ -82,7 +82,7 @@ public final class SilenceWatch: Sendable {
     }
 
     /// The silences that have become too long since the last check, and those that have ended.
-    public func look() -> [Change] {
+    package func look() -> [Change] {
         let now = clock.now
         return watched.withLock { watched in
             watched.indices.compactMap { index in
@@ -103,7 +103,7 @@ public final class SilenceWatch: Sendable {
     /// Checks once a second until the task is cancelled; returns at once without limits.
     ///
     /// - Parameter tell: called with each change.
-    public func run(_ tell: @Sendable (Change) -> Void) async {
+    package func run(_ tell: @Sendable (Change) -> Void) async {
         if isEmpty { return }
         while !Task.isCancelled {
             for change in look() { tell(change) }
@@ -112,7 +112,7 @@ public final class SilenceWatch: Sendable {
     }
 
     /// The current silences that are too long, and their lengths.
-    public var silent: [(route: String, length: Duration)] {
+    package var silent: [(route: String, length: Duration)] {
         let now = clock.now
         return watched.withLock { watched in
             watched.compactMap { watched in
@@ -123,7 +123,7 @@ public final class SilenceWatch: Sendable {
     }
 
     /// For each watched route, and for all messages under an empty name, whether it is silent for too long.
-    public var states: [String: Bool] {
+    package var states: [String: Bool] {
         let silent = Set(silent.map(\.route))
         return watched.withLock { watched in
             Dictionary(

@@ -1,10 +1,10 @@
-public import KiiPush
-public import KiiPushDelivery
+package import KiiPush
+package import KiiPushDelivery
 
 /// The state of a transport's connection, and the time of its last payload; tracked by ``ServiceCounts``.
-public struct TransportLink: Sendable, Hashable {
+package struct TransportLink: Sendable, Hashable {
     /// The state of a connection.
-    public enum State: String, Sendable, Hashable, CaseIterable {
+    package enum State: String, Sendable, Hashable, CaseIterable {
         /// The service has not started the transport yet: it handles messages of an earlier process.
         case starting
         /// The transport has started, and is not connected yet.
@@ -20,20 +20,20 @@ public struct TransportLink: Sendable, Hashable {
     }
 
     /// The transport's name.
-    public let name: String
+    package let name: String
     /// The current state.
-    public internal(set) var state: State
+    package internal(set) var state: State
     /// The time of the last change, on the clock of the counts.
-    public internal(set) var since: MonotonicInstant
+    package internal(set) var since: MonotonicInstant
     /// The transport's description of the connection or the failure; nil if it gave none.
-    public internal(set) var detail: String?
+    package internal(set) var detail: String?
     /// When payloads were last accepted; nil if none were.
-    public internal(set) var lastMessageAt: MonotonicInstant?
+    package internal(set) var lastMessageAt: MonotonicInstant?
     /// How many payloads were accepted.
-    public internal(set) var messages = 0
+    package internal(set) var messages = 0
 
     /// Whether payloads can arrive.
-    public var isUp: Bool { state == .connected }
+    package var isUp: Bool { state == .connected }
 
     init(_ name: String, _ state: State, _ since: MonotonicInstant) {
         (self.name, self.state, self.since) = (name, state, since)
@@ -52,7 +52,7 @@ public struct TransportLink: Sendable, Hashable {
 /// let service = PushService(receiver, [WatchedTransport(transport, counts)])
 /// service.onEvent { counts.count($0) }
 /// ```
-public struct WatchedTransport: PushTransport {
+package struct WatchedTransport: PushTransport {
     private let transport: any PushTransport
     private let counts: ServiceCounts
     private let connects: Bool
@@ -63,18 +63,18 @@ public struct WatchedTransport: PushTransport {
     ///   - transport: the transport.
     ///   - counts: the counts that are updated.
     ///   - connects: whether it reports its connection; otherwise it counts as connected while it runs.
-    public init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
+    package init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
         (self.transport, self.counts, self.connects) = (transport, counts, connects)
         counts.expect(transport.name)
     }
 
     /// The transport's name.
-    public var name: String { transport.name }
+    package var name: String { transport.name }
     /// The transport's abilities.
-    public var abilities: TransportAbilities { transport.abilities }
+    package var abilities: TransportAbilities { transport.abilities }
 
     /// Runs the transport.
-    public func run(_ intake: PushIntake) async throws {
+    package func run(_ intake: PushIntake) async throws {
         counts.begin(name, isConnected: !connects)
         defer { counts.end(name) }
         let watching = WatchingIntake(service: intake.service, counts: counts, name: name)

@@ -1,5 +1,5 @@
 import KiiPush
-public import KiiPushRules
+package import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
@@ -13,9 +13,9 @@ import Synchronization
 /// It watches the file's directory, so it notices when an editor or a deployment replaces the file. A missing,
 /// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
 /// which it never waits.
-public final class RulesWatch: Sendable {
+package final class RulesWatch: Sendable {
     /// The file.
-    public let path: String
+    package let path: String
 
     private let gate: RulesGate
     private let watcher: FileWatcher
@@ -35,7 +35,7 @@ public final class RulesWatch: Sendable {
     ///   - path: the rules file.
     ///   - gate: checks a new file.
     ///   - report: called with the result, once for each change of the file; keep it short.
-    public init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
+    package init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
         self.path = path
         self.gate = gate
         self.report = report
@@ -43,7 +43,7 @@ public final class RulesWatch: Sendable {
     }
 
     /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
-    public func look() async {
+    package func look() async {
         let contents = read()
         // The system may report a change more than once, or report one without effect.
         let isNew = last.withLock { last in
@@ -72,7 +72,7 @@ public final class RulesWatch: Sendable {
     /// permanently.
     ///
     /// It waits on its own thread, and blocks no other task.
-    public func run() async {
+    package func run() async {
         await look()
         await withTaskCancellationHandler {
             while await withThread({ [watcher] in watcher.wait(timeout: .seconds(3600)) }) != .cancelled {
@@ -84,5 +84,5 @@ public final class RulesWatch: Sendable {
     }
 
     /// Ends ``run()``; the rules stay as they are.
-    public func stop() { watcher.cancel() }
+    package func stop() { watcher.cancel() }
 }

@@ -133,7 +133,7 @@ extension ReceiveOptions {
     }
 
     /// Parses `10m`, for the agent, or `news=1h`, for a route; a route's id may contain the sign.
-    private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceWatch.Limit = {
+    private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceLimit = {
         option, text throws(Arguments.Mistake) in
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         let route = parts.dropLast().joined(separator: "=")
@@ -144,7 +144,7 @@ extension ReceiveOptions {
                 text: "\(option) takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; "
                     + "not '\(escaped(text))'")
         }
-        return SilenceWatch.Limit(route: route, length: length)
+        return SilenceLimit(route: route, length: length)
     }
 }
 
