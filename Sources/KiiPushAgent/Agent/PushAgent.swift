@@ -10,9 +10,13 @@ import Synchronization
 ///
 /// ```swift
 /// let agent = try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service)
-/// agent.onPushToApp(bucket: "settings", object: "*") { event, context in print(event.object.id) }
-/// try await agent.run(.mqtt("mqtts://device@broker.example/pushes"))
+///
+/// agent.onPushToApp(bucket: "settings", object: "*") { event, context in
+///     agent.note("object \(event.object.id) of bucket \(event.bucket.name) has changed")
+/// }
 /// ```
+///
+/// `try await agent.run(.mqtt("mqtts://device@broker.example/pushes"))` then runs it.
 ///
 /// `kiipush receive` is such an agent. A payload is acknowledged when it is on disk, and its handler is called again
 /// after a crash. A damaged state is set aside and what can be read of it is kept. While the agent runs, `kiipush
