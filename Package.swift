@@ -4,18 +4,10 @@ import PackageDescription
 let package = Package(
     name: "kii-push",
     products: [
-        .library(name: "KiiPush", targets: ["KiiPush"]),
-        .library(name: "KiiPushRules", targets: ["KiiPushRules"]),
-        .library(name: "KiiPushDelivery", targets: ["KiiPushDelivery"]),
-        .library(name: "KiiPushSystem", targets: ["KiiPushSystem"]),
-        .library(name: "KiiPushLinux", targets: ["KiiPushLinux"]),
-        .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
-        .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
-        .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
-        .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
-        .library(name: "KiiCloud", targets: ["KiiCloud"]),
-        .library(name: "KiiCloudHTTP", targets: ["KiiCloudHTTP"]),
-        .library(name: "KiiCloudTesting", targets: ["KiiCloudTesting"]),
+        .library(name: "KiiPush", targets: ["KiiPush", "KiiPushRules", "KiiPushDelivery"]),
+        .library(name: "KiiPushAgent", targets: ["KiiPushAgent", "KiiPushSystem", "KiiPushSQLite", "KiiPushMQTT"]),
+        .library(name: "KiiPushTesting", targets: ["KiiPushTesting", "KiiPushContracts", "KiiCloudTesting"]),
+        .library(name: "KiiCloud", targets: ["KiiCloud", "KiiCloudHTTP"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -30,8 +22,12 @@ let package = Package(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
         .target(name: "KiiPushSystem", dependencies: ["KiiPush", "KiiPushDelivery"]),
-        .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem"]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushLinux"]),
+        .target(
+            name: "KiiPushAgent",
+            dependencies: [
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushMQTT", "KiiPushSQLite",
+            ]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushSystem"]),
         .target(
             name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
@@ -51,7 +47,7 @@ let package = Package(
         .executableTarget(
             name: "kiipush",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent",
                 "KiiPushSystem",
                 "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite",
             ],
@@ -62,28 +58,28 @@ let package = Package(
         .testTarget(
             name: "KiiPushTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem",
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem",
                 "KiiPushTesting",
                 "KiiPushContracts",
             ],
             exclude: ["Documentation/Rules"]),
         .testTarget(
-            name: "KiiPushLinuxTests",
+            name: "KiiPushAgentTests",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting",
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting",
                 "KiiPushContracts",
             ]),
         .testTarget(
             name: "KiiPushToolTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent",
                 "KiiPushSystem",
                 "KiiPushTesting", "KiiPushMQTT", "kiipush",
             ]),
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting",
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting",
                 "KiiPushContracts",
                 "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
@@ -95,22 +91,22 @@ let package = Package(
             dependencies: ["KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
         .target(
             name: "KiiCloudTesting",
-            dependencies: ["KiiPush", "KiiCloud", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting"]),
+            dependencies: ["KiiPush", "KiiCloud", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting"]),
         .testTarget(
             name: "KiiCloudTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushLinux", "KiiPushTesting",
+                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushAgent", "KiiPushTesting",
             ]),
         .testTarget(
             name: "KiiCloudHTTPTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushLinux", "KiiPushSystem",
+                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushAgent", "KiiPushSystem",
                 "KiiPushTesting",
             ]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushLinux", "KiiPushMQTT", "kiipush",
+                "KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushAgent", "KiiPushMQTT", "kiipush",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -131,6 +127,6 @@ for target in package.targets where target.type != .system {
 // The tests of targets that no trait changes; Tests/check/traits.sh leaves them out, since the tests without traits are
 // half of a build.
 if Context.environment["KIIPUSH_TESTS"] == "traits" {
-    let others = ["KiiPushTests", "KiiPushLinuxTests", "KiiCloudTests"]
+    let others = ["KiiPushTests", "KiiPushAgentTests", "KiiCloudTests"]
     package.targets.removeAll { others.contains($0.name) }
 }

@@ -27,7 +27,6 @@ let package = Package(
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
                 .product(name: "KiiCloud", package: "kii-push"),
-                .product(name: "KiiCloudTesting", package: "kii-push"),
             ],
             path: "02-TypedHandlers", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
@@ -45,17 +44,15 @@ let package = Package(
         .executableTarget(
             name: "RoutingRules",
             dependencies: [
-                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushRules", package: "kii-push"),
-                .product(name: "KiiPushLinux", package: "kii-push"),
+                .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
             ],
             path: "05-RoutingRules", exclude: ["expected-output.txt", "README.md", "rules.json", "Tests"]),
         .executableTarget(
             name: "MQTTAgent",
             dependencies: [
-                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushDelivery", package: "kii-push"),
-                .product(name: "KiiPushLinux", package: "kii-push"), .product(name: "KiiPushMQTT", package: "kii-push"),
-                .product(name: "KiiPushSQLite", package: "kii-push"),
-                .product(name: "KiiPushSystem", package: "kii-push"),
+                .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
             ],
             path: "06-MQTTAgent",
             exclude: ["expected-output.txt", "README.md", "mqtt-agent.service", "tour.sh"]),
@@ -63,15 +60,14 @@ let package = Package(
             name: "Thermostat",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),
-                .product(name: "KiiCloudHTTP", package: "kii-push"),
-                .product(name: "KiiCloudTesting", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
             ],
             path: "07-Thermostat", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
             name: "Sending",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),
-                .product(name: "KiiCloudTesting", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
             ],
             path: "09-Sending", exclude: ["expected-output.txt", "README.md"]),
         .testTarget(

@@ -35,7 +35,7 @@ shared='Service|Delivery|KiiCloudHTTPTests|Receiver|Middleware|Storage|Metrics|H
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 
 address() {
-    local waiting='KiiPushLinuxTests|KiiPushToolTests'
+    local waiting='KiiPushAgentTests|KiiPushToolTests'
     swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --skip "$waiting"
     swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --filter "$waiting"
 }

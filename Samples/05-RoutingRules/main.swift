@@ -1,7 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 
 /// The rules, and a receiver that has just what they ask for.
 func makeReceiver(_ path: String) throws -> PushReceiver {

@@ -30,7 +30,7 @@ until_there() {
 }
 
 start_agent() {
-    "$program" "mqtt://127.0.0.1:$port/pushes" "$folder/state" >>"$folder/log" 2>&1 &
+    STATE_DIRECTORY="$folder/state" "$program" "mqtt://127.0.0.1:$port/pushes" >>"$folder/log" 2>&1 &
     agent=$!
 }
 

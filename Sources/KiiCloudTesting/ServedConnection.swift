@@ -4,7 +4,7 @@ import Musl
 import Glibc
 #endif
 import KiiCloud
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// A connection of a client, from its first request to its end.

@@ -4,7 +4,7 @@ import Musl
 import Glibc
 #endif
 public import KiiCloud
-import KiiPushLinux
+import KiiPushAgent
 public import KiiPushSystem
 import Synchronization
 

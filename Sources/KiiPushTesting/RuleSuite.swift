@@ -1,6 +1,6 @@
 import KiiPush
 public import KiiPushRules
-import KiiPushLinux
+import KiiPushSystem
 
 /// The tests of a rules file as arguments of a Swift Testing test: one case each, with its name and position.
 ///
@@ -48,7 +48,9 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     ///   there is no test.
     public init(contentsOf path: String, from source: String = #filePath) throws {
         let folder = source.prefix(through: source.lastIndex(of: "/") ?? source.startIndex)
-        try self.init(RoutingRules(contentsOf: path.hasPrefix("/") ? path : folder + path))
+        let file = path.hasPrefix("/") ? path : folder + path
+        let bytes = try ByteReader(path: file).readAll(limit: RoutingRules.mostBytes)
+        try self.init(RoutingRules(bytes, file: escaped(file)))
     }
 
     /// The first index, 0.

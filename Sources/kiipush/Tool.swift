@@ -1,4 +1,4 @@
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The command-line tool: inspects payloads, demonstrates the receiver, and switches off what must stop.

@@ -1,6 +1,6 @@
 #if HTTP
 import Glibc
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 import Synchronization

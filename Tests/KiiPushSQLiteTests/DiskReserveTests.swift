@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 import Synchronization

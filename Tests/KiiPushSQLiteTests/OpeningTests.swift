@@ -1,7 +1,7 @@
 #if SQLite
 import Foundation
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Testing
 

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush dead-letters replay", .timeLimit(.minutes(1)))
 struct DeadLetterReplayTests {
@@ -44,7 +45,7 @@ struct DeadLetterReplayTests {
             print: { line in printed.withLock { $0.append(line) } },
             error: { line in errors.withLock { $0.append(line) } })
         let session = StateSession(deadLetters: letters, receiver: receiver, service: service)
-        let code = await DeadLettersCommand.run(["replay", "--reason", "undecodable"], session, console)
+        let code = await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, console.desk)
         running.cancel()
         _ = try await running.value
         #expect(code == .failed, "one of them is garbage still")

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush demo")

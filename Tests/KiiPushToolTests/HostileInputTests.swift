@@ -1,5 +1,6 @@
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// What a stranger's input cannot make the tool do: take its memory, repeat a secret, move a terminal's cursor.

@@ -1,6 +1,7 @@
 import KiiPush
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// `kiipush inspect` on the property-list descriptions that Apple's logs print.

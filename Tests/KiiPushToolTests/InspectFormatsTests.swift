@@ -1,6 +1,7 @@
 import KiiPush
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// `kiipush inspect` on the payloads of Kii's neighbours.

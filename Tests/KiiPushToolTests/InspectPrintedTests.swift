@@ -3,6 +3,7 @@ import KiiPushSystem
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 /// `kiipush inspect` on payloads as Swift, debuggers and other logs print them.
 struct InspectPrintedTests {

@@ -3,6 +3,7 @@ import KiiPushTesting
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush inspect")
 struct InspectTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// The traps of JSON, through the tool: whoever checks a payload with it must hear what the receiver would say.

@@ -3,7 +3,7 @@ import Glibc
 import KiiPush
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush kill and the agent that is to obey", .timeLimit(.minutes(1)))

@@ -1,6 +1,6 @@
 import Foundation
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Synchronization
 import Testing

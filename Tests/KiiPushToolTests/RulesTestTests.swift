@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush rules test")
 struct RulesTestTests {

@@ -3,6 +3,7 @@ import KiiPushMQTT
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 struct SessionFilesTests {
     private let folder: TemporaryFile

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 /// What one command line printed, and the code it ended with.
 struct ToolRun {

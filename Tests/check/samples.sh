@@ -2,10 +2,12 @@ source "$(dirname "$0")/common.sh"
 
 swift build --quiet --build-tests --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)
+state=$(mktemp -d)
+trap 'rm -rf "$state"' EXIT
 for sample in Samples/[0-9]*/; do
     name=$(basename "$sample" | sed 's/^[0-9]*-//')
     echo "$name"
-    "$samples/$name" | diff -u "$sample/expected-output.txt" -
+    STATE_DIRECTORY=$state "$samples/$name" </dev/null | diff -u "$sample/expected-output.txt" -
 done
 picture=.build/loop-safety.svg
 "$samples/LoopSafeSync" --svg "$picture" >/dev/null

@@ -35,21 +35,6 @@ extension PushReceiver {
         set { setup.withLock { $0.loaded.chain = newValue } }
     }
 
-    /// Registers a handler under the name that rules use for it.
-    ///
-    /// This does not add a route: a handler that no rule names is never called. A second handler with the same name
-    /// replaces the first one the next time that rules are loaded.
-    ///
-    /// - Parameters:
-    ///   - name: the name.
-    ///   - handler: called with each message of the rules that name it; if it throws, the outcome is
-    ///     ``Outcome/failed(_:)``.
-    public func register(
-        _ name: String, handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
-    ) {
-        setup.withLock { $0.loaded.handlers[ExactText(name)] = handler }
-    }
-
     /// Loads routes into the receiver, in place of those that were loaded before.
     ///
     /// They keep the position of the first load: after the routes that code had declared by then, before those that it
@@ -103,5 +88,22 @@ extension [Route] {
             route.paced.add(before.paced.load(ordering: .relaxed), ordering: .relaxed)
             route.expired.add(before.expired.load(ordering: .relaxed), ordering: .relaxed)
         }
+    }
+}
+
+extension HandlerRegistry {
+    /// Registers a handler under the name that rules use for it.
+    ///
+    /// This does not add a route: a handler that no rule names is never called. A second handler with the same name
+    /// replaces the first one the next time that rules are loaded.
+    ///
+    /// - Parameters:
+    ///   - name: the name.
+    ///   - handler: called with each message of the rules that name it; if it throws, the outcome is
+    ///     ``Outcome/failed(_:)``.
+    public func register(
+        _ name: String, handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
+    ) {
+        receiver.setup.withLock { $0.loaded.handlers[ExactText(name)] = handler }
     }
 }

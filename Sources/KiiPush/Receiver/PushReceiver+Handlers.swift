@@ -1,7 +1,18 @@
 // Registering handlers. Every argument but the id, the options and the handler is a condition. All given conditions
 // must hold. The handler's type reflects them: if a route has a condition on the bucket, its bucket is non-optional.
 
-extension PushReceiver {
+/// Something that handlers and listeners are registered with: a ``PushReceiver``, or an agent that has one.
+public protocol HandlerRegistry: AnyObject, Sendable {
+    /// The receiver that calls the handlers.
+    var receiver: PushReceiver { get }
+}
+
+extension PushReceiver: HandlerRegistry {
+    /// Itself.
+    public var receiver: PushReceiver { self }
+}
+
+extension HandlerRegistry {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.
     ///
     /// - Parameters:
@@ -21,7 +32,7 @@ extension PushReceiver {
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, options, .pushToApp(handler))
+        receiver.add(id, criteria, options, .pushToApp(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
@@ -45,7 +56,7 @@ extension PushReceiver {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty,
             data: data)
-        add(id, criteria, options, .bucket(handler))
+        receiver.add(id, criteria, options, .bucket(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
@@ -70,7 +81,7 @@ extension PushReceiver {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
             certainty: certainty, data: data)
-        add(id, criteria, options, .object(handler))
+        receiver.add(id, criteria, options, .object(handler))
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
@@ -90,7 +101,7 @@ extension PushReceiver {
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, options, .pushToUser(handler))
+        receiver.add(id, criteria, options, .pushToUser(handler))
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
@@ -112,7 +123,7 @@ extension PushReceiver {
     ) {
         let criteria = RouteCriteria(
             kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, options, .topic(handler))
+        receiver.add(id, criteria, options, .topic(handler))
     }
 
     /// Calls `handler` for each Direct Push.
@@ -132,7 +143,7 @@ extension PushReceiver {
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, options, .directPush(handler))
+        receiver.add(id, criteria, options, .directPush(handler))
     }
 
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
@@ -151,7 +162,7 @@ extension PushReceiver {
         options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
-        add(
+        receiver.add(
             id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), options,
             .any(handler)
         )

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-extension PushReceiver {
+extension HandlerRegistry {
     /// Calls `listener` with the trace of every message from now on.
     ///
     /// The task that received the message calls the listeners, up to 64, one after another in the order in which they
@@ -12,8 +12,8 @@ extension PushReceiver {
     /// - Returns: a token to remove the listener with; drop it to keep the listener.
     @discardableResult
     public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
-        let number = setup.withLock { $0.traceListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.setup.withLock { $0.traceListeners.remove(number) } }
+        let number = receiver.setup.withLock { $0.traceListeners.add(listener) }
+        return ListenerToken { [weak receiver] in receiver?.setup.withLock { $0.traceListeners.remove(number) } }
     }
 
     /// Calls `listener` with each message that is dead-lettered from now on.
@@ -27,10 +27,12 @@ extension PushReceiver {
     /// - Returns: a token to remove the listener with; drop it to keep the listener.
     @discardableResult
     public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
-        let number = setup.withLock { $0.deadLetterListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.setup.withLock { $0.deadLetterListeners.remove(number) } }
+        let number = receiver.setup.withLock { $0.deadLetterListeners.add(listener) }
+        return ListenerToken { [weak receiver] in receiver?.setup.withLock { $0.deadLetterListeners.remove(number) } }
     }
+}
 
+extension PushReceiver {
     /// The numbers of messages received so far, by outcome and by route.
     public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }
 

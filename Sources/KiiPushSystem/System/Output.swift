@@ -59,3 +59,12 @@ package func writeIfReady(_ text: String, to descriptor: Int32) {
     let bytes = Array(text.utf8.prefix(4096))
     _ = unsafe write(descriptor, bytes, bytes.count)
 }
+
+/// Ends the process with an exit status, after flushing C's streams.
+///
+/// Does not call `exit`: other threads still use what that cleans up, such as OpenSSL's state; and a second signal
+/// could cause two calls at once.
+package func exitProcess(_ status: Int32) -> Never {
+    fflush(nil)
+    _exit(status)
+}

@@ -1,6 +1,6 @@
 import KiiCloud
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The credentials and the app for calls of Kii's cloud: a file that only its owner can read.

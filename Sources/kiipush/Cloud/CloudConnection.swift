@@ -1,4 +1,6 @@
 import KiiCloud
+import KiiPushAgent
+import KiiPushSystem
 
 #if HTTP
 import KiiCloudHTTP

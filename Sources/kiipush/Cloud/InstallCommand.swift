@@ -1,6 +1,6 @@
 import KiiCloud
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.

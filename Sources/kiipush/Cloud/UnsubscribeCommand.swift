@@ -1,6 +1,6 @@
 import KiiCloud
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush unsubscribe`: ends the pushes of a bucket or a topic, for one device or all of a list.

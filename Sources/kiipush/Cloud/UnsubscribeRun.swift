@@ -1,5 +1,7 @@
 import KiiCloud
 import KiiPush
+import KiiPushAgent
+import KiiPushSystem
 
 /// Ends subscriptions, several at once, and counts the results.
 struct UnsubscribeRun {

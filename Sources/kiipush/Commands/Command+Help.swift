@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 extension Command {
     /// The width of a help, for the narrowest common terminal.
     private static let width = 80

@@ -1,3 +1,6 @@
+import KiiPushAgent
+import KiiPushSystem
+
 /// A command of the tool: its action, and the source of its help, its manual and the shells' completions.
 struct Command: Sendable {
     typealias Action = @Sendable (_ arguments: [String], Console) async -> ExitCode

@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 /// Completions for bash, without further packages.
 struct BashCompletions {
     private let tool: Command

@@ -1,3 +1,6 @@
+import KiiPushAgent
+import KiiPushSystem
+
 /// `kiipush completions`: prints a shell's completions of commands, options and values.
 struct CompletionsCommand {
     private enum Shell: String, CaseIterable {

@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 struct FishCompletions {
     private let tool: Command
 

@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 /// Completions for zsh, on its own completion system.
 struct ZshCompletions {
     private let tool: Command

@@ -3,7 +3,7 @@ import Musl
 #else
 import Glibc
 #endif
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The output of a command; tests use one that records it.
@@ -32,6 +32,9 @@ struct Console: Sendable {
         progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
         tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
         ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
+
+    /// The lines of an answer, printed here.
+    var desk: DeskConsole { DeskConsole(print: print, error: error) }
 
     /// The same for a command that runs until its reader closes the pipe, which is not an error.
     ///
@@ -64,16 +67,4 @@ private func endOutput(_ error: ErrorNumber, _ code: ExitCode) -> Never {
 }
 
 /// Ends the process, after flushing C's streams.
-///
-/// Does not call `exit`: other threads still use what that cleans up, such as OpenSSL's state; and a second signal
-/// could cause two calls at once.
 func exitProcess(_ code: ExitCode) -> Never { exitProcess(code.rawValue) }
-
-/// Ends the process with an exit status, after flushing C's streams.
-func exitProcess(_ status: Int32) -> Never {
-    fflush(nil)
-    _exit(status)
-}
-
-/// A text from a payload or a command line, safe for one line of a terminal.
-func escaped(_ text: String) -> String { EscapedText(text).description }

@@ -1,4 +1,6 @@
 import KiiPush
+import KiiPushAgent
+import KiiPushSystem
 import Synchronization
 
 /// `kiipush demo`: sends documented payloads of every kind through a real receiver, and describes the results.

@@ -5,7 +5,7 @@ import Glibc
 #endif
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush inspect`: shows what each payload is and why.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushAgent
 
 /// The options of `kiipush inspect`.
 struct InspectOptions {

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The report of `kiipush inspect` for people: a headline, then a line for each property.

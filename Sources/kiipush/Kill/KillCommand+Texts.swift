@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 // The help texts of `kiipush kill` and `kiipush revive`.
 extension KillCommand {
     static let killCommand = Command(

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushRules
 
@@ -212,29 +212,6 @@ struct KillCommand {
         case .everything: "everything"
         case .bucket(let uri): "bucket \(escaped(uri.description))"
         case .route(let id): "route '\(escaped(id))'"
-        }
-    }
-}
-
-extension KillTarget {
-    /// Finds out whether the target matches anything among these routes.
-    ///
-    /// - Parameters:
-    ///   - what: the word for a route.
-    ///   - routes: the ids and conditions of all routes.
-    /// - Returns: why it matches nothing, with what there is; nil if it matches something.
-    func lack(_ what: String, _ routes: [(id: String, criteria: RouteCriteria)]) -> String? {
-        switch self {
-        case .route(let id):
-            if routes.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) { return nil }
-            let unknown = Suggestion.unknown(what, id, known: routes.map(\.id))
-            guard routes.contains(where: { $0.criteria.bucket?.matches(id) == true }) else { return unknown }
-            return "\(unknown); a bucket is named by its URI, such as \(KiiBucket(scope: .app, name: id).uri)"
-        case .bucket(let uri):
-            guard let bucket = uri.bucket, !routes.contains(where: { $0.criteria.mayTake(bucket) }) else { return nil }
-            let ids = Suggestion.listed(routes.map(\.id))
-            return "no \(what) takes events of the bucket \(Suggestion.shown(uri.description)); \(what)s: \(ids)"
-        case .everything: return nil
         }
     }
 }

@@ -1,5 +1,6 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
+import KiiPushSystem
 
 /// The options of `kiipush kill` or `kiipush revive`.
 struct KillOptions {

@@ -1,4 +1,6 @@
 import KiiPush
+import KiiPushAgent
+import KiiPushSystem
 
 /// Texts in the language of manual pages, roff.
 enum Roff {

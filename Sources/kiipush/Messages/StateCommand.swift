@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// What `kiipush dead-letters` does first: finds the agent of the state directory, and asks it.
@@ -44,7 +44,7 @@ enum StateCommand {
                         + "there without one; build it with the trait SQLite")
                 return .nobody
             case .opened(let state):
-                return await DeskCommand.run(name, words, try state.session(), console)
+                return await DeskCommand.run(name, words, try state.session(), console.desk)
             }
         } catch {
             console.error("kiipush \(name): \(error)")

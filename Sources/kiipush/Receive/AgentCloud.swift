@@ -1,6 +1,8 @@
 import KiiCloud
 import KiiPush
 import KiiPushRules
+import KiiPushAgent
+import KiiPushSystem
 import Synchronization
 
 /// The cloud calls of an agent's rules, if an account is named.
@@ -30,18 +32,9 @@ struct AgentCloud: Sendable {
         #endif
     }
 
-    /// Finds the rules whose cloud calls are impossible here, each with a remedy.
-    func problems(of rules: RoutingRules) -> [RulesError.Problem] {
-        if calls != nil { return [] }
-        let advice =
-            CloudConnection.isBuilt
-            ? "name the account with --account FILE"
-            : "\(CloudConnection.missing), and name the account with --account FILE"
-        return rules.rules.filter { $0.ownTarget != nil }.prefix(RulesError.mostProblems).map { rule in
-            RulesError.Problem(
-                file: rules.file, position: rule.actionPosition,
-                what: "the rule '\(Suggestion.shown(rule.id))' calls Kii's cloud; \(advice)")
-        }
+    /// What to do about rules that call the cloud without an account.
+    static var advice: String {
+        (CloudConnection.isBuilt ? "" : "\(CloudConnection.missing), and ") + "name the account with --account FILE"
     }
 }
 

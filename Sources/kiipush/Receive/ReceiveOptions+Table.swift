@@ -1,7 +1,8 @@
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushMQTT
+import KiiPushSystem
 
 extension ReceiveOptions {
     /// Its options, in the order in which people look for them: sources first.
@@ -90,33 +91,33 @@ extension ReceiveOptions {
             "--concurrency", "N",
             "the most messages handled at once; 8 if not given", as: Arguments.number(1...1000)
         ) {
-            $0.service.concurrency = $1
+            $0.settings.service.concurrency = $1
         },
         .value(
             "--in-flight", "N",
             "the most messages of a durable inbox that may be started, and so run again after a crash; 64 if not "
                 + "given; not less than --concurrency",
             as: Arguments.number(1...1000)
-        ) { $0.service.inFlight = $1 },
+        ) { $0.settings.service.inFlight = $1 },
         .value(
             "--drain", "DURATION",
             "how long handlers may run after SIGTERM before they are cancelled; 10s if not given",
             as: duration
-        ) { $0.service.drain = $1 },
+        ) { $0.settings.service.drain = $1 },
         .value("--metrics", "FILE", "writes metrics for Prometheus to FILE every five seconds", completes: .file) {
-            $0.metrics = $1
+            $0.settings.metrics = $1
         },
         .value(
             "--capture", "FILE",
             "records incoming payloads in FILE, as a corpus for 'kiipush rules diff'; its size is limited",
             completes: .file
-        ) { $0.capture = $1 },
+        ) { $0.settings.capture = $1 },
         .value(
             "--silent-after", "[ROUTE=]TIME",
             "warns if nothing arrives for TIME, such as 10m, or nothing for a route, such as news=1h. May be repeated; "
                 + "also shown in the metrics and in 'kiipush status'", as: silence
-        ) { $0.silentAfter.append($1) },
-        .flag("--quiet", "logs only warnings and errors") { $0.isQuiet = true },
+        ) { $0.settings.silentAfter.append($1) },
+        .flag("--quiet", "logs only warnings and errors") { $0.settings.isQuiet = true },
     ]
 
     /// A text whose errors are reported with a position in it.
@@ -132,7 +133,7 @@ extension ReceiveOptions {
     }
 
     /// Parses `10m`, for the agent, or `news=1h`, for a route; a route's id may contain the sign.
-    private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceWatch.Limit = {
+    private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceLimit = {
         option, text throws(Arguments.Mistake) in
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         let route = parts.dropLast().joined(separator: "=")
@@ -143,7 +144,7 @@ extension ReceiveOptions {
                 text: "\(option) takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; "
                     + "not '\(escaped(text))'")
         }
-        return SilenceWatch.Limit(route: route, length: length)
+        return SilenceLimit(route: route, length: length)
     }
 }
 

@@ -1,6 +1,6 @@
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushMQTT
 
@@ -22,12 +22,8 @@ struct ReceiveOptions {
     var app: String?
     /// The network of payloads from lines; MQTT needs none.
     var transport: Transport?
-    var metrics: String?
-    var capture: String?
-    var service = ServiceSettings.standard
-    var isQuiet = false
-    /// How long the agent, or one of its routes, may be silent before that is reported.
-    var silentAfter: [SilenceWatch.Limit] = []
+    /// What the agent does beside calling handlers.
+    var settings = AgentSettings()
     /// The named sources, before one is chosen.
     var named = Named()
 }
@@ -81,6 +77,15 @@ extension ReceiveOptions {
     }
 
     // MARK: Sources
+
+    /// The transport of the source.
+    var transportOfSource: any PushTransport {
+        switch source {
+        case .standardInput: LinesTransport(transport: transport)
+        case .socket(let path): SocketTransport(path: path, transport: transport)
+        case .mqtt(let settings): MQTTSource.mqtt(settings)
+        }
+    }
 
     private static func source(_ named: Named, _ transport: Transport?) throws -> Source {
         guard let kind = named.sources.first, named.sources.count == 1 else {

@@ -1,4 +1,4 @@
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The contents of a report: the messages of a capture with their outcomes, and the lists that they refer to.

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// A report's data as JSON: columns of numbers, which refer to lists of texts.

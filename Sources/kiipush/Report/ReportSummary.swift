@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushAgent
 
 /// What happened in a capture, and what to do about it: the top of a report's page.
 struct ReportSummary {

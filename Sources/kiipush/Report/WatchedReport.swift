@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushRules
 

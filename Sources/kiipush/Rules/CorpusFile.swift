@@ -1,6 +1,6 @@
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// Reads a captured corpus for a command, a line at a time, and reports invalid lines.
@@ -21,7 +21,7 @@ struct CorpusFile {
     ///
     /// - Parameter takes: takes a non-empty line, with its number; throws its error, and returns whether to continue.
     /// - Returns: whether every line could be read.
-    /// - Throws: ``KiiPushLinux/ReadError`` if the file cannot be read.
+    /// - Throws: ``KiiPushAgent/ReadError`` if the file cannot be read.
     func eachLine(
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {

@@ -1,3 +1,5 @@
+import KiiPushSystem
+
 /// Shows the progress of a long run on a terminal.
 struct Progress {
     private let file: String

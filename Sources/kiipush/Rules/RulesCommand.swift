@@ -1,3 +1,5 @@
+import KiiPushAgent
+
 /// `kiipush rules`: checks a rules file before it goes to a device.
 enum RulesCommand {
     static let command = Command(

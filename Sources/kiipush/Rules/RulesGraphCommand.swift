@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushAgent
 
 /// `kiipush rules graph`: draws the rules, their actions and their writes.
 struct RulesGraphCommand {

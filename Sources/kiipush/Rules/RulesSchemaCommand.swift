@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushRules
+import KiiPushAgent
 
 /// `kiipush rules schema`: prints the format of rules files as a JSON Schema.
 enum RulesSchemaCommand {

@@ -1,6 +1,6 @@
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 

@@ -1,3 +1,6 @@
+import KiiPushAgent
+import KiiPushSystem
+
 /// The options of `kiipush rules test`.
 struct RulesTestOptions {
     var wantsCoverage = false

@@ -6,7 +6,7 @@ import Glibc
 import KiiCloud
 import KiiPush
 import KiiPushRules
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.

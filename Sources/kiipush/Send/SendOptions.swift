@@ -1,6 +1,6 @@
 import KiiCloud
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// The options of `kiipush send`.

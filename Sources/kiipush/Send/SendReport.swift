@@ -1,5 +1,7 @@
 import KiiCloud
 import KiiPush
+import KiiPushAgent
+import KiiPushSystem
 
 /// The report of `kiipush send --dry-run` about a message.
 struct SendReport {

@@ -1,5 +1,6 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
+import KiiPushSystem
 
 /// Who uses a state directory, as far as another process can determine.
 enum AgentPresence: Sendable {

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 
 /// `kiipush status`: the status of a running agent, and whether it is healthy.
 struct StatusCommand {

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// An agent's status for people, in lines of limited width.

@@ -4,7 +4,7 @@ import Musl
 import Glibc
 #endif
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.

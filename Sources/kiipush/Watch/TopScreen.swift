@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushAgent
 
 /// The screen of `kiipush top`: head, facts, and the routes, the most expensive first.
 struct TopScreen {

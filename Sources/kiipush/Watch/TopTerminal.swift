@@ -3,7 +3,7 @@ import Musl
 #else
 import Glibc
 #endif
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Synchronization
 

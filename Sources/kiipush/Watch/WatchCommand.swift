@@ -4,7 +4,8 @@ import Musl
 import Glibc
 #endif
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
+import KiiPushSystem
 
 /// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {

@@ -1,7 +1,7 @@
 import KiiCloud
 import KiiCloudTesting
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushRules
 import KiiPushTesting
 import Synchronization

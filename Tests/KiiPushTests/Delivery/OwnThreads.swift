@@ -1,4 +1,4 @@
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Synchronization
 import Testing

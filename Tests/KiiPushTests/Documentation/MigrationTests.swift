@@ -1,7 +1,7 @@
 import Foundation
 import KiiCloud
 import KiiPush
-import KiiPushLinux
+import KiiPushAgent
 import Testing
 
 /// Holds the guide for readers who know Kii's SDK: each old name is in it, and each new name of it exists.

@@ -38,11 +38,11 @@ struct QuotedCodeTests {
         }
     }
 
-    @Test("the README's twenty lines are the first sample, from its first line to its last")
-    func readmeIsTheFirstSample() throws {
+    @Test("the README's fifteen lines are the sample of an agent, from its first line to its last")
+    func readmeIsTheAgent() throws {
         let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
         let sample = try String(
-            contentsOf: Self.root.appending(path: "Samples/01-HelloPush/main.swift"), encoding: .utf8)
+            contentsOf: Self.root.appending(path: "Samples/06-MQTTAgent/main.swift"), encoding: .utf8)
         #expect(readme.contains("```swift\n\(sample)```"))
     }
 

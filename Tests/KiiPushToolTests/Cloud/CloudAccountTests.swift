@@ -3,6 +3,7 @@ import KiiCloud
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("the account of a command that calls Kii's cloud")
 struct CloudAccountTests {

@@ -1,8 +1,8 @@
 import Glibc
-import KiiPushLinux
 import KiiPushSystem
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("a first start that fails")

@@ -1,5 +1,5 @@
 import Glibc
-import KiiPushLinux
+import KiiPushAgent
 import Testing
 
 @testable import kiipush

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("the manual's pages")

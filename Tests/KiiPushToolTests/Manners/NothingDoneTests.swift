@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("commands on dead letters that do nothing say so")
 struct NothingDoneTests {
@@ -12,7 +13,7 @@ struct NothingDoneTests {
         let console = Console(
             print: { line in printed.withLock { $0.append(line) } },
             error: { line in reported.withLock { $0.append(line) } })
-        let code = await DeadLettersCommand.run(Array(arguments.dropFirst()), session, console)
+        let code = await DeadLetterDesk.run(Array(arguments.dropFirst()), session, console.desk)
         return (code, printed.withLock { $0 }, reported.withLock { $0 })
     }
 

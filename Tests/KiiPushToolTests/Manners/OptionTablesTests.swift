@@ -1,6 +1,7 @@
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("one table of options for parser, help, completions and manual")
 struct OptionTablesTests {

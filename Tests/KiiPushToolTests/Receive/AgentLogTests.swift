@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("an agent whose log nobody reads", .timeLimit(.minutes(1)))

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import KiiPushSystem
 @testable import kiipush
 

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import KiiPushSystem
 @testable import kiipush
 

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("an agent whose state is damaged while it runs", .serialized, .timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import KiiPushSystem
 
 struct ManagedAgentTests {

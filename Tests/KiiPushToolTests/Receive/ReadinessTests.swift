@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import KiiPushSystem
 @testable import kiipush
 

@@ -1,6 +1,6 @@
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushMQTT
 import Testing
 
@@ -66,8 +66,8 @@ struct ReceiveOptionsTests {
         let options = try #require(
             try ReceiveOptions.read(
                 ["--rules", "r", "--stdin", "--silent-after", "10m", "--silent-after", "a=b=1h"]))
-        #expect(options.silentAfter.map(\.route) == ["", "a=b"])
-        #expect(options.silentAfter.map(\.length) == [.seconds(600), .seconds(3600)])
+        #expect(options.settings.silentAfter.map(\.route) == ["", "a=b"])
+        #expect(options.settings.silentAfter.map(\.length) == [.seconds(600), .seconds(3600)])
     }
 
     @Test(
@@ -118,9 +118,9 @@ struct ReceiveOptionsTests {
         ])
         let options = try #require(read)
         #expect(options.rules == "r.json" && options.state == "/s" && options.app == "0123abcd")
-        #expect(options.metrics == "m" && options.capture == "c" && options.isQuiet)
-        #expect(options.service.concurrency == 3 && options.service.drain == .seconds(2))
-        #expect(options.service.inFlight == 16)
+        #expect(options.settings.metrics == "m" && options.settings.capture == "c" && options.settings.isQuiet)
+        #expect(options.settings.service.concurrency == 3 && options.settings.service.drain == .seconds(2))
+        #expect(options.settings.service.inFlight == 16)
         guard case .mqtt(let settings) = options.source else {
             Issue.record("not MQTT")
             return

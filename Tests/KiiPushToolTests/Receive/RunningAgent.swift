@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 
 /// `kiipush receive` as a process of its own, which a test talks to and stops.
 final class RunningAgent {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("the command lines of kiipush dead-letters")

@@ -2,6 +2,7 @@ import Foundation
 import KiiPush
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// The commands that a report advises, pasted into a shell beside the agent that the capture is of.

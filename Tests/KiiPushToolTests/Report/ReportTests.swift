@@ -4,6 +4,7 @@ import KiiPushTesting
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush report")
 struct ReportTests {

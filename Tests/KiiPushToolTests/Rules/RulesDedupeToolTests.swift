@@ -2,6 +2,7 @@ import KiiPush
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush rules with an id of the application")

@@ -3,6 +3,7 @@ import KiiPushTesting
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush rules diff")
 struct RulesDiffToolTests {

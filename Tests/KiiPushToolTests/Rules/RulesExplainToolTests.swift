@@ -1,6 +1,7 @@
 import KiiPush
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush rules explain")

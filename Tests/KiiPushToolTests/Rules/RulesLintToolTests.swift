@@ -1,6 +1,7 @@
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
 
 @Suite("kiipush rules lint")
 struct RulesLintToolTests {

@@ -1,5 +1,5 @@
 import KiiPush
-import KiiPushLinux
+@testable import KiiPushAgent
 import KiiPushSystem
 import Testing
 

@@ -2,7 +2,7 @@ import Glibc
 import KiiPush
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush status, and the agent that it asks", .timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("what is kept for those who watch messages pass")

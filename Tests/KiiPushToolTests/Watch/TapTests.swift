@@ -3,7 +3,7 @@ import Glibc
 import KiiPush
 import Testing
 
-@testable import KiiPushLinux
+@testable import KiiPushAgent
 @testable import kiipush
 
 @Suite("kiipush tap, and the agent that it watches", .timeLimit(.minutes(1)))

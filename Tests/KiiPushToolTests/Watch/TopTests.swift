@@ -1,5 +1,5 @@
 import Glibc
-import KiiPushLinux
+@testable import KiiPushAgent
 import KiiPushSystem
 import Testing
 

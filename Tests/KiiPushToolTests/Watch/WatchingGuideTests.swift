@@ -1,10 +1,10 @@
 import Foundation
 import KiiPush
-import KiiPushLinux
 import KiiPushSystem
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushAgent
 @testable import kiipush
 
 /// What the guide WatchingAnAgent shows of an agent, against what the tool prints.

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushMQTT
 import KiiPushSQLite

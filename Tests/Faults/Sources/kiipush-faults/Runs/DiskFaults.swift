@@ -1,7 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import KiiPushSQLite
 import Synchronization

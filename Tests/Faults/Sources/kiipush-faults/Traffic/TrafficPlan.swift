@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import KiiPushLinux
+import KiiPushAgent
 import KiiPushSystem
 import Synchronization
 

@@ -1,0 +1,71 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+import KiiPushSystem
+import Synchronization
+
+/// The process around an agent: its log, its service manager, and the signals that stop it or make it look at files.
+package final class AgentHost: Sendable {
+    package let log: AgentLog
+    package let stop = StopRequest()
+    let manager = ServiceManager()
+
+    private let name: String
+    private let looks = Mutex<[@Sendable () -> Void]>([])
+    private let signals = Mutex<(StopSignals, HangUpSignal)?>(nil)
+
+    /// Makes the log; signals are not caught before ``start()``.
+    ///
+    /// - Parameters:
+    ///   - name: begins the lines about a start that failed.
+    ///   - isQuiet: whether to log warnings and errors only.
+    ///   - write: writes a line to standard error, and returns whether it was written.
+    package init(
+        name: String = "kiipush", isQuiet: Bool,
+        write: @escaping @Sendable (String) -> Bool = { (try? writeAll($0 + "\n", to: STDERR_FILENO)) != nil }
+    ) {
+        self.name = name
+        let told = Mutex<AgentLog?>(nil)
+        let shortages = Shortages { change in told.withLock { $0 }?.tell(change) }
+        let output = LogOutput.standardError
+        let writer = LogWriter(shortages: shortages) { line in output.write(line, write) }
+        let log = AgentLog(isQuiet: isQuiet, writer: writer, shortages: shortages)
+        self.log = log
+        told.withLock { $0 = log }
+    }
+
+    /// Catches signals; returns whether the process may open enough files, and logs if it may not.
+    ///
+    /// Call it before anything slow: until then a signal ends the process like a crash.
+    package func start() -> Bool {
+        ignoreBrokenPipeSignal()
+        if let limit = DescriptorLimit.lackForStart() {
+            fail("the limit of \(limit) open files is too low; raise it with 'ulimit -n' or LimitNOFILE=")
+            return false
+        }
+        signals.withLock { signals in
+            signals = (
+                StopSignals { [self] in
+                    stop.make()
+                    log.note("stopping")
+                    manager.stopping()
+                }, HangUpSignal { [self] in for look in looks.withLock({ $0 }) { look() } }
+            )
+        }
+        return true
+    }
+
+    /// Calls `look` at each SIGHUP.
+    func onHangUp(_ look: @escaping @Sendable () -> Void) { looks.withLock { $0.append(look) } }
+
+    /// Logs why the agent cannot start or go on.
+    package func fail(_ why: String) { log.line("\(name): \(why)") }
+
+    /// Ends with the log written, as far as it can be within a second.
+    package func finish() {
+        signals.withLock { $0 = nil }
+        log.writer.finish(within: .seconds(1))
+    }
+}

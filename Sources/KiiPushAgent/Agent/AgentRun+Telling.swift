@@ -1,0 +1,82 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+import Synchronization
+
+// The agent's reports to its log, its service manager and its watchers.
+extension AgentRun {
+    /// Reports that nothing can be switched off from outside.
+    func tellOfNoSwitch() {
+        if state == nil {
+            log.trouble("no kill switch: 'kiipush kill' works on a state directory; name one with --state DIR")
+        } else if receiver.loopGuard == nil {
+            log.trouble("no kill switch: the receiver's chain has no loop guard")
+        }
+    }
+
+    /// Reports each route that is watched for silence but does not exist: it would seem silent forever.
+    func tellOfUnknownRoutes() {
+        let known = receiver.routes.map(\.id)
+        for limit in settings.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
+            log.trouble("--silent-after: \(Suggestion.unknown("route", limit.route, known: known))")
+        }
+    }
+
+    /// Starts reporting outcomes and events.
+    func watch() {
+        // Captures parts of the reports only: as a whole, they retain the receiver and the service.
+        let (log, counts) = (log, reports.counts)
+        receiver.onTrace { [latencies = reports.latencies, silence = reports.silence, taps] trace in
+            log.tell(trace)
+            latencies.count(trace)
+            silence.saw(trace)
+            taps.offer(trace)
+        }
+        service.onEvent { [weak self] event in
+            log.tell(event)
+            counts.count(event)
+            self?.followLink(event)
+        }
+        receiver.loopGuard?.onRisk { log.trouble("a handler writes to a bucket that its own route listens to: \($0)") }
+        receiver.loopGuard?.onPaced { log.trouble($0.sentence) }
+        if let state, !AgentState.isDurable {
+            log.trouble(
+                "this kiipush is built without the trait SQLite: it keeps messages in memory, acknowledges them when "
+                    + "they have ended, and loses them with the process unless the sender sends them again; "
+                    + "\(escaped(state.directory)) keeps kills only")
+        }
+    }
+
+    /// Reports a status to the service manager: its problems, else the state of the connection.
+    func tellManager(_ status: AgentStatus) {
+        // What the connection reported says more than the status.
+        tellManager { $0.problems = $0.link == nil ? status.problems : status.ownProblems }
+    }
+
+    private func tellManager(link: String) { tellManager { $0.link = link } }
+
+    private func tellManager(_ change: (inout Managed) -> Void) {
+        let text: String? = managed.withLock { managed in
+            let before = managed.text
+            change(&managed)
+            return managed.text == before ? nil : managed.text
+        }
+        if let text { manager.status(text) }
+    }
+
+    /// Reports the state of the broker's connection to the service manager, and records that a session exists.
+    private func followLink(_ event: ServiceEvent) {
+        switch event {
+        case .transport(let name, .connected(let detail)):
+            hasConnected.store(true, ordering: .relaxed)
+            log.shortages.end(.broker)
+            tellManager(link: "connected: \(detail)")
+            do { try transports.noteSession(name) } catch { log.trouble("\(error)") }
+        case .transport(_, .disconnected(let why, _)): tellManager(link: "not connected: \(why)")
+        case .transport(let name, .refused(let why, _)):
+            log.shortages.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
+            tellManager(link: "refused: \(why)")
+        default: break
+        }
+    }
+}

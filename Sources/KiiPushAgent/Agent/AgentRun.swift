@@ -1,0 +1,171 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushRules
+import KiiPushSystem
+import Synchronization
+
+/// A run of a ``PushAgent``: its service, and tools for operators.
+///
+/// ``AgentTransports`` brings its payloads, ``AgentReports`` counts and reports, and ``AgentCommands`` answers
+/// commands.
+final class AgentRun: Sendable {
+    let settings: AgentSettings
+    let host: AgentHost
+    let state: AgentState?
+    let receiver: PushReceiver
+    let service: PushService
+    let reports: AgentReports
+    let taps = TapBoard()
+    let transports: AgentTransports
+    /// The rules file; nil for none.
+    private let rules: String?
+    /// Whether the state was found damaged at run time, so that another process must heal it.
+    private let isStateDamaged = Atomic<Bool>(false)
+    /// What the service manager knows: the state of the connection, unless there are problems.
+    let managed = Mutex(Managed())
+    /// Whether a transport has ever been connected, so that a message could have arrived.
+    let hasConnected = Atomic<Bool>(false)
+    /// Whether remaining messages are lost at the end: they are in memory, and never redelivered.
+    private let losesWhatIsLeft: Bool
+
+    var log: AgentLog { host.log }
+    var manager: ServiceManager { host.manager }
+
+    /// What is reported to the service manager.
+    struct Managed {
+        /// Nil until a connection was reported.
+        var link: String?
+        var problems: [String] = []
+
+        var text: String { problems.isEmpty ? link ?? "accepts payloads" : problems.joined(separator: "; ") }
+    }
+
+    /// Prepares a run; it accepts nothing before ``run()``.
+    init(_ agent: PushAgent, _ sources: [any PushTransport]) throws {
+        (host, state, receiver, rules) = (agent.host, agent.state, agent.receiver, agent.rules?.path)
+        settings = agent.settings.fitted(startsPrograms: rules != nil, host.log)
+        let (log, stores) = (host.log, agent.stores)
+        // At each start, until somebody has examined and removed the old file.
+        if let healing = state?.healing {
+            log.trouble(healing.isNew ? healing.text : "at an earlier start: \(healing.text)")
+        }
+        let counts = ServiceCounts()
+        transports = try AgentTransports(sources, settings, state, log, counts)
+        losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain
+        service = PushService(
+            receiver, transports.all, inbox: stores.inbox, settings: settings.service, delivery: settings.delivery)
+        var kills: KillFileWatch?
+        if let state, let loopGuard = receiver.loopGuard {
+            kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+        }
+        reports = AgentReports(
+            identity: AgentIdentity(directory: state?.directory ?? ""), receiver: receiver, service: service,
+            counts: counts, silence: SilenceWatch(settings.silentAfter), log: log, settings: settings.service,
+            isDurable: stores.inbox.isDurable, healed: state?.healing?.text, metrics: settings.metrics,
+            kills: kills, deduplicator: stores.deduplicator)
+        for listener in agent.eventListeners { service.onEvent(listener) }
+    }
+
+    /// Whether it ends without anything to keep: nothing has arrived, and no sender was connected.
+    var hasNothing: Bool {
+        !hasConnected.load(ordering: .relaxed) && receiver.metrics.received == 0
+            && service.status.messages + service.status.onDisk == 0
+    }
+
+    // MARK: Running
+
+    /// Runs until the transports have ended or it is asked to stop.
+    func run() async throws -> ExitCode {
+        tellOfNoSwitch()
+        var rulesWatch: RulesWatch?
+        if let rules {
+            rulesWatch = await load(rules)
+            if rulesWatch == nil { return .failed }
+        }
+        reports.latencies.keep(receiver.routes.map(\.id))
+        tellOfUnknownRoutes()
+        watch()
+        // Clients may connect when readiness is reported; they are accepted once the service runs.
+        for socket in transports.sockets { try socket.listen() }
+        defer { for socket in transports.sockets { socket.stopListening() } }
+        let beside = await startBeside(rulesWatch)
+        // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
+        // away.
+        manager.status("reading what the last agent left")
+        manager.ready()
+        let run = Task { [service] in try await service.run() }
+        host.stop.onMade { run.cancel() }
+        watchState()
+        defer { log.tellLeftOut(all: true) }
+        let result = await run.result
+        await taps.end()
+        await beside.end()
+        return end(try result.get())
+    }
+
+    /// Loads the rules file for the first time, and makes the watch that follows it.
+    ///
+    /// - Returns: the watch; nil if the rules are refused, which it reports.
+    private func load(_ rules: String) async -> RulesWatch? {
+        let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
+        let first = Mutex<RulesUpdate?>(nil)
+        let gate = settings.gate(receiver, log)
+        let rulesWatch = RulesWatch(path: rules, gate: gate) { update in
+            let isFirst = first.withLock { first in
+                defer { first = first ?? update }
+                return first == nil
+            }
+            if case .loaded(let loaded) = update {
+                for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
+                service.setDelivery(loaded.rules.delivery)
+                latencies.keep(receiver.routes.map(\.id))
+            }
+            if !isFirst { log.tell(update) }
+        }
+        await rulesWatch.look()
+        host.onHangUp { Task { await rulesWatch.look() } }
+        switch first.withLock({ $0 }) {
+        case .loaded(let loaded)?:
+            log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(rules))")
+            // A receiver made by code keeps its own settings.
+            if !loaded.needRestart.isEmpty {
+                log.trouble(
+                    "\(escaped(rules)) states other settings than the program, whose hold: "
+                        + loaded.needRestart.joined(separator: ", "))
+            }
+            return rulesWatch
+        case .refused(let problems)?: for problem in problems { log.line(escaped("\(problem)")) }
+        case .overtaken?, nil: break
+        }
+        return nil
+    }
+
+    /// Ends the agent if its state is found damaged: only a new process can heal it.
+    private func watchState() {
+        state?.onDamage { [self] what in
+            isStateDamaged.store(true, ordering: .relaxed)
+            log.trouble(
+                "the state is damaged: \(what); this agent accepts no more payloads and exits with 1; the next start "
+                    + "repairs the state")
+            manager.stopping()
+            // Not here: the finder may hold a lock that the service needs to stop.
+            Task { [host] in host.stop.make() }
+        }
+    }
+
+    /// Reports how it ended, and closes the state.
+    private func end(_ report: DrainReport) -> ExitCode {
+        log.note(
+            "stopped: \(receiver.metrics.received) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
+                + "cancelled, \(report.left) left")
+        reports.writeMetrics()
+        // So that the file is complete without its log; later writes are refused.
+        state?.close()
+        if isStateDamaged.load(ordering: .relaxed) { return .failed }
+        guard losesWhatIsLeft, report.left > 0 else { return .fine }
+        log.trouble(
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: they were in memory only, and "
+                + "their senders do not send them again; use --state DIR, in a build with the trait SQLite")
+        return .failed
+    }
+}

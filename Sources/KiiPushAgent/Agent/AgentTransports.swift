@@ -1,0 +1,115 @@
+import KiiPush
+public import KiiPushDelivery
+import KiiPushSystem
+import KiiPushMQTT
+
+/// The transports of an agent's payloads, with their wrappers.
+struct AgentTransports: Sendable {
+    /// All transports of the service, in the order in which they start.
+    let all: [any PushTransport]
+    /// The sockets that clients connect to.
+    let sockets: [SocketTransport]
+    /// Whether every unacknowledged payload is redelivered.
+    let bringsAgain: Bool
+    /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
+    private let session: (transport: String, note: @Sendable () throws -> Void)?
+
+    /// Makes them; they accept nothing before the service runs.
+    ///
+    /// - Throws: ``AgentError``, ``StateError`` or an error of the MQTT settings.
+    init(
+        _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
+        _ counts: ServiceCounts
+    ) throws {
+        // The state directory has one client id, and records one session.
+        guard sources.count(where: { $0 is MQTTSource }) < 2 else {
+            throw AgentError("one source can be .mqtt; make a further one with MQTTTransport, and a client id for it")
+        }
+        let files = state.map { SessionFiles(directory: $0.directory) }
+        let transports = try sources.map { source -> any PushTransport in
+            switch source {
+            case let source as MQTTSource: try source.transport(files)
+            case let socket as SocketTransport: socket.noting(log.shortages)
+            default: source
+            }
+        }
+        session = zip(sources, transports).first { $0.0 is MQTTSource }.flatMap { Self.session(of: $0.1, files) }
+        sockets = transports.compactMap { $0 as? SocketTransport }
+        bringsAgain = transports.allSatisfy { !$0.abilities.isDisjoint(with: [.refuses, .redelivers]) }
+        let file = settings.capture.map { CaptureFile(path: $0) }
+        let watched = transports.map { transport -> any PushTransport in
+            let source: any PushTransport =
+                file.map { CapturingTransport(transport: transport, file: $0, log: log) } ?? transport
+            // A descriptor counts as connected from the start; all others report their connection.
+            return WatchedTransport(source, counts, connects: !(transport is LinesTransport))
+        }
+        let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
+        all = healed + [ReadyTransport(log: log)] + watched
+    }
+
+    /// Records that a broker has a session, if this transport is connected to one that lasts.
+    func noteSession(_ transport: String) throws { if session?.transport == transport { try session?.note() } }
+
+    private static func session(
+        of transport: any PushTransport, _ files: SessionFiles?
+    ) -> (String, @Sendable () throws -> Void)? {
+        #if MQTT
+        guard let files, let transport = transport as? MQTTTransport, !transport.settings.cleanSession else {
+            return nil
+        }
+        return (transport.name, { try files.noteSession(transport.settings) })
+        #else
+        return nil
+        #endif
+    }
+}
+
+/// A broker as a source of an agent's payloads; the agent gives it a client id and keeps its session.
+public struct MQTTSource: PushTransport {
+    /// Its name in logs and metrics: `mqtt`.
+    public let name = "mqtt"
+    /// It acknowledges, and unacknowledged messages are redelivered, if quality of service and session allow that.
+    public let abilities: TransportAbilities = [.acknowledges, .redelivers]
+
+    private let settings: @Sendable () throws -> MQTTSettings
+
+    /// Names a broker; `settings` is called when the agent runs.
+    init(_ settings: @escaping @Sendable () throws -> MQTTSettings) { self.settings = settings }
+
+    /// Connects to the broker without an agent: the settings must name the client.
+    public func run(_ intake: PushIntake) async throws { try await transport(nil).run(intake) }
+
+    /// The transport, whose client id and session the state directory has.
+    fileprivate func transport(_ files: SessionFiles?) throws -> any PushTransport {
+        #if MQTT
+        var settings = try settings()
+        if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
+        settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
+        settings.retainedFile = files?.retainedFile
+        return try MQTTTransport(settings)
+        #else
+        throw AgentError("this kiipush has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
+        #endif
+    }
+}
+
+/// Reports that payloads are accepted, which is when the service runs its transports.
+private struct ReadyTransport: PushTransport {
+    let name = "ready"
+    let abilities: TransportAbilities = []
+    let log: AgentLog
+
+    func run(_ intake: PushIntake) async {
+        log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
+    }
+}
+
+/// Reports that messages may have been lost with the healed state.
+private struct HealedState: PushTransport {
+    let name = "state"
+    let abilities: TransportAbilities = []
+
+    func run(_ intake: PushIntake) async {
+        intake.report(.possibleGap("the state was damaged or missing; the start of this log says what was saved"))
+    }
+}

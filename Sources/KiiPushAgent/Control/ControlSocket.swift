@@ -1,0 +1,296 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+package import KiiPushSystem
+import Synchronization
+
+/// A socket through which one service's commands reach the process that runs it.
+///
+/// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
+/// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
+/// disconnected, and so is one that does not read the answer for as long.
+package struct ControlSocket: Sendable {
+    package let path: String
+
+    private static let mostClients = 8
+    /// How long a client, and an agent that reports its identity or its status, may take.
+    package static let patience = Duration.seconds(5)
+
+    /// Names a socket; it does not exist until it is served.
+    package init(path: String) { self.path = path }
+
+    /// Serves commands until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - shortages: notified when commands must wait for lack of open files, and when they no longer must.
+    ///   - listening: called when clients can connect.
+    ///   - answer: performs a command with these arguments, prints its lines, and returns the exit code.
+    /// - Throws: why it cannot listen.
+    package func serve(
+        shortages: Shortages? = nil, listening: @escaping @Sendable () -> Void = {},
+        _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
+    ) async throws {
+        let signal: ThreadSignal
+        do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw SocketError.failed(path: path, error) }
+        let free = ClientCount(Self.mostClients, signal)
+        try await withTaskCancellationHandler {
+            try await withThread { [path] in
+                Result { () throws(SocketError) in
+                    let listener = try SocketListener(path, mode: 0o600)
+                    listening()
+                    var pause = AcceptPause(shortages, what: "commands")
+                    while !signal.hasEnded {
+                        guard let client = Self.nextClient(listener, signal, free, &pause) else { continue }
+                        free.take()
+                        Task {
+                            await Self.serve(client, answer)
+                            free.give()
+                        }
+                    }
+                }
+            }.get()
+        } onCancel: {
+            signal.end()
+        }
+    }
+
+    private static func nextClient(
+        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount, _ pause: inout AcceptPause
+    ) -> Int32? {
+        var polled = [
+            pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: free.isAny && pause.left == nil ? listener.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        ]
+        pollAll(&polled, for: pause.left)
+        if polled[0].revents != 0 { signal.clear() }
+        guard polled[1].revents != 0 || pause.isDue && free.isAny, !signal.hasEnded else { return nil }
+        do throws(ErrorNumber) {
+            let client = try listener.acceptClient()
+            pause.succeeded()
+            guard let client else { return nil }
+            guard let user = peerUser(client), [geteuid(), 0].contains(user) else {
+                close(client)
+                return nil
+            }
+            return client
+        } catch {
+            _ = pause.failed(error)
+            return nil
+        }
+    }
+
+    private static func serve(
+        _ client: Int32, _ answer: @Sendable ([String], ControlReply) async -> Int32
+    ) async {
+        let arguments = await withThread { command(from: client) }
+        let reply = ControlReply(client)
+        guard let arguments else {
+            reply.error("no complete command was received")
+            return reply.end(64)
+        }
+        reply.end(await answer(arguments, reply))
+    }
+
+    /// Reads a command; nil if none arrives in time.
+    private static func command(from client: Int32) -> [String]? {
+        let end = ContinuousClock.now + patience
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while ContinuousClock.now < end {
+            switch ControlMessage.read(bytes) {
+            case .whole(let arguments): return arguments
+            case .wrong: return nil
+            case .part: break
+            }
+            var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: ContinuousClock.now.duration(to: end))
+            let count = readOnce(client, into: &buffer)
+            if count > 0 { bytes += buffer[..<count] } else if count == 0 { return nil }
+        }
+        return nil
+    }
+
+    // MARK: The other end
+
+    /// Sends a command to the process that serves the socket, and passes on its answer.
+    ///
+    /// - Parameters:
+    ///   - arguments: the command.
+    ///   - patience: how long it may be silent; nil for no limit.
+    ///   - print: called with each line of its output.
+    ///   - error: called with each line of its error output.
+    /// - Returns: the exit code.
+    /// - Throws: why there is no answer.
+    package func ask(
+        _ arguments: [String], patience: Duration? = nil, print: @escaping @Sendable (String) -> Void,
+        error: @escaping @Sendable (String) -> Void
+    ) async throws -> Int32 {
+        try await withThread { [path] in
+            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, print, error) }
+        }.get()
+    }
+
+    private static func ask(
+        _ path: String, _ arguments: [String], _ patience: Duration?, _ print: (String) -> Void,
+        _ error: (String) -> Void
+    ) throws(SocketError) -> Int32 {
+        guard let address = UnixAddress(path: path) else { throw .badPath(path) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .failed(path: path, .current) }
+        defer { close(descriptor) }
+        guard unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
+            throw .nobodyAnswers(path: path, .current)
+        }
+        let command = ControlMessage.command(arguments)
+        guard unsafe send(descriptor, command, command.count, Int32(MSG_NOSIGNAL)) == command.count else {
+            throw .nobodyAnswers(path: path, .current)
+        }
+        // Large enough for a line for each of ten thousand routes: the agent limits its answers.
+        var splitter = LineSplitter(limit: 1 << 24)
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            while case .bytes(let bytes, _)? = splitter.next() {
+                let text = String(decoding: bytes.dropFirst(), as: UTF8.self)
+                switch bytes.first {
+                case UInt8(ascii: "o"): print(text)
+                case UInt8(ascii: "e"): error(text)
+                case UInt8(ascii: "x"): return Int32(text) ?? 1
+                default: break
+                }
+            }
+            var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: patience)
+            guard polled[0].revents != 0 || patience == nil else {
+                throw .nobodyAnswers(path: path, ErrorNumber(rawValue: ETIMEDOUT))
+            }
+            let count = readOnce(descriptor, into: &buffer)
+            guard count > 0 else { throw .nobodyAnswers(path: path, count < 0 ? .current : SocketError.brokenOff) }
+            splitter.append(buffer[..<count])
+        }
+    }
+}
+
+/// The output of a command, line by line.
+package final class ControlReply: Sendable {
+    fileprivate let client: Mutex<Int32?>
+
+    init(_ client: Int32) { self.client = Mutex(client) }
+
+    /// Prints a line of output.
+    package func print(_ text: String) { deliver(ControlMessage.lines("o", text)) }
+
+    /// Prints a line of error output.
+    package func error(_ text: String) { deliver(ControlMessage.lines("e", text)) }
+
+    fileprivate func end(_ code: Int32) {
+        deliver(ControlMessage.lines("x", "\(code)"))
+        client.withLock { client in
+            if let descriptor = client { close(descriptor) }
+            client = nil
+        }
+    }
+
+    /// Sends bytes; disconnects a client that does not read them.
+    private func deliver(_ bytes: [UInt8]) {
+        client.withLock { client in
+            guard let descriptor = client else { return }
+            var left = bytes[...]
+            while !left.isEmpty {
+                let sent = unsafe left.withUnsafeBytes {
+                    unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                if sent > 0 {
+                    left.removeFirst(sent)
+                    continue
+                }
+                var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
+                if [EAGAIN, EINTR].contains(errno) { pollAll(&polled, for: .seconds(5)) }
+                guard polled[0].revents & Int16(POLLOUT) != 0 else {
+                    close(descriptor)
+                    client = nil
+                    return
+                }
+            }
+        }
+    }
+}
+
+extension SocketError {
+    /// The answer ended before its end.
+    package static let brokenOff = ErrorNumber(rawValue: ECONNRESET)
+}
+
+extension ControlReply {
+    /// The next part of an endless answer.
+    package enum Part {
+        case lines([String])
+        /// Nothing yet; the signal is raised when there is more.
+        case later
+        case end
+    }
+
+    /// Sends parts of an answer as they come, on its own thread, until there are no more or the client has gone.
+    ///
+    /// It waits for a slow client, and requests no parts meanwhile; it notices at once when a client has gone.
+    ///
+    /// - Parameters:
+    ///   - signal: raised when there may be more.
+    ///   - next: returns the next part; called by one thread.
+    /// - Returns: whether all was sent.
+    package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
+        await withThread { [self] in
+            guard let descriptor = client.withLock({ $0 }) else { return false }
+            var left: [UInt8] = []
+            var isOver = false
+            while true {
+                if left.isEmpty {
+                    if isOver { return true }
+                    signal.clear()
+                    switch next() {
+                    case .lines(let lines): left = lines.flatMap { ControlMessage.lines("o", $0) }
+                    case .end: isOver = true
+                    case .later:
+                        guard Self.wait(for: signal, descriptor, 0) else { return false }
+                    }
+                    continue
+                }
+                guard Self.wait(for: nil, descriptor, Int16(POLLOUT)) else { return false }
+                let sent = unsafe send(
+                    descriptor, left, left.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                if sent > 0 { left.removeFirst(sent) } else if ![EAGAIN, EINTR].contains(errno) { return false }
+            }
+        }
+    }
+
+    /// Waits for the signal or for the client; false if the client has gone.
+    private static func wait(for signal: ThreadSignal?, _ descriptor: Int32, _ events: Int16) -> Bool {
+        var polled = [
+            pollfd(fd: signal?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: events, revents: 0),
+        ]
+        pollAll(&polled, for: nil)
+        return polled[1].revents & (Int16(POLLHUP) | Int16(POLLERR)) == 0
+    }
+}
+
+/// How many more clients may be served.
+private final class ClientCount: Sendable {
+    private let free: Atomic<Int>
+    private let signal: ThreadSignal
+
+    init(_ count: Int, _ signal: ThreadSignal) {
+        free = Atomic(count)
+        self.signal = signal
+    }
+
+    var isAny: Bool { free.load(ordering: .relaxed) > 0 }
+
+    func take() { free.subtract(1, ordering: .relaxed) }
+
+    func give() {
+        free.add(1, ordering: .relaxed)
+        signal.raise()
+    }
+}

@@ -1,0 +1,170 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+
+/// Performs `kiipush dead-letters` on the stores of an agent: lists, replays or drops dead letters.
+package enum DeadLetterDesk {
+    package static func run(
+        _ arguments: [String], _ session: StateSession, _ console: DeskConsole
+    ) async -> ExitCode {
+        let options: StateOptions
+        do throws(Arguments.Mistake) { options = try StateOptions(words: arguments) } catch {
+            console.error("kiipush dead-letters: \(error.text)")
+            return .usage
+        }
+        let all: [DeadLetter]
+        do { all = try session.deadLetters.letters() } catch {
+            console.error("kiipush dead-letters: \(error)")
+            return .failed
+        }
+        let letters = all.filter { options.takes($0) }
+        for id in options.ids.sorted() where !letters.contains(where: { $0.id == id }) {
+            console.error("kiipush dead-letters: there is no dead letter \(id) that matches")
+        }
+        let missing = options.ids.count > letters.count
+        if letters.isEmpty, options.action.changes {
+            return missing ? .failed : tellOfNone(of: all, options, console)
+        }
+        let done: ExitCode
+        switch options.action {
+        case .replay: done = await replay(letters, options, session, console)
+        case .drop: done = drop(letters, options, session, console)
+        case .list, .show:
+            for letter in letters { console.print(letter.report(options)) }
+            if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
+            done = .fine
+        }
+        return missing ? .failed : done
+    }
+
+    /// Reports that nothing was done because no dead letter matches.
+    private static func tellOfNone(of all: [DeadLetter], _ options: StateOptions, _ console: DeskConsole) -> ExitCode {
+        let nothing = "nothing \(options.action.done)"
+        if all.isEmpty {
+            console.print("no dead letters, so \(nothing)")
+            return options.isNarrowed ? .failed : .fine
+        }
+        let routes = Set(all.flatMap(\.routes)).sorted()
+        let unknown = options.route.flatMap { route in
+            routes.contains { $0.utf8.elementsEqual(route.utf8) }
+                ? nil : "; " + Suggestion.unknown("route", route, known: routes)
+        }
+        let count = counted(all.count, "dead letter")
+        console.error(
+            escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
+        return .failed
+    }
+
+    private static func replay(
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: DeskConsole
+    ) async -> ExitCode {
+        if options.isDryRun {
+            for letter in letters { console.print("would replay \(letter.id): \(letter.line)") }
+            return .fine
+        }
+        guard let service = session.service else {
+            console.error(
+                "kiipush dead-letters: no agent runs in this directory, and only an agent can replay them")
+            return .nobody
+        }
+        var code = ExitCode.fine
+        for (index, letter) in letters.enumerated() {
+            if index > 0, let rate = options.rate {
+                do { try await Task.sleep(for: .nanoseconds(1_000_000_000 / rate)) } catch { return .failed }
+            }
+            let outcome = await service.replay(letter)
+            console.print("\(letter.id): \(outcome)")
+            if case .handled = outcome {} else { code = .failed }
+        }
+        return code
+    }
+
+    private static func drop(
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: DeskConsole
+    ) -> ExitCode {
+        for letter in letters {
+            if options.isDryRun {
+                console.print("would drop \(letter.id): \(letter.line)")
+                continue
+            }
+            do {
+                try session.deadLetters.remove(letter.id)
+                console.print("dropped \(letter.id)")
+            } catch {
+                console.error("kiipush dead-letters: \(letter.id): \(error)")
+                return .failed
+            }
+        }
+        return .fine
+    }
+}
+
+extension StateOptions {
+    /// Whether the filters accept a dead letter.
+    func takes(_ letter: DeadLetter) -> Bool {
+        (ids.isEmpty || ids.contains(letter.id)) && (reason == nil || letter.reason == reason)
+            && (route == nil || letter.routes.contains { $0.utf8.elementsEqual(route?.utf8 ?? "".utf8) })
+            && (transport == nil || letter.payload.transport?.name == transport)
+    }
+}
+
+extension DeadLetter {
+    /// The reason, the time, the routes and the size on one line; with the beginning of a long cause.
+    var line: String { line(mostOfCause: 80) }
+
+    private func line(mostOfCause: Int) -> String {
+        var parts = [reason.rawValue]
+        if let receivedAt, let date = UTCDate(milliseconds: receivedAt) { parts.append("arrived \(date.shortText)") }
+        if let transport = payload.transport { parts.append("by \(escaped(transport.name))") }
+        parts.append(routes.isEmpty ? "no route" : "for \(routes.map(escaped).joined(separator: " "))")
+        if attempts > 0 { parts.append("tried \(attempts)") }
+        if let cause {
+            let shown = cause.count > mostOfCause ? cause.prefix(mostOfCause) + "…" : cause[...]
+            parts.append("last \(escaped(String(shown)))")
+        }
+        parts.append(counted(payload.bytes.count, "byte"))
+        if let summary { parts.append(summary.text) }
+        return parts.joined(separator: ", ")
+    }
+
+    fileprivate func report(_ options: StateOptions) -> String {
+        switch options.format {
+        case .json: return json(withPayload: options.action == .show)
+        case .text:
+            guard options.action == .show else { return "\(id): \(line)" }
+            return "\(id): \(line(mostOfCause: .max))\n  \(escaped(String(decoding: payload.bytes, as: UTF8.self)))"
+        }
+    }
+
+    private func json(withPayload: Bool) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", Int64(clamping: id))
+            writer.member("reason", reason.rawValue)
+            writer.member("receivedAt", receivedAt)
+            writer.member("transport", payload.transport?.name)
+            writer.member("routes", routes)
+            writer.member("attempts", attempts)
+            writer.member("rulesGeneration", Int64(rulesGeneration))
+            writer.member("cause", cause)
+            writer.member("bytes", payload.bytes.count)
+            writer.member("count", count)
+            if let summary {
+                writer.member("firstReceivedAt", summary.firstReceivedAt)
+                writer.member("bytesLost", summary.bytesLost)
+            }
+            if withPayload {
+                writer.member("raw", String(decoding: payload.bytes, as: UTF8.self))
+            }
+        }
+        return writer.text
+    }
+}
+
+extension DeadLetter.Summary {
+    /// The number of messages, the first time, and the payloads that were not kept.
+    fileprivate var text: String {
+        let since = firstReceivedAt.flatMap { UTCDate(milliseconds: $0) }.map { " since \($0.shortText)" } ?? ""
+        return "the newest of \(count)\(since), \(counted(bytesLost, "byte")) gone"
+    }
+}

@@ -1,0 +1,115 @@
+import KiiPush
+import KiiPushSystem
+
+/// The options of `kiipush dead-letters`: the filters, and the action.
+package struct StateOptions {
+    /// The action on the selected messages.
+    package enum Action: String {
+        case list
+        case show
+        case replay
+        case drop
+    }
+
+    private(set) var action: Action
+    /// Message numbers; empty means all that the other filters accept.
+    private(set) var ids: Set<UInt64> = []
+    private(set) var reason: DeadLetter.Reason?
+    private(set) var route: String?
+    private(set) var transport: String?
+    private(set) var format = ReportFormat.text
+    private(set) var isAll = false
+    /// Whether to report the action without performing it.
+    private(set) var isDryRun = false
+    /// How many are replayed per second; nil for no limit.
+    private(set) var rate: Int?
+    package private(set) var directory = ""
+
+    package init(_ action: Action) { self.action = action }
+
+    /// Parses an action and its options, as an agent receives them.
+    init(words: [String]) throws(Arguments.Mistake) {
+        guard let action = words.first.flatMap({ Action(rawValue: $0) }) else {
+            throw Arguments.Mistake(text: "say what to do: list, show, replay or drop")
+        }
+        self.init(action)
+        guard let operands = try Self.table(action).read(Array(words.dropFirst()), into: &self) else {
+            throw Arguments.Mistake(text: "an agent shows no help")
+        }
+        try finish(operands)
+    }
+
+    package static func table(_ action: Action) -> OptionTable<StateOptions> {
+        var options: [CommandOption<StateOptions>] = [
+            .choice(
+                "--reason", "REASON",
+                "selects by reason: " + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
+                of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
+            ) { $0.reason = $1 },
+            .value("--route", "ID", "selects those that this route did not handle") { $0.route = $1 },
+            .value("--transport", "NAME", "selects those received over this transport") { $0.transport = $1 },
+        ]
+        if action.changes {
+            options += [
+                .flag("--all", "selects all") { $0.isAll = true },
+                .flag("--dry-run", "prints what would be done, and does nothing") { $0.isDryRun = true },
+            ]
+        }
+        if action == .replay {
+            options.append(
+                .value(
+                    "--rate", "N",
+                    "replays at most N messages per second", as: Arguments.number(1...10_000)
+                ) { $0.rate = $1 })
+        }
+        options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
+        options.append(.state { $0.directory = $1 })
+        return OptionTable(options)
+    }
+
+    /// Takes the numbers, and checks combinations of options.
+    package mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
+        ids = try Self.ids(operands)
+        if action == .show, ids.isEmpty {
+            throw Arguments.Mistake(text: "name them by number, as 'list' shows")
+        }
+        if action.changes, !isNarrowed, !isAll {
+            throw Arguments.Mistake(text: "say which: numbers, --route, --reason, or --all")
+        }
+        directory = try StateOption.directory(directory)
+    }
+
+    /// Whether any filter is set.
+    var isNarrowed: Bool { !ids.isEmpty || reason != nil || route != nil || transport != nil }
+
+    private static func ids(_ operands: [String]) throws(Arguments.Mistake) -> Set<UInt64> {
+        var ids: Set<UInt64> = []
+        for operand in operands {
+            guard let id = UInt64(operand), id > 0 else {
+                throw Arguments.Mistake(text: "'\(escaped(operand))' is not a message number; 'list' shows them")
+            }
+            ids.insert(id)
+        }
+        return ids
+    }
+}
+
+extension StateOptions.Action {
+    /// Whether the action changes messages.
+    var changes: Bool {
+        switch self {
+        case .list, .show: false
+        case .replay, .drop: true
+        }
+    }
+
+    /// The past participle for messages after the action.
+    var done: String {
+        switch self {
+        case .list: "listed"
+        case .show: "shown"
+        case .replay: "replayed"
+        case .drop: "dropped"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import KiiPush
+import KiiPushSystem
+import KiiPushDelivery
+
+/// Takes the lines of a command's answer.
+package struct DeskConsole: Sendable {
+    let print: @Sendable (String) -> Void
+    let error: @Sendable (String) -> Void
+
+    package init(print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void) {
+        (self.print, self.error) = (print, error)
+    }
+}
+
+/// The session of commands on a state directory: the stores of its running agent, or the files themselves.
+package struct StateSession: Sendable {
+    let deadLetters: any DeadLetterStore
+    /// The running agent's receiver; nil if none runs, so that nothing can be handled.
+    let receiver: PushReceiver?
+    /// Its service, which enforces the handlers' time limits.
+    var service: PushService?
+    /// The session's agent; nil if none runs.
+    var agent: AgentIdentity?
+    /// The source of the agent's status; nil if none runs.
+    var status: StatusSource?
+    /// Makes the agent check its kill file now.
+    var lookAtKills: @Sendable () -> Void = {}
+}
+
+/// Runs a typed command on an agent's session: in the agent's process, or in one that opened its files.
+package enum DeskCommand {
+    package static func run(
+        _ name: String, _ arguments: [String], _ session: StateSession, _ console: DeskConsole
+    ) async -> ExitCode {
+        switch name {
+        case "dead-letters":
+            let code = await DeadLetterDesk.run(arguments, session, console)
+            if code != .usage { tellWho(session, console) }
+            return code
+        case "who": return who(arguments, session, console)
+        case "status": return status(session, console)
+        default:
+            console.error("kiipush: the agent does not know the command '\(escaped(name))'")
+            return .usage
+        }
+    }
+
+    /// Reports which agent has answered, separately from the answer, which scripts read.
+    private static func tellWho(_ session: StateSession, _ console: DeskConsole) {
+        if let agent = session.agent {
+            console.error(
+                "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
+        } else {
+            console.error("no agent runs here; its files were read")
+        }
+    }
+
+    /// Prints the agent's status as one line of JSON.
+    private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
+        guard let status = session.status?.checkedStatus else {
+            console.error("kiipush: no agent runs here")
+            return .nobody
+        }
+        console.print(status.json)
+        return status.isHealthy ? .fine : .failed
+    }
+
+    /// Checks the kill file, and prints the agent's identity and what is off in it as one line of JSON.
+    private static func who(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) -> ExitCode {
+        guard var identity = session.agent, let receiver = session.receiver else {
+            console.error("kiipush: no agent runs here")
+            return .nobody
+        }
+        session.lookAtKills()
+        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
+        if let target = arguments.first {
+            identity.instead = KillTarget(target)?.lack("route", receiver.routes.map { ($0.id, $0.criteria) })
+            identity.isKnown = identity.instead == nil
+        }
+        console.print(identity.json)
+        return .fine
+    }
+}

@@ -1,0 +1,137 @@
+import KiiPush
+import KiiPushSystem
+import Synchronization
+
+/// The watchers of an agent's messages: a few, each with a bounded queue, so that none of them slows the agent.
+final class TapBoard: Sendable {
+    /// The most watchers at once.
+    static let mostReaders = 4
+
+    private struct State {
+        var readers: [TapReader] = []
+        var isOver = false
+        var waiter: CheckedContinuation<Void, Never>?
+
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter
+        }
+    }
+
+    private let isAny = Atomic<Bool>(false)
+    private let state = Mutex(State())
+
+    /// Passes a message that has ended to the watchers; without any, this only checks a flag.
+    func offer(_ trace: Trace) {
+        guard isAny.load(ordering: .relaxed) else { return }
+        let readers = state.withLock { $0.readers }
+        if readers.isEmpty { return }
+        let now = UTCDate.now
+        for reader in readers { reader.offer(trace, now) }
+    }
+
+    /// Adds a watcher; nil if there are too many, or the agent ends.
+    func add(_ options: TapOptions) throws(ErrorNumber) -> TapReader? {
+        let reader = try TapReader(options)
+        return state.withLock { state in
+            guard !state.isOver, state.readers.count < Self.mostReaders else { return nil }
+            state.readers.append(reader)
+            isAny.store(true, ordering: .relaxed)
+            return reader
+        }
+    }
+
+    /// Removes a watcher.
+    func remove(_ reader: TapReader) {
+        let waiter = state.withLock { state in
+            state.readers.removeAll { $0 === reader }
+            isAny.store(!state.readers.isEmpty, ordering: .relaxed)
+            return state.readers.isEmpty ? state.takeWaiter() : nil
+        }
+        waiter?.resume()
+    }
+
+    /// The current number of watchers.
+    var count: Int { state.withLock { $0.readers.count } }
+
+    /// Reports the agent's end to all, and waits at most a second until they have received their queues.
+    func end() async {
+        for reader in state.withLock({ state in
+            state.isOver = true
+            return state.readers
+        }) { reader.end() }
+        let limit = Task {
+            try? await Task.sleep(for: .seconds(1))
+            state.withLock { $0.takeWaiter() }?.resume()
+        }
+        await withCheckedContinuation { waiter in
+            let isNow = state.withLock { state in
+                if !state.readers.isEmpty { state.waiter = waiter }
+                return state.readers.isEmpty
+            }
+            if isNow { waiter.resume() }
+        }
+        limit.cancel()
+    }
+}
+
+/// A watcher: its unsent messages, and how many were skipped because it was too slow.
+final class TapReader: Sendable {
+    /// The most messages that wait for a watcher, and the most bytes of their payloads.
+    static let mostMessages = 256
+    static let mostBytes = 1 << 20
+
+    private struct State {
+        var messages: [TappedMessage] = []
+        var bytes = 0
+        var leftOut = 0
+        var left: Int?
+        var isOver = false
+    }
+
+    let options: TapOptions
+    /// Raised when there are messages to take.
+    let signal: ThreadSignal
+    private let state: Mutex<State>
+
+    init(_ options: TapOptions) throws(ErrorNumber) {
+        self.options = options
+        signal = try ThreadSignal()
+        state = Mutex(State(left: options.count))
+    }
+
+    func offer(_ trace: Trace, _ now: UTCDate) {
+        guard options.takes(trace) else { return }
+        state.withLock { state in
+            guard state.left != 0, !state.isOver else { return }
+            let size = trace.message?.raw.bytes.count ?? 0
+            guard state.messages.count < Self.mostMessages,
+                state.messages.isEmpty || state.bytes + size <= Self.mostBytes
+            else {
+                state.leftOut += 1
+                return
+            }
+            state.messages.append(TappedMessage(trace: trace, time: now))
+            state.bytes += size
+            state.left = state.left.map { $0 - 1 }
+        }
+        signal.raise()
+    }
+
+    /// The messages since the last call, how many were skipped before, and whether the end is reached.
+    func take() -> (messages: [TappedMessage], leftOut: Int, isOver: Bool) {
+        state.withLock { state in
+            let taken = (state.messages, state.leftOut, state.isOver || state.left == 0)
+            (state.messages, state.bytes, state.leftOut) = ([], 0, 0)
+            return taken
+        }
+    }
+
+    /// Records that the agent ends.
+    func end() {
+        state.withLock { $0.isOver = true }
+        signal.raise()
+    }
+
+    var hasAgentEnded: Bool { state.withLock { $0.isOver } }
+}

@@ -1,0 +1,65 @@
+import KiiPush
+
+/// The options of `kiipush tap`: the filters, and the format.
+package struct TapOptions: Sendable {
+    var route: String?
+    var outcome: String?
+    var kind: PushKind?
+    var bucket: String?
+    package var format = ReportFormat.text
+    /// How many messages to show; nil for no limit.
+    var count: Int?
+    package var directory = ""
+
+    package init() {}
+
+    package static let table = OptionTable<TapOptions>([
+        .value("--route", "ID", "shows only messages of this route") { $0.route = $1 },
+        .choice(
+            "--outcome", "NAME", "shows only this outcome: \(outcomes.joined(separator: ", "))",
+            of: outcomes.map { ($0, $0) }
+        ) { $0.outcome = $1 },
+        .choice(
+            "--kind", "KIND", "shows only this kind: pushToApp, pushToUser or directPush",
+            of: PushKind.allCases.map { ($0.rawValue, $0) }
+        ) { $0.kind = $1 },
+        .value("--bucket", "NAME", "shows only messages of this bucket") { $0.bucket = $1 },
+        .value("--count", "N", "exits after N messages", as: Arguments.number(1 ... .max)) { $0.count = $1 },
+        .format(
+            "text (the default): time, outcome, route, subject, waiting and handling time, and why it was dropped; "
+                + "json: the output of 'kiipush inspect' plus time, message, outcome, reason, why, route, routes, "
+                + "waited and took (milliseconds)"
+        ) { $0.format = $1 },
+        .state { $0.directory = $1 },
+    ])
+
+    /// Parses the arguments; nil if help is requested.
+    static func read(_ arguments: [String]) throws(Arguments.Mistake) -> TapOptions? {
+        var options = TapOptions()
+        guard let operands = try table.read(arguments, into: &options) else { return nil }
+        try check(operands)
+        return options
+    }
+
+    /// Refuses operands.
+    package static func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands, hint: "pass a route with --route")
+    }
+
+    /// The names of all outcomes, as ``KiiPush/Outcome/name``.
+    package static let outcomes = [
+        "handled", "duplicate", "looped", "paced", "deadLettered", "quarantined", "superseded", "expired", "refused",
+        "unrouted", "failed", "undecodable",
+    ]
+
+    /// Whether the filters accept a message.
+    func takes(_ trace: Trace) -> Bool {
+        if let outcome, trace.outcome.name != outcome { return false }
+        if let route, !trace.routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) { return false }
+        if let kind, trace.message?.kind != kind { return false }
+        if let bucket {
+            guard let name = trace.message?.bucket?.name, name.utf8.elementsEqual(bucket.utf8) else { return false }
+        }
+        return true
+    }
+}

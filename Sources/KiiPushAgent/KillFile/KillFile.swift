@@ -1,0 +1,175 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+package import KiiPush
+package import KiiPushSystem
+
+/// The file `kill.json`, with which other programs switch off routes, buckets or everything.
+///
+/// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: `KillTarget.init(_:)` parses a
+/// target, and a time is in RFC 3339. The tool writes it, or an editor; a program obeys it with a ``KillFileWatch``. A
+/// missing file, or one with only white space, has no kills.
+package struct KillFile: Sendable, Hashable {
+    /// The size limit of a kill file, 64 KiB: about a thousand kills.
+    package static let largestSize = 65_536
+
+    /// The file's name in a state directory.
+    static let name = "kill.json"
+
+    /// The file's path.
+    package let path: String
+
+    /// How long an edit waits for another program's edit to end.
+    let lockLimit: Duration
+
+    /// Names a file, which need not exist.
+    package init(path: String) { self.init(path: path, lockLimit: .seconds(5)) }
+
+    /// Names the file `kill.json` of a state directory.
+    package init(directory: String) {
+        self.init(path: directory.hasSuffix("/") ? "\(directory)\(Self.name)" : "\(directory)/\(Self.name)")
+    }
+
+    init(path: String, lockLimit: Duration) {
+        self.path = path
+        self.lockLimit = lockLimit
+    }
+
+    /// The contents of a kill file.
+    package struct Contents: Sendable, Hashable {
+        /// The targets with their ends, including expired ones.
+        package let kills: [KillTarget: UTCDate]
+        /// Problems of single entries, which have no effect, and unknown keys.
+        package let problems: [KillFileProblem]
+    }
+
+    /// Reads the file.
+    ///
+    /// A bad entry does not affect the others: it is reported as a problem.
+    ///
+    /// - Returns: the kills; none if there is no file.
+    /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
+    package func read() throws(KillFileError) -> Contents {
+        let text = try readText()
+        return Contents(kills: text.kills, problems: text.problems)
+    }
+
+    private func readText() throws(KillFileError) -> KillFileText {
+        guard !path.utf8.contains(0) else { throw .unreadable(unreadable(EINVAL)) }
+        // Without blocking: a pipe in the file's place would block the program forever.
+        let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return KillFileText(path: path) }
+            throw .unreadable(unreadable(errno))
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(unreadable(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
+        let bytes: [UInt8]
+        do throws(ReadError) {
+            bytes = try ByteReader(descriptor: descriptor, name: path).readAll(limit: Self.largestSize)
+        } catch {
+            throw .unreadable(error)
+        }
+        return try KillFileText(bytes, path: path)
+    }
+
+    private func unreadable(_ number: Int32) -> ReadError {
+        .unreadable(name: path, ErrorNumber(rawValue: number))
+    }
+
+    // MARK: Editing
+
+    /// The result of an edit.
+    package struct Edit: Sendable, Hashable {
+        /// The target's end before the edit; nil if it was on.
+        package let before: UTCDate?
+        /// The target's end now; nil if it is on.
+        package let after: UTCDate?
+        /// The remaining problems of the file, with positions in its new text.
+        package let problems: [KillFileProblem]
+    }
+
+    /// Switches a target off until a time; a later existing end stays.
+    ///
+    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
+    /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock
+    /// on the file `kill.json.lock` beside it, which stays. Expired kills are dropped; unreadable entries stay.
+    ///
+    /// - Parameters:
+    ///   - target: what to switch off.
+    ///   - end: when it is on again.
+    ///   - now: the wall clock's time.
+    /// - Returns: the ends before and after.
+    /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
+    @discardableResult
+    package func kill(_ target: KillTarget, until end: UTCDate, now: UTCDate = .now) throws(KillFileError) -> Edit {
+        try edit(target, now) { before in max(before ?? end, end) }
+    }
+
+    /// Switches a target on again; this also removes an entry for it with an unreadable time.
+    ///
+    /// - Parameters:
+    ///   - target: what to switch on.
+    ///   - now: the wall clock's time.
+    /// - Returns: its previous end.
+    /// - Throws: as ``kill(_:until:now:)`` does.
+    @discardableResult
+    package func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
+        try edit(target, now) { _ in nil }
+    }
+
+    private func edit(
+        _ target: KillTarget, _ now: UTCDate, _ newEnd: (UTCDate?) -> UTCDate?
+    ) throws(KillFileError) -> Edit {
+        let lock = try takeLock()
+        defer { lock.unlock() }
+        var text = try readText()
+        text.dropEnded(at: now)
+        let before = text.kills[target]
+        let after = newEnd(before)
+        text.set(target, until: after)
+        let written = Array(text.text.utf8)
+        guard written.count <= Self.largestSize else { throw .full(path: path) }
+        do throws(ErrorNumber) { try replaceFile(path, with: text.text) } catch {
+            throw .unwritable(path: path, error)
+        }
+        return Edit(before: before, after: after, problems: try KillFileText(written, path: path).problems)
+    }
+
+    private func takeLock() throws(KillFileError) -> FileLock {
+        guard !path.utf8.contains(0) else { throw .unwritable(path: path, ErrorNumber(rawValue: EINVAL)) }
+        do throws(ErrorNumber) { return try FileLock("\(path).lock", limit: lockLimit) } catch {
+            throw error.rawValue == EWOULDBLOCK
+                ? .locked(path: path, limit: lockLimit) : .unwritable(path: "\(path).lock", error)
+        }
+    }
+
+    // MARK: Starting over
+
+    /// Moves an unreadable file away, so that a new one can be created.
+    ///
+    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in a
+    /// program that kept those that it had read before. A readable file stays, even with bad entries, because its kills
+    /// apply.
+    ///
+    /// - Returns: the new path; nil if there is no file, or a readable one.
+    /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
+    ///   then.
+    @discardableResult
+    package func reset() throws(KillFileError) -> String? {
+        let lock = try takeLock()
+        defer { lock.unlock() }
+        do throws(KillFileError) {
+            _ = try readText()
+            return nil
+        } catch {
+            let kept = "\(path).broken"
+            do throws(ErrorNumber) { try renameFile(path, to: kept) } catch { throw .unwritable(path: kept, error) }
+            return kept
+        }
+    }
+}

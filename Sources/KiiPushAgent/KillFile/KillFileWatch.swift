@@ -1,0 +1,151 @@
+package import KiiPush
+package import KiiPushSystem
+import Synchronization
+
+/// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
+///
+/// ```swift
+/// guard let loopGuard = receiver.loopGuard else { return }
+/// let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
+/// let following = Task { await watch.run() }
+/// ```
+///
+/// It reads the file when it changes, and at least once per ``interval``. Each check computes the remaining time of
+/// each kill from the wall clock, so a clock that jumps, as when a device learns the time, ends or begins kills within
+/// an interval. A missing file has no kills. If a file cannot be read, the last list stays in force.
+///
+/// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
+/// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
+package final class KillFileWatch: Sendable {
+    /// A problem of a kill file.
+    package enum Trouble: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The file cannot be read, and its last contents still apply.
+        case unreadable(KillFileError)
+        /// A part of the file cannot be read; the rest applies.
+        case problem(KillFileProblem)
+
+        /// One line for people, with the position in the file if there is one.
+        package var description: String {
+            switch self {
+            case .unreadable(let error): "\(error)"
+            case .problem(let problem): "\(problem)"
+            }
+        }
+    }
+
+    /// The file.
+    package let file: KillFile
+
+    /// How often the file is checked without a known change.
+    package let interval: Duration
+
+    private let loopGuard: LoopGuard
+    private let watcher: FileWatcher
+    private let wallClock: @Sendable () -> UTCDate
+    private let report: @Sendable (Trouble) -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var kills: [KillTarget: UTCDate] = [:]
+        /// The last reported problems, and the file's state at that time.
+        var reported: [Trouble] = []
+        var reportedOf: FileStamp?
+    }
+
+    /// Makes a watch; it reads nothing before the first check.
+    ///
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - loopGuard: the guard whose kills are set.
+    ///   - interval: how often the file is checked; at least 10 ms.
+    ///   - wallClock: returns the time by which kills end.
+    ///   - report: called with all problems, once for each change of the file, on the checking thread; keep it short,
+    ///     and do not check from there.
+    package init(
+        _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
+        wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
+    ) {
+        self.file = file
+        self.loopGuard = loopGuard
+        self.wallClock = wallClock
+        self.report = report
+        watcher = FileWatcher(path: file.path, interval: interval)
+        self.interval = watcher.interval
+    }
+
+    /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
+    package var failure: KillFileError? {
+        state.withLock { state in
+            for case .unreadable(let error) in state.reported { return error }
+            return nil
+        }
+    }
+
+    // MARK: Checking
+
+    /// Reads the file and sets the guard's kills, now.
+    package func look() {
+        // Under the lock, so that the later of two concurrent checks wins.
+        let troubles = state.withLock { state in
+            let stamp = FileStamp(file.path)
+            let troubles = read(&state)
+            let now = wallClock()
+            loopGuard.setKills(state.kills.mapValues { now.duration(to: $0) }.filter { $0.value > .zero })
+            if troubles == state.reported, stamp == state.reportedOf { return [Trouble]() }
+            (state.reported, state.reportedOf) = (troubles, stamp)
+            return troubles
+        }
+        for trouble in troubles { report(trouble) }
+    }
+
+    /// Applies the file's contents; returns its problems.
+    private func read(_ state: inout State) -> [Trouble] {
+        do throws(KillFileError) {
+            let contents = try file.read()
+            state.kills = contents.kills
+            return contents.problems.map { .problem($0) }
+        } catch {
+            return [.unreadable(error)]
+        }
+    }
+
+    /// Blocks until the file has changed, or an interval or the timeout has passed, and checks.
+    ///
+    /// For a program with its own event loop; one that polls ``descriptor`` calls it with a timeout of zero, and at
+    /// every interval.
+    ///
+    /// - Parameter timeout: the most time to wait.
+    /// - Returns: false if the watch has been stopped.
+    @discardableResult
+    package func wait(timeout: Duration) -> Bool {
+        if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
+        look()
+        return true
+    }
+
+    /// Readable when the file may have changed; -1 if the system does not report changes.
+    package var descriptor: Int32 { watcher.descriptor }
+
+    // MARK: Following
+
+    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
+    /// permanently.
+    ///
+    /// It runs on its own thread, and blocks no other task.
+    package func run() async {
+        await withTaskCancellationHandler {
+            await withThread { self.follow() }
+        } onCancel: {
+            stop()
+        }
+    }
+
+    /// The same for a dedicated thread: blocks until ``stop()``.
+    package func follow() {
+        look()
+        while wait(timeout: interval) {}
+    }
+
+    /// Ends ``run()``, ``follow()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
+    package func stop() { watcher.cancel() }
+}

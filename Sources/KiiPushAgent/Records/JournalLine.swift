@@ -1,0 +1,140 @@
+package import KiiPush
+package import KiiPushDelivery
+import KiiPushSystem
+
+/// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
+///
+/// ```swift
+/// receiver.onTrace { trace in print(JournalLine(trace)) }
+/// service.onEvent { event in print(JournalLine(event)) }
+/// ```
+///
+/// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
+/// from the rules. It shows reasons of middleware and errors of programs that rules run; of other errors, it shows the
+/// type.
+package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
+    /// The priority of a line, as in syslog.
+    package enum Priority: Int, Sendable, Hashable, CaseIterable {
+        /// Something was lost or given up, and needs attention.
+        case error = 3
+        /// Something went wrong and is being handled.
+        case warning = 4
+        /// Normal operation.
+        case information = 6
+    }
+
+    /// The priority.
+    package let priority: Priority
+    /// The text without the priority; control characters are escaped.
+    package let text: String
+    /// The fields for the journal.
+    package private(set) var fields: [Field] = []
+
+    /// The whole line, without its line end.
+    package var description: String { "<\(priority.rawValue)>\(text)" }
+
+    /// Makes a line from a text.
+    package init(_ priority: Priority, _ text: String) {
+        self.priority = priority
+        self.text = EscapedText(text).description
+    }
+
+    /// Makes a line about a message.
+    package init(_ priority: Priority, _ text: String, message id: UInt64) {
+        self.init(priority, text)
+        fields = [Field("KIIPUSH_MESSAGE", "\(id)")]
+    }
+
+    /// How a message ended: `message 12: handled; routes settings; pushToApp, certain; mqtt, 227 bytes; 3.1 ms`.
+    ///
+    /// Failed and undecodable messages are warnings; dead-lettered ones are errors, with the cause of the last
+    /// failure. Beyond the first attempt, the line gives its number.
+    package init(_ trace: Trace) {
+        let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
+        var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))\(cause)"]
+        if let attempt = trace.lastAttempt, attempt > 1 { parts.append("attempt \(attempt)") }
+        if !trace.routes.isEmpty {
+            let shown = trace.routes.prefix(8).map(Suggestion.shown).joined(separator: ", ")
+            let more = trace.routes.count > 8 ? " and \(trace.routes.count - 8) more" : ""
+            parts.append("\(trace.routes.count == 1 ? "route" : "routes") \(shown)\(more)")
+        }
+        if !trace.expired.isEmpty, trace.outcome.name != "expired" {
+            parts.append("too old for \(trace.expired.prefix(8).map(Suggestion.shown).joined(separator: ", "))")
+        }
+        if !trace.expired.isEmpty, let doubt = trace.message?.sentAt?.doubtOfUnit { parts.append(doubt) }
+        if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
+        let carrier = trace.transport.map { Suggestion.shown($0.name) }
+        let size = trace.message.map { counted($0.raw.bytes.count, "byte") }
+        let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")
+        if !carried.isEmpty { parts.append(carried) }
+        parts.append(Self.milliseconds(trace.nanoseconds))
+        self.init(Priority(trace.outcome), parts.joined(separator: "; "))
+        fields = Self.fields(trace)
+    }
+
+    /// Makes a line from an event of a service.
+    package init(_ event: ServiceEvent) {
+        switch event {
+        case .retry(let id, let route, let attempt, let pause, let cause):
+            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
+            self.init(
+                .warning,
+                "message \(id): attempt \(attempt) failed (\(cause)); route \(Suggestion.shown(route)); again in "
+                    + "\(pause)"
+            )
+        case .overrun(let id, let route, let isLeft):
+            let what = isLeft ? "did not return after it was cancelled, and is left" : "took too long and is cancelled"
+            self.init(isLeft ? .error : .warning, "message \(id): the handler of \(Suggestion.shown(route)) \(what)")
+        case .storeFailed(let what): self.init(.error, what)
+        case .notDurable(let what): self.init(.warning, what)
+        case .transport(let name, let event): self.init(event, of: Suggestion.shown(name))
+        }
+        fields = Self.fields(event)
+    }
+
+    private init(_ event: TransportEvent, of name: String) {
+        switch event {
+        case .connected(let how): self.init(.information, "\(name): \(how)")
+        case .disconnected(let why, let pause):
+            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
+            self.init(.warning, "\(name): disconnected: \(why); again in \(pause)")
+        case .refused(let why, let pause):
+            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
+            self.init(.warning, "\(name): refused: \(why); again in \(pause), then with longer pauses")
+        case .possibleGap(let why): self.init(.error, "\(name): messages may be lost: \(why)")
+        case .ignored(let what): self.init(.warning, "\(name): ignored: \(what)")
+        }
+    }
+
+    // MARK: Texts
+
+    private static func words(_ outcome: Outcome) -> String {
+        let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
+        guard case .failed(let failure) = outcome else { return outcome.name + reason }
+        // A reported error contains nothing of a payload; other descriptions may.
+        let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
+        return "\(outcome.name)\(reason): \(cause)"
+    }
+
+    /// A time in milliseconds, to three decimal places.
+    private static func milliseconds(_ nanoseconds: Int64) -> String {
+        let thousandths = nanoseconds / 1000 % 1000
+        let digits = String(thousandths)
+        let padded = String(repeating: "0", count: max(0, 3 - digits.count)) + digits
+        let fraction = thousandths == 0 ? "" : ".\(padded)"
+        return "\(nanoseconds / 1_000_000)\(fraction) ms"
+    }
+}
+
+extension JournalLine.Priority {
+    /// The priority of a line about a message with this outcome.
+    package init(_ outcome: Outcome) {
+        self =
+            switch outcome {
+            case .deadLettered, .quarantined: .error
+            case .failed, .undecodable: .warning
+            case .handled, .duplicate, .looped, .paced, .superseded, .expired, .refused, .unrouted: .information
+            @unknown default: .information
+            }
+    }
+}

@@ -1,0 +1,133 @@
+package import KiiPush
+import Synchronization
+
+/// How long an agent, or one of its routes, may be silent before that is reported.
+public struct SilenceLimit: Sendable, Hashable {
+    /// The id of the route whose messages count; empty for messages of any kind.
+    public let route: String
+    /// The longest allowed time since the beginning or the last message.
+    public let length: Duration
+
+    /// Sets a limit.
+    public init(route: String = "", length: Duration) { (self.route, self.length) = (route, length) }
+}
+
+/// Notices when messages stop arriving: all of them, or those of one route, such as a topic's.
+///
+/// ```swift
+/// let silence = SilenceWatch([SilenceLimit(route: "news", length: .seconds(3600))])
+/// receiver.onTrace { silence.saw($0) }
+/// let watching = Task { await silence.run { change in print(change) } }
+/// ```
+///
+/// A connection may seem healthy while a subscription is lost; only the silence shows it. A message counts whatever its
+/// outcome: a duplicate is a sign of life too. It keeps one time for each limit, for at most 64 limits.
+package final class SilenceWatch: Sendable {
+    /// A silence has become too long, or has ended.
+    package struct Change: Sendable, Hashable, CustomStringConvertible {
+        /// The route; empty for messages of any kind.
+        package let route: String
+        /// Whether it is silent now.
+        package let isSilent: Bool
+        /// How long the silence has lasted.
+        package let length: Duration
+
+        /// One line for people.
+        package var description: String {
+            let seconds = Duration.seconds(length.components.seconds).ruleText
+            let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
+            return isSilent
+                ? "silent: \(what) came for \(seconds)" : "no longer silent: \(what) had come for \(seconds)"
+        }
+    }
+
+    private struct Watched {
+        let limit: SilenceLimit
+        var last: MonotonicInstant
+        /// The beginning of the silence that was reported.
+        var told: MonotonicInstant?
+    }
+
+    /// The most limits; further ones are ignored.
+    package static let mostLimits = 64
+
+    private let clock: any ReceiverClock
+    private let watched: Mutex<[Watched]>
+    private let isEmpty: Bool
+
+    /// Starts to watch: silence counts from now on.
+    ///
+    /// - Parameters:
+    ///   - limits: the limits; several limits of one route all apply.
+    ///   - clock: the clock.
+    package init(_ limits: [SilenceLimit], clock: any ReceiverClock = SystemClock()) {
+        self.clock = clock
+        let now = clock.now
+        isEmpty = limits.isEmpty
+        watched = Mutex(limits.prefix(Self.mostLimits).map { Watched(limit: $0, last: now) })
+    }
+
+    /// Records that a message has arrived.
+    package func saw(_ trace: Trace) {
+        if isEmpty { return }
+        let now = clock.now
+        watched.withLock { watched in
+            for index in watched.indices {
+                let route = watched[index].limit.route
+                if route.isEmpty || trace.routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) {
+                    watched[index].last = now
+                }
+            }
+        }
+    }
+
+    /// The silences that have become too long since the last check, and those that have ended.
+    package func look() -> [Change] {
+        let now = clock.now
+        return watched.withLock { watched in
+            watched.indices.compactMap { index in
+                let (limit, last) = (watched[index].limit, watched[index].last)
+                if let told = watched[index].told {
+                    guard last > told else { return nil }
+                    watched[index].told = nil
+                    return Change(route: limit.route, isSilent: false, length: told.duration(to: last))
+                }
+                let length = last.duration(to: now)
+                guard length >= limit.length else { return nil }
+                watched[index].told = last
+                return Change(route: limit.route, isSilent: true, length: length)
+            }
+        }
+    }
+
+    /// Checks once a second until the task is cancelled; returns at once without limits.
+    ///
+    /// - Parameter tell: called with each change.
+    package func run(_ tell: @Sendable (Change) -> Void) async {
+        if isEmpty { return }
+        while !Task.isCancelled {
+            for change in look() { tell(change) }
+            do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1))) } catch { return }
+        }
+    }
+
+    /// The current silences that are too long, and their lengths.
+    package var silent: [(route: String, length: Duration)] {
+        let now = clock.now
+        return watched.withLock { watched in
+            watched.compactMap { watched in
+                let length = watched.last.duration(to: now)
+                return length >= watched.limit.length ? (watched.limit.route, length) : nil
+            }
+        }
+    }
+
+    /// For each watched route, and for all messages under an empty name, whether it is silent for too long.
+    package var states: [String: Bool] {
+        let silent = Set(silent.map(\.route))
+        return watched.withLock { watched in
+            Dictionary(
+                watched.map { ($0.limit.route, silent.contains($0.limit.route)) }, uniquingKeysWith: { one, _ in one })
+        }
+    }
+}

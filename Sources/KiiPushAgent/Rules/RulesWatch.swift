@@ -1,0 +1,88 @@
+import KiiPush
+package import KiiPushRules
+import KiiPushSystem
+import Synchronization
+
+/// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
+///
+/// ```swift
+/// let watch = RulesWatch(path: "/etc/agent/rules.json", gate: RulesGate(receiver)) { update in print(update) }
+/// let following = Task { await watch.run() }
+/// ```
+///
+/// It watches the file's directory, so it notices when an editor or a deployment replaces the file. A missing,
+/// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
+/// which it never waits.
+package final class RulesWatch: Sendable {
+    /// The file.
+    package let path: String
+
+    private let gate: RulesGate
+    private let watcher: FileWatcher
+    private let report: @Sendable (RulesUpdate) -> Void
+    /// The file's contents at the last check, or why it could not be read.
+    private let last = Mutex(Contents.none)
+
+    private enum Contents: Equatable {
+        case none
+        case bytes([UInt8])
+        case unreadable(String)
+    }
+
+    /// Makes a watch; it reads nothing before the first check.
+    ///
+    /// - Parameters:
+    ///   - path: the rules file.
+    ///   - gate: checks a new file.
+    ///   - report: called with the result, once for each change of the file; keep it short.
+    package init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
+        self.path = path
+        self.gate = gate
+        self.report = report
+        watcher = FileWatcher(path: path)
+    }
+
+    /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
+    package func look() async {
+        let contents = read()
+        // The system may report a change more than once, or report one without effect.
+        let isNew = last.withLock { last in
+            defer { last = contents }
+            return last != contents
+        }
+        guard isNew else { return }
+        switch contents {
+        case .bytes(let bytes): report(await gate.update(bytes, file: path))
+        case .unreadable(let why):
+            let start = SourcePosition(line: 1, column: 1)
+            report(.refused([RulesError.Problem(file: path, position: start, what: why)]))
+        case .none: break
+        }
+    }
+
+    private func read() -> Contents {
+        do {
+            return .bytes(try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes))
+        } catch {
+            return .unreadable("\(error)")
+        }
+    }
+
+    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
+    /// permanently.
+    ///
+    /// It waits on its own thread, and blocks no other task.
+    package func run() async {
+        await look()
+        await withTaskCancellationHandler {
+            while await withThread({ [watcher] in watcher.wait(timeout: .seconds(3600)) }) != .cancelled {
+                await look()
+            }
+        } onCancel: {
+            stop()
+        }
+    }
+
+    /// Ends ``run()``; the rules stay as they are.
+    package func stop() { watcher.cancel() }
+}

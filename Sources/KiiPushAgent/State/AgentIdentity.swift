@@ -1,0 +1,68 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import KiiPush
+package import KiiPushSystem
+
+/// A running agent's identity and switched-off targets: the answer to `who` on its control socket.
+///
+/// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["lamp"]}`, on
+/// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"known"`: whether it has a
+/// route with this name, or one that takes events of this bucket; and if not, `"instead"`: what it has.
+package struct AgentIdentity: Sendable, Equatable {
+    /// Its process id.
+    package let process: Int32
+    /// Its state directory, without symbolic links.
+    package let state: String
+    /// When it started, to the second.
+    package let since: String
+    /// What is off, as targets are typed; nil if nothing can be switched off.
+    package var killed: [String]?
+    /// Whether it knows the target of the question; nil without one.
+    package var isKnown: Bool?
+    /// Why it does not know the target, with what there is.
+    package var instead: String?
+
+    /// Names this process as the agent of a directory.
+    package init(directory: String, since: UTCDate = .now) {
+        process = getpid()
+        state = Self.resolved(directory)
+        self.since = since.shortText
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    /// The identity as JSON.
+    package var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("process", Int64(process))
+            writer.member("state", state)
+            writer.member("since", since)
+            writer.member("version", Version.number)
+            if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
+            if let isKnown { writer.member("known", isKnown) }
+            if let instead { writer.member("instead", instead) }
+        }
+        return writer.text
+    }
+
+    /// Parses an agent's answer; nil if it is something else.
+    package init?(json: String) {
+        let limits = PayloadLimits(bytes: 1 << 20, members: .max)
+        guard let root = try? PlacedValue(Array(json.utf8), limits: limits),
+            let process = root["process"]?.integer.flatMap({ Int32(exactly: $0) }), let state = root["state"]?.text,
+            let since = root["since"]?.text
+        else { return nil }
+        (self.process, self.state, self.since) = (process, state, since)
+        if case .array(let targets)? = root["killed"]?.content { killed = targets.compactMap(\.text) }
+        isKnown = root["known"]?.flag
+        instead = root["instead"]?.text
+    }
+}

@@ -1,0 +1,152 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+import KiiPushSQLite
+
+/// A state directory that only this process uses: its stores, and other persistent state.
+package final class AgentState: Sendable {
+    /// The result of opening a directory.
+    package enum Opening {
+        case opened(AgentState)
+        /// An agent uses it, and answers here.
+        case taken(ControlSocket)
+    }
+
+    let directory: String
+    private let lock: FileLock
+    /// Nil if the directory existed before.
+    private let firstStart: FirstStart?
+    #if SQLite
+    let database: SQLiteDatabase
+    #endif
+
+    /// Opens a directory, and creates it if missing, unless an agent uses it.
+    ///
+    /// - Parameters:
+    ///   - directory: the state directory.
+    ///   - patience: how long to wait for it. A program that a killed agent was just starting may briefly hold its
+    ///     lock.
+    ///   - heals: whether to set a damaged database aside and recover its contents. An agent does, since it can report
+    ///     that; a command would hide it.
+    /// - Returns: the directory, or its user.
+    /// - Throws: why it cannot be opened.
+    package static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
+        let firstStart = FirstStart(directory)
+        do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
+            throw StateError(path: directory, what: "cannot be made: \(error)")
+        }
+        let path = lockPath(directory)
+        let lock: FileLock
+        do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
+            if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
+            firstStart?.undo()
+            throw StateError(path: path, what: "cannot be locked: \(error)")
+        }
+        do { return .opened(try AgentState(directory, lock, heals: heals, firstStart)) } catch {
+            firstStart?.undo()
+            lock.unlock()
+            throw error
+        }
+    }
+
+    /// Whether a directory is in use, by an agent or briefly by a command; creates nothing.
+    package static func isTaken(_ directory: String) -> Bool {
+        let path = lockPath(directory)
+        guard unsafe access(path, F_OK) == 0 else { return false }
+        do throws(ErrorNumber) {
+            try FileLock(path, limit: .zero).unlock()
+            return false
+        } catch { return error.rawValue == EWOULDBLOCK }
+    }
+
+    /// The file whose lock marks the directory as in use.
+    private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }
+
+    private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
+        self.directory = directory
+        self.firstStart = firstStart
+        self.lock = lock
+        #if SQLite
+        database = try heals ? SQLiteDatabase(healing: directory) : SQLiteDatabase(directory: directory)
+        #endif
+    }
+
+    deinit { lock.unlock() }
+
+    /// Closes the stores, as at a normal end.
+    func close() {
+        #if SQLite
+        database.close()
+        #endif
+    }
+
+    /// Closes the stores, and removes the directory if it did not exist before: for a start that failed before anything
+    /// arrived.
+    func leaveNothing() {
+        close()
+        firstStart?.undo()
+    }
+
+    /// The last healing of the database while its old file exists: the report, and whether it is new.
+    var healing: (text: String, isNew: Bool)? {
+        #if SQLite
+        database.healing.map { ($0.description, $0.isNew) }
+        #else
+        nil
+        #endif
+    }
+
+    /// Calls `action` once when the open state is found damaged or missing; nothing is stored from then on.
+    func onDamage(_ action: @escaping @Sendable (String) -> Void) {
+        #if SQLite
+        database.onDamage { error in action("\(error)") }
+        #endif
+    }
+
+    /// Whether accepted payloads survive the process in this build.
+    package static var isDurable: Bool {
+        #if SQLite
+        true
+        #else
+        false
+        #endif
+    }
+
+    /// The socket on which the agent answers commands.
+    var control: ControlSocket { ControlSocket(state: directory) }
+
+    var killFile: KillFile { KillFile(directory: directory) }
+
+    func stores(_ window: SeenWindow, _ shortages: Shortages?) throws -> AgentStores {
+        #if SQLite
+        let inbox = try SQLiteInbox(database, shortages: shortages)
+        let seen = try SQLiteSeenStore(writtenBy: inbox, window: window)
+        return AgentStores(
+            inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
+            deduplicator: Deduplicator(store: seen, secret: database.secret))
+        #else
+        return AgentStores()
+        #endif
+    }
+}
+
+/// The stores of an agent; in memory without a state directory.
+struct AgentStores {
+    var inbox: any Inbox = InMemoryInbox()
+    var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
+    /// The chain's first middleware; nil for one in memory.
+    var deduplicator: Deduplicator?
+}
+
+/// A state directory cannot be used.
+package struct StateError: Error, CustomStringConvertible {
+    let path: String
+    let what: String
+
+    package var description: String { "\(escaped(path)): \(what)" }
+}

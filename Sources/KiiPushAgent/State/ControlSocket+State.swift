@@ -1,0 +1,17 @@
+import Synchronization
+
+extension ControlSocket {
+    /// The control socket of a state directory's agent.
+    package init(state directory: String) { self.init(path: "\(directory)/control.sock") }
+
+    /// Sends a command that is answered in one line.
+    ///
+    /// - Returns: the exit code and the first line of output or error output; empty if there is none.
+    /// - Throws: why there is no answer, at the latest after ``patience``.
+    package func firstLine(of arguments: [String]) async throws -> (code: Int32, line: String) {
+        let heard = Mutex<String?>(nil)
+        let hear: @Sendable (String) -> Void = { line in heard.withLock { $0 = $0 ?? line } }
+        let code = try await ask(arguments, patience: Self.patience, print: hear, error: hear)
+        return (code, heard.withLock { $0 } ?? "")
+    }
+}

@@ -1,0 +1,41 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import KiiPushSystem
+
+/// The directories that a first start must create, and removes if it fails: a wrong option must not leave a state
+/// directory behind.
+struct FirstStart: Sendable {
+    private let directory: String
+    /// The missing directories, innermost first.
+    private let missing: [String]
+
+    /// Finds the missing parts of a state directory; nil if it exists.
+    init?(_ directory: String) {
+        var (path, missing) = (directory, [String]())
+        while !path.isEmpty, !StateDirectory.isThere(path) {
+            missing.append(path)
+            let above = directoryName(path)
+            if above == path { break }
+            path = above
+        }
+        if missing.isEmpty { return nil }
+        (self.directory, self.missing) = (directory, missing)
+    }
+
+    /// The files that an agent itself writes into a state directory, before anything has arrived.
+    private static let ownFiles: Set<String> = [
+        "agent.lock", "client-id", "mqtt-session", "control.sock", "kiipush.db", "kiipush.db-wal", "kiipush.db-shm",
+        "kiipush.db.lock", "kiipush.db.made",
+    ]
+
+    /// Removes what was created; keeps everything if somebody else has added a file meanwhile.
+    func undo() {
+        guard let names = StateDirectory.names(in: directory), Self.ownFiles.isSuperset(of: names) else { return }
+        // The lock last: until then no other agent starts here.
+        for name in names.sorted(by: { $1 == "agent.lock" && $0 != $1 }) { _ = unsafe unlink("\(directory)/\(name)") }
+        for path in missing where unsafe rmdir(path) != 0 { return }
+    }
+}

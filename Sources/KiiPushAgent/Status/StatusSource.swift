@@ -1,0 +1,103 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+
+/// The source of an agent's status, collected at each request.
+struct StatusSource: Sendable {
+    let identity: AgentIdentity
+    let receiver: PushReceiver
+    let service: PushService
+    let counts: ServiceCounts
+    let latencies: RouteLatencies
+    let settings: ServiceSettings
+    let isDurable: Bool
+    /// The failures of stores that the service does not use itself.
+    var failures: @Sendable () -> [String] = { [] }
+    /// The agent's current shortages.
+    var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
+    /// The result of healing a damaged state; nil if there is no old file to examine.
+    var healed: String?
+    /// Why the metrics file cannot be written now.
+    var metricsFailure: @Sendable () -> String? = { nil }
+    /// The agent's or routes' silences that are too long.
+    var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
+
+    /// The agent's current status; it asks the inbox whether it works, which may take a second.
+    var checkedStatus: AgentStatus {
+        service.checkInbox()
+        return status
+    }
+
+    /// The agent's current status, as far as is known.
+    var status: AgentStatus {
+        let (now, wall) = (counts.clock.now, UTCDate.now)
+        func seconds(since instant: MonotonicInstant) -> Int64 { max(0, instant.duration(to: now).components.seconds) }
+        // By the monotonic clock, so that setting the wall clock later does not make the agent older than the machine.
+        func date(_ instant: MonotonicInstant) -> UTCDate { wall.advanced(by: now.duration(to: instant)) }
+        var status = AgentStatus()
+        (status.version, status.process, status.state) = (Version.number, Int64(identity.process), identity.state)
+        (status.since, status.uptime) = (date(counts.beginning), seconds(since: counts.beginning))
+        status.transports = counts.links.map { link in
+            AgentStatus.Transport(
+                name: link.name, state: link.state, forSeconds: seconds(since: link.since), detail: link.detail,
+                lastMessageAgo: link.lastMessageAt.map { seconds(since: $0) },
+                lastMessageAt: link.lastMessageAt.map { date($0) }, messages: Int64(link.messages))
+        }
+        fillQueue(&status)
+        fillRoutes(&status)
+        let clock = receiver.clock
+        status.paced = (receiver.loopGuard?.paced ?? []).filter { $0.waiting > 0 }.map { key in
+            AgentStatus.Paced(
+                level: key.level.rawValue, route: key.route, subject: key.subject, since: seconds(since: key.since),
+                waiting: Int64(key.waiting), superseded: Int64(key.superseded), why: key.sentence)
+        }
+        let ids = Set(receiver.routes.map { KillTarget.route($0.id) })
+        status.kills = (receiver.loopGuard?.killedUntil ?? [:]).map { target, end in
+            // A bucket of which no route is told may still get messages.
+            let isKnown = if case .route = target { ids.contains(target) } else { true }
+            return AgentStatus.Kill(
+                target: target.description, until: wall.advanced(by: clock.now.duration(to: end)).roundedUpToSecond,
+                isKnown: isKnown)
+        }.sorted { $0.target < $1.target }
+        let letters = receiver.deadLetters
+        status.deadLetters = AgentStatus.DeadLetters(
+            count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
+        (status.shortages, status.silent, status.healed) = (shortages(), silent(), healed)
+        status.metricsFailure = metricsFailure()
+        return status
+    }
+
+    private func fillQueue(_ status: inout AgentStatus) {
+        let now = service.status
+        (status.isOpen, status.failures) = (now.isOpen, now.failures + failures())
+        status.queue = AgentStatus.Queue(
+            messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
+            waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),
+            paced: Int64(now.paced), onDisk: Int64(now.onDisk), overrunning: Int64(now.overrunning))
+        status.queue.isFull =
+            isDurable
+            ? now.onDisk >= settings.messagesOnDisk || now.bytesOnDisk >= settings.bytesOnDisk
+            : now.messages >= settings.messages || now.bytes >= settings.bytes
+    }
+
+    private func fillRoutes(_ status: inout AgentStatus) {
+        let (metrics, times) = (receiver.metrics, latencies.times)
+        status.outcomes = metrics.outcomes.filter { $0.messages != 0 }.map { count in
+            AgentStatus.Outcome(outcome: count.outcome, reason: count.reason, messages: Int64(count.messages))
+        }
+        status.routes = metrics.routes.map { count in
+            let times = times[count.route] ?? RouteLatencies.Times()
+            return AgentStatus.Route(
+                id: count.route, handled: Int64(count.handled), failed: Int64(count.failed), paced: Int64(count.paced),
+                expired: Int64(count.expired), p50: Self.milliseconds(times.handling, 0.5),
+                p99: Self.milliseconds(times.handling, 0.99), waitedP50: Self.milliseconds(times.waiting, 0.5),
+                waitedP99: Self.milliseconds(times.waiting, 0.99),
+                handlingSeconds: Double(times.handling.sum / 1_000_000) / 1000)
+        }
+    }
+
+    /// The quantile of a share in milliseconds, to the microsecond.
+    private static func milliseconds(_ histogram: LatencyHistogram, _ share: Double) -> Double? {
+        histogram.quantile(share).map { Double($0 / 1000) / 1000 }
+    }
+}

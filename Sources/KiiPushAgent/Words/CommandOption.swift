@@ -1,0 +1,121 @@
+import KiiPushSystem
+
+/// An option of a command: a row in the table behind the parser, the help, the manual and the completions.
+///
+/// The row contains the option's effect, so every documented option is parsed, and every parsed option is documented.
+package struct CommandOption<Target>: Sendable {
+    /// Its description for people.
+    package let text: OptionText
+    /// Takes the option's value, or an empty text if it has none.
+    let take: @Sendable (inout Target, _ value: String) throws(Arguments.Mistake) -> Void
+
+    /// An option without a value.
+    package static func flag(
+        _ name: String, _ help: String, _ set: @escaping @Sendable (inout Target) -> Void
+    ) -> Self {
+        Self(text: OptionText(name: name, help: help)) { target, _ throws(Arguments.Mistake) in set(&target) }
+    }
+
+    /// An option with a value that `read` parses.
+    ///
+    /// - Parameters:
+    ///   - name: the option, with its dashes.
+    ///   - word: the placeholder of the value.
+    ///   - help: what the option does.
+    ///   - completion: the shells' completion for the value.
+    ///   - read: parses the value, given the option's name.
+    ///   - set: stores the result.
+    /// - Returns: the option.
+    package static func value<Value>(
+        _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
+        as read: @escaping @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> Value,
+        _ set: @escaping @Sendable (inout Target, Value) -> Void
+    ) -> Self {
+        Self(text: OptionText(name: name, word: word, help: help, completion: completion)) {
+            target, value throws(Arguments.Mistake) in
+            set(&target, try read(name, value))
+        }
+    }
+
+    /// The same option, with an additional short name such as `-o`.
+    package func short(_ name: String) -> Self {
+        var text = text
+        text.short = name
+        return Self(text: text, take: take)
+    }
+
+    /// An option with a text, which may not be empty.
+    package static func value(
+        _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
+        _ set: @escaping @Sendable (inout Target, String) -> Void
+    ) -> Self {
+        value(name, word, help, completes: completion, as: completion.checked, set)
+    }
+
+    /// An option whose value is one of several names.
+    package static func choice<Choice: Sendable>(
+        _ name: String, _ word: String, _ help: String, of choices: [(name: String, choice: Choice)],
+        _ set: @escaping @Sendable (inout Target, Choice) -> Void
+    ) -> Self {
+        let names = choices.map(\.name)
+        return value(
+            name, word, help, completes: .words(names),
+            as: { option, value throws(Arguments.Mistake) in
+                for (name, choice) in choices where name == value { return choice }
+                let all = names.joined(separator: ", ")
+                throw Arguments.Mistake(text: "\(option) takes one of \(all), not '\(escaped(value))'")
+            }, set)
+    }
+
+    /// The choice between text and JSON, which most commands have.
+    package static func format(
+        _ help: String, _ set: @escaping @Sendable (inout Target, ReportFormat) -> Void
+    ) -> Self {
+        choice("--format", "FORMAT", help, of: ReportFormat.choices, set)
+    }
+}
+
+/// An option's description for people and shells.
+package struct OptionText: Sendable {
+    /// The option, with its dashes.
+    package let name: String
+    /// Another name for it, such as `-h`.
+    package var short: String?
+    /// The placeholder of its value; nil if it has none.
+    package var word: String?
+    /// Its effect: a sentence or two, without the last full stop.
+    package let help: String
+    package var completion = Completion.nothing
+
+    package init(
+        name: String, short: String? = nil, word: String? = nil, help: String, completion: Completion = .nothing
+    ) { (self.name, self.short, self.word, self.help, self.completion) = (name, short, word, help, completion) }
+
+    /// The option that every command has.
+    package static let help = OptionText(name: "--help", short: "-h", help: "shows this")
+
+    /// The option as the help shows it: `--format FORMAT`, `--help, -h`.
+    package var shown: String { name + (word.map { " \($0)" } ?? "") + (short.map { ", \($0)" } ?? "") }
+}
+
+/// A shell's completion for a value or an operand.
+package enum Completion: Sendable {
+    case nothing
+    case file
+    case directory
+    case words([String])
+
+    /// Parses a text that may not be empty.
+    package var checked: @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> String {
+        let what =
+            switch self {
+            case .file: "a file's name"
+            case .directory: "a directory's name"
+            case .nothing, .words: "a value, not an empty one"
+            }
+        return { option, value throws(Arguments.Mistake) in
+            if value.isEmpty { throw Arguments.Mistake(text: "\(option) needs \(what)") }
+            return value
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// A command's options, for its parser.
+package struct OptionTable<Target>: Sendable {
+    /// Options under a heading of the help, or without one.
+    package struct Group: Sendable {
+        package var heading: String?
+        package let options: [CommandOption<Target>]
+
+        package init(heading: String? = nil, options: [CommandOption<Target>]) {
+            (self.heading, self.options) = (heading, options)
+        }
+    }
+
+    package let groups: [Group]
+
+    package init(_ options: [CommandOption<Target>]) { groups = [Group(options: options)] }
+
+    package init(groups: [Group]) { self.groups = groups }
+
+    private var options: [CommandOption<Target>] { groups.flatMap(\.options) }
+
+    /// The options' names, with their dashes, in order.
+    package var names: [String] { options.map(\.text.name) }
+
+    /// The descriptions of the options, including the one that every command has.
+    package var texts: [OptionTexts] {
+        var texts = groups.map { OptionTexts(heading: $0.heading, options: $0.options.map(\.text)) }
+        if texts.isEmpty { texts = [OptionTexts(options: [])] }
+        texts[texts.count - 1].options.append(.help)
+        return texts
+    }
+
+    /// Parses a command line; each option applies its row to `target`.
+    ///
+    /// - Returns: the operands, in order; nil if help is requested.
+    /// - Throws: the error of the command line.
+    package func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
+        var arguments = Arguments(arguments)
+        while let name = try arguments.nextOption() {
+            if name == OptionText.help.name || name == OptionText.help.short { return nil }
+            guard let option = options.first(where: { $0.text.name == name || $0.text.short == name }) else {
+                throw Arguments.Mistake(unknown: name, known: names)
+            }
+            try option.take(&target, option.text.word == nil ? "" : arguments.value(of: name))
+        }
+        return arguments.operands
+    }
+}
+
+/// The descriptions of a group of options.
+package struct OptionTexts: Sendable {
+    package var heading: String?
+    package var options: [OptionText]
+
+    package init(heading: String? = nil, options: [OptionText]) { (self.heading, self.options) = (heading, options) }
+}

@@ -1,7 +1,0 @@
-/// The version of the tool and of the libraries that it is built with.
-enum Version {
-    static let number = "0.1.0"
-
-    /// The day of that version, for the manual's pages.
-    static let date = "2026-11-22"
-}

@@ -1,0 +1,65 @@
+import Glibc
+import KiiPush
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+@Suite(.timeLimit(.minutes(1)))
+struct AlertPresenterTests {
+    let pipe: Pipe
+
+    init() throws { pipe = try Pipe(.packets) }
+
+    private func message(_ alert: String = #"{"title":"t","body":"b"}"#) throws -> PushMessage {
+        try PushMessage(RawPayload(#"{"aps":{"alert":\#(alert)}}"#))
+    }
+
+    private var presenter: AlertPresenter {
+        AlertPresenter(appName: "App", to: .terminal(descriptor: pipe.writeEnd))
+    }
+
+    @Test("an alert is written to the terminal in one call")
+    func oneWrite() throws {
+        let shown = try presenter.show(message())
+        #expect(shown)
+        #expect(pipe.read() == "t\n  b\n")
+    }
+
+    @Test("a long alert, too, is written in one call, whole")
+    func longAlert() throws {
+        let body = String(repeating: "x", count: 60_000)
+        try presenter.show(message("\"\(body)\""))
+        #expect(pipe.read() == "App\n  \(body)\n")
+    }
+
+    @Test("the title can be chosen, and waiting need not block")
+    func asynchronous() async throws {
+        let shown = try await presenter.show(message(), title: "mine")
+        #expect(shown)
+        #expect(pipe.read() == "mine\n  b\n")
+    }
+
+    @Test(
+        "a message without an alert shows nothing and says so",
+        arguments: ["{}", #"{"aps":{"content-available":1}}"#, #"{"aps":{"alert":""}}"#])
+    func nothing(json: String) async throws {
+        let message = try PushMessage(RawPayload(json))
+        func showAndBlock() throws -> Bool { try presenter.show(message, title: "mine") }
+        #expect(try !showAndBlock())
+        #expect(try await !presenter.show(message, title: "mine"))
+        pipe.endInput()
+        #expect(pipe.read() == "")
+    }
+
+    @Test("a terminal that takes nothing is an error")
+    func cannotWrite() throws {
+        let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let presenter = AlertPresenter(appName: "App", to: .terminal(descriptor: full))
+        #expect(throws: AlertError.cannotWrite(ErrorNumber(rawValue: ENOSPC))) { try presenter.show(message()) }
+        #expect(
+            AlertError.cannotWrite(ErrorNumber(rawValue: ENOSPC)).description
+                == "the alert cannot be written: No space left on device")
+    }
+}

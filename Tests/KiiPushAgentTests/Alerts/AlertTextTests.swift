@@ -1,0 +1,80 @@
+import KiiPush
+import Testing
+
+@testable import KiiPushAgent
+
+struct AlertTextTests {
+    private func text(_ alert: String, title: String? = nil, appName: String = "App") throws -> AlertText? {
+        let message = try PushMessage(RawPayload(#"{"aps":{"alert":\#(alert)}}"#))
+        return AlertText(message.alert, title: title, appName: appName)
+    }
+
+    @Test(
+        "the title is the one asked for, else the alert's, else the app's name",
+        arguments: [
+            (#""b""#, nil, "App", "App"),
+            (#"{"title":"t","body":"b"}"#, nil, "App", "t"),
+            (#"{"title":"t","body":"b"}"#, "mine", "App", "mine"),
+            (#"{"title":"t","body":"b"}"#, "", "App", "t"),
+            (#"{"title":" ","body":"b"}"#, " \n", "App", "App"),
+            (#""b""#, nil, "", "Push"),
+        ] as [(String, String?, String, String)])
+    func titles(alert: String, title: String?, appName: String, expected: String) throws {
+        #expect(try text(alert, title: title, appName: appName)?.title == expected)
+    }
+
+    @Test(
+        "an alert that says nothing is not shown",
+        arguments: [#""""#, #"" ""#, "{}", #"{"title":"","body":"\n"}"#, "5", "null", #"{"loc-key":"x"}"#])
+    func nothing(alert: String) throws {
+        #expect(try text(alert, title: "mine") == nil)
+    }
+
+    @Test("the subtitle and the body follow the title, each if it is there")
+    func paragraphs() throws {
+        #expect(try text(#"{"title":"t","subtitle":"s","body":"b"}"#)?.terminalText == "t\n  s\n  b\n")
+        #expect(try text(#"{"title":"t"}"#)?.terminalText == "t\n")
+        #expect(try text(#"{"title":"t"}"#)?.notificationArguments == ["t"])
+        #expect(try text(#"{"title":"t"}"#, title: "mine")?.terminalText == "mine\n")
+        #expect(try text(#"{"title":"t","subtitle":"s","body":"b"}"#)?.notificationArguments == ["t", "s\nb"])
+    }
+
+    @Test("no payload makes a further line on a terminal or drives it")
+    func terminalIsSafe() throws {
+        let shown = try #require(try text(#"{"title":"a\n\u001b[2Jb","body":"c\r\nd\u0000\u202e\u009b1m"}"#))
+        #expect(shown.terminalText == "a\\n\\u{1B}[2Jb\n  c\\r\\nd\\u{0}\\u{202E}\\u{9B}1m\n")
+    }
+
+    @Test(
+        "a notification's body is no markup, has no control characters, and survives notify-send's own backslashes",
+        arguments: [
+            (#"<b>&amp; \"x\" 'y'"#, #"&lt;b&gt;&amp;amp; "x" 'y'"#),
+            (#"C:\\new"#, #"C:\\new"#),
+            (#"a\nb\r\nc\u2028d\n"#, "a\nb\nc\nd\n"),
+            (#"\u001b[1m\t\u0000"#, #"\\u{1B}[1m\\t\\u{0}"#),
+            (#"--help"#, "--help"),
+            (#"$(reboot) `x` ; | *"#, "$(reboot) `x` ; | *"),
+        ])
+    func notificationIsSafe(json: String, expected: String) throws {
+        #expect(try text("\"\(json)\"")?.notificationArguments == ["App", expected])
+    }
+
+    @Test("a notification's title has no line ends, and is not escaped as markup, which it is not")
+    func notificationTitle() throws {
+        #expect(try text(#"{"title":"a\n<b> & \\\u0007"}"#)?.notificationArguments == [#"a\n<b> & \\u{7}"#])
+    }
+
+    @Test("long texts are cut to what a notification can show")
+    func cut() throws {
+        let title = String(repeating: "t", count: 250)
+        let body = String(repeating: "&", count: 4_000)
+        let escaped = String(repeating: "&amp;", count: 4_000)
+        #expect(try text(#"{"title":"\#(title)","body":"\#(body)"}"#)?.notificationArguments == [title, escaped])
+        #expect(
+            try text(#"{"title":"\#(title)t","body":"\#(body)&"}"#)?.notificationArguments
+                == [title + "…", escaped + "…"])
+        // One character as people count, however many marks stand over it.
+        let marks = "e" + String(repeating: "\u{301}", count: 5_000)
+        #expect(try text(#""\#(marks)""#)?.notificationArguments.last?.unicodeScalars.count == 4_001)
+    }
+}

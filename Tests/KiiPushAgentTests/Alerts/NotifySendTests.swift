@@ -1,0 +1,154 @@
+import Glibc
+import KiiPush
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+struct NotifySendTests {
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private let message: PushMessage? = try? PushMessage(
+        RawPayload(#"{"aps":{"alert":{"title":"-t $HOME","body":"--urgency=critical\n<b>\"a\" 'b' `c`"}}}"#))
+
+    /// A shell script in the place of notify-send.
+    private func program(_ script: String) throws -> String {
+        try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "notify-send", mode: 0o700)
+    }
+
+    private func show(_ program: String, timeLimit: Duration = .seconds(60)) throws -> AlertError? {
+        let message = try #require(message)
+        let presenter = AlertPresenter(appName: "App", to: .desktop(program: program, timeLimit: timeLimit))
+        while true {
+            do throws(AlertError) {
+                try presenter.show(message)
+                return nil
+            } catch .cannotRun(_, ErrorNumber(rawValue: ETXTBSY)) {
+                // A child that another test is just starting still has the script open for writing.
+                continue
+            } catch {
+                return error
+            }
+        }
+    }
+
+    private func text(of path: String) throws -> String {
+        String(decoding: try ByteReader(path: path).readAll(limit: 10_000), as: UTF8.self)
+    }
+
+    @Test("title and body are passed as arguments, after --, and by no shell")
+    func arguments() throws {
+        let record = directory.file("arguments")
+        let error = try show(program("printf '%s\\000' \"$@\" >'\(record)'"))
+        #expect(error == nil)
+        let expected = ["--", "-t $HOME", "--urgency=critical\n&lt;b&gt;\"a\" 'b' `c`"]
+        #expect(try text(of: record) == expected.map { $0 + "\0" }.joined())
+    }
+
+    @Test("the program has no input, no output, and our environment")
+    func surroundings() throws {
+        let record = directory.file("record")
+        let script = """
+            streams=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2)
+            echo "$streams${PATH:+ and PATH}" >'\(record)'
+            """
+        #expect(try show(program(script)) == nil)
+        let lines = try text(of: record)
+        #expect(lines == "/dev/null\n/dev/null\n/dev/null and PATH\n")
+    }
+
+    @Test("the program has only those of our descriptors that stay open on exec")
+    func descriptors() throws {
+        let record = directory.file("record")
+        let pipe = try Pipe()
+        #expect(try show(program("all=$(readlink /proc/$$/fd/*); echo \"$all\" >'\(record)'")) == nil)
+        let theirs = Set(
+            try text(of: record).split(separator: "\n").filter { $0.hasPrefix("socket:") }.map { String($0) })
+        let ours = OpenDescriptor.all.filter { !$0.closesOnExec && $0.target.hasPrefix("socket:") }
+        #expect(theirs == Set(ours.map(\.target)))
+        withExtendedLifetime(pipe) {}
+    }
+
+    // The threads that tasks run on block every signal, and a program inherits what its starter blocks and ignores.
+    @Test("the program can be ended by signals that we block")
+    func signalsAreLetThrough() throws {
+        var (blocked, before) = (sigset_t(), sigset_t())
+        unsafe sigemptyset(&blocked)
+        unsafe sigaddset(&blocked, SIGTERM)
+        unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let program = try program("kill -TERM $$")
+        #expect(try show(program) == .signaled(program: program, signal: SIGTERM))
+    }
+
+    @Test("an exit status other than 0 is an error", arguments: [1, 3, 127, 255])
+    func status(status: Int32) throws {
+        let program = try program("exit \(status)")
+        #expect(try show(program) == .exited(program: program, status: status))
+        #expect(AlertError.exited(program: "n", status: status).description == "n: ended with exit status \(status)")
+    }
+
+    @Test("a signal that ends the program is an error", arguments: [SIGTERM, SIGKILL])
+    func signal(signal: Int32) throws {
+        let program = try program("kill -\(signal) $$")
+        #expect(try show(program) == .signaled(program: program, signal: signal))
+    }
+
+    @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(1)))
+    func timeOut() throws {
+        let record = directory.file("pid")
+        // A time limit that a script on a busy machine may need to get as far as its first line.
+        let program = try program("echo $$ >'\(record)'; exec sleep 1000")
+        var limit = Duration.milliseconds(50)
+        var recorded = ""
+        while recorded.isEmpty {
+            #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
+            recorded = (try? text(of: record)) ?? ""
+            limit *= 2
+        }
+        let process = try #require(Int32(recorded.dropLast()))
+        #expect(kill(process, 0) == -1)
+        #expect(errno == ESRCH)
+    }
+
+    @Test("a time limit of nothing is over at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
+    func noTime(limit: Duration) throws {
+        let program = try program("exec sleep 1000")
+        #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
+    }
+
+    @Test("a program that leaves a child behind has ended all the same", .timeLimit(.minutes(1)))
+    func childLeftBehind() throws {
+        let record = directory.file("pid")
+        #expect(try show(program("sleep 1000 & echo $! >'\(record)'")) == nil)
+        let process = try #require(Int32(try text(of: record).dropLast()))
+        kill(process, SIGKILL)
+    }
+
+    @Test("a program that is not there, or is none, is an error")
+    func cannotRun() throws {
+        for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
+            #expect(try show(missing) == .notFound(program: missing))
+        }
+        #expect(AlertError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
+        let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
+        #expect(try show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
+    }
+
+    @Test("a program without a slash is looked for on PATH")
+    func path() throws {
+        #expect(try show("true") == nil)
+        #expect(try show("false") == .exited(program: "false", status: 1))
+    }
+
+    @Test("waiting for the program holds up no other task")
+    func asynchronous() async throws {
+        let message = try #require(message)
+        let program = try program("exit 4")
+        await #expect(throws: AlertError.exited(program: program, status: 4)) {
+            try await AlertPresenter(appName: "App", to: .desktop(program: program)).show(message)
+        }
+    }
+}

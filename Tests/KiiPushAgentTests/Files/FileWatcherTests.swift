@@ -1,0 +1,260 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+/// The interval is an hour where the system must tell of a change itself, so that no look finds it by chance.
+@Suite("FileWatcher", .timeLimit(.minutes(1)))
+struct FileWatcherTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func watcher(_ name: String, interval: Duration = .seconds(3600)) -> FileWatcher {
+        FileWatcher(path: folder[name], interval: interval)
+    }
+
+    /// How a change is made, by name.
+    private static let changes: [(name: String, make: @Sendable (Folder) throws -> Void)] = [
+        ("written in place", { try $0.write("longer than before", to: "a") }),
+        ("written with the same bytes", { try $0.write("old", to: "a") }),
+        ("replaced", { try $0.replace("a", with: "new") }),
+        ("removed", { try $0.remove("a") }),
+        ("moved away", { try $0.move("a", to: "b") }),
+        ("truncated", { try $0.write("", to: "a") }),
+        ("given other permissions", { folder in unsafe chmod(folder["a"], 0) }),
+        (
+            "made a folder",
+            {
+                try $0.remove("a")
+                try $0.makeFolder("a")
+            }
+        ),
+    ]
+
+    @Test("a file that is changed in any way wakes, once", arguments: changes.indices)
+    func changed(index: Int) throws {
+        try folder.write("old", to: "a")
+        let watcher = watcher("a")
+        #expect(watcher.failure == nil)
+        #expect(watcher.wait(timeout: .zero) == .timedOut)
+        try Self.changes[index].make(folder)
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed, "\(Self.changes[index].name)")
+        #expect(watcher.wait(timeout: .zero) == .timedOut)
+    }
+
+    @Test("a file that appears wakes, written or moved there")
+    func appears() throws {
+        let watcher = watcher("a")
+        try folder.write("new", to: "a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.remove("a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.replace("a", with: "newer")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    @Test("what happens to its neighbours does not wake")
+    func neighbours() throws {
+        // Made elsewhere: a program that another test is just starting has a copy of the descriptor that writes it, and
+        // when that one is closed too, the file has been changed once more.
+        let elsewhere = try Folder()
+        try elsewhere.write("old", to: "a")
+        try #require(unsafe link(elsewhere["a"], folder["a"]) == 0)
+        let watcher = watcher("a")
+        try folder.write("x", to: "aa")
+        try folder.move("aa", to: "b")
+        try folder.makeFolder("c")
+        #expect(watcher.wait(timeout: .milliseconds(20)) == .timedOut)
+        try folder.remove("b")
+        #expect(watcher.wait(timeout: .zero) == .timedOut)
+    }
+
+    @Test("a change while nobody waits is not lost")
+    func beforeTheWait() throws {
+        let watcher = watcher("a")
+        for number in 0..<3 {
+            try folder.replace("a", with: "\(number)")
+            try folder.remove("a")
+            #expect(watcher.wait(timeout: .zero) == .changed)
+        }
+    }
+
+    @Test("a wait that has begun is ended by the change, from another thread")
+    func whileWaiting() async throws {
+        let watcher = watcher("a")
+        async let wake = withThread { watcher.wait(timeout: .seconds(20)) }
+        try folder.write("x", to: "a")
+        #expect(await wake == .changed)
+    }
+
+    // MARK: Directories
+
+    @Test("a directory that appears later is found, whatever of its path is missing")
+    func directoryLater() throws {
+        let watcher = watcher("x/y/z/a")
+        #expect(watcher.wait(timeout: .zero) == .timedOut)
+        try folder.makeFolder("x")
+        #expect(watcher.wait(timeout: .zero) == .timedOut)
+        try folder.makeFolder("x/y")
+        try folder.makeFolder("x/y/z")
+        #expect(watcher.wait(timeout: .milliseconds(20)) == .timedOut)
+        try folder.write("x", to: "x/y/z/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    @Test("a directory that is made with the file in it, or moved there, is found")
+    func directoryWithFile() throws {
+        let watcher = watcher("x/y/a")
+        try folder.makeFolder("x")
+        try folder.makeFolder("x/y")
+        try folder.write("x", to: "x/y/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.move("x/y", to: "x/other")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.write("y", to: "x/other/a")
+        #expect(watcher.wait(timeout: .milliseconds(20)) == .timedOut)
+        try folder.move("x/other", to: "x/y")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    @Test("a directory that is replaced by another is followed, and the old one left")
+    func directoryReplaced() throws {
+        try folder.makeFolder("x")
+        try folder.write("1", to: "x/a")
+        let watcher = watcher("x/a")
+        try folder.makeFolder("new")
+        try folder.write("2", to: "new/a")
+        try folder.move("x", to: "old")
+        try folder.move("new", to: "x")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.write("3", to: "old/a")
+        #expect(watcher.wait(timeout: .milliseconds(20)) == .timedOut)
+        try folder.write("4", to: "x/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.remove("x")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.makeFolder("x")
+        try folder.write("5", to: "x/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    // MARK: Looks
+
+    @Test("what the system does not tell is found by looking: a change behind a link, and another link")
+    func links() throws {
+        for name in ["one", "two"] {
+            try folder.makeFolder(name)
+            try folder.write(name, to: "\(name)/a")
+        }
+        try folder.makeFolder("x")
+        try folder.link("x/a", to: folder["one/a"])
+        let watcher = watcher("x/a", interval: .milliseconds(10))
+        try folder.write("changed", to: "one/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.link("x/new", to: folder["two/a"])
+        try folder.move("x/new", to: "x/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    @Test("a directory that is itself a link, and then another, is followed")
+    func directoryLink() throws {
+        for name in ["one", "two"] {
+            try folder.makeFolder(name)
+            try folder.write(name, to: "\(name)/a")
+        }
+        try folder.link("x", to: "one")
+        let watcher = watcher("x/a", interval: .milliseconds(10))
+        try folder.write("changed", to: "one/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.link("new", to: "two")
+        try folder.move("new", to: "x")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        try folder.write("changed", to: "two/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    @Test("more events than the system keeps lose no change")
+    func overflow() throws {
+        try folder.write("old", to: "a")
+        let watcher = watcher("a")
+        for number in 0..<20_000 {
+            try folder.move(number % 2 == 0 ? "a" : "b", to: number % 2 == 0 ? "b" : "a")
+        }
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        while watcher.wait(timeout: .zero) == .changed {}
+        try folder.replace("a", with: "last")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+    }
+
+    // MARK: Ending
+
+    @Test("cancelling ends a wait that has begun, and all to come, also when there is a change")
+    func cancel() async throws {
+        let watcher = watcher("a")
+        async let wake = withThread { watcher.wait(timeout: .seconds(3600)) }
+        watcher.cancel()
+        watcher.cancel()
+        #expect(await wake == .cancelled)
+        try folder.write("x", to: "a")
+        #expect(watcher.wait(timeout: .seconds(3600)) == .cancelled)
+    }
+
+    @Test("a quiet file costs no work: a wait of half a second is a handful of looks")
+    func noBusyLoop() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            let watcher = FileWatcher(path: folder["a"], interval: .seconds(3600))
+            var before = rusage()
+            var after = rusage()
+            unsafe getrusage(RUSAGE_SELF.rawValue, &before)
+            #expect(watcher.wait(timeout: .milliseconds(500)) == .timedOut)
+            unsafe getrusage(RUSAGE_SELF.rawValue, &after)
+            #expect(after.ru_nvcsw - before.ru_nvcsw < 20)
+            #expect(after.ru_utime.tv_usec - before.ru_utime.tv_usec < 100_000)
+        }
+    }
+
+    @Test("its descriptors close on exec, and with the watcher")
+    func descriptors() async {
+        await #expect(processExitsWith: .success) {
+            // The runtime opens descriptors of other kinds when it likes.
+            func all() -> [OpenDescriptor] {
+                OpenDescriptor.all.filter { $0.target == "anon_inode:inotify" || $0.target.hasPrefix("socket:") }
+            }
+            let before = all().map(\.target).sorted()
+            do {
+                let watchers = (0..<10).map { FileWatcher(path: "/tmp/kiipush-none-\($0)") }
+                let opened = all().filter { !before.contains($0.target) }
+                #expect(opened.count == 30 && opened.allSatisfy(\.closesOnExec))
+                #expect(watchers.allSatisfy { $0.descriptor >= 0 && $0.failure == nil })
+            }
+            #expect(all().map(\.target).sorted() == before)
+        }
+    }
+
+    @Test("without inotify it looks")
+    func withoutSystem() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            func make() -> FileWatcher { FileWatcher(path: folder["a"], interval: .milliseconds(10)) }
+            var all: [FileWatcher] = []
+            // A user has a bound of instances; the process's own bound of descriptors is the nearer one.
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            var blind = make()
+            while blind.failure == nil {
+                all.append(blind)
+                blind = make()
+            }
+            #expect(blind.descriptor == -1 && blind.failure?.rawValue == EMFILE)
+            all = []
+            #expect(blind.wait(timeout: .milliseconds(20)) == .timedOut)
+            try folder.write("x", to: "a")
+            #expect(blind.wait(timeout: .seconds(20)) == .changed)
+            #expect(blind.wait(timeout: .milliseconds(20)) == .timedOut)
+        }
+    }
+}

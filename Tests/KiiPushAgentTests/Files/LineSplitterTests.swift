@@ -1,0 +1,53 @@
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+struct LineSplitterTests {
+    /// The lines of a text that comes in so many bytes at a time.
+    private func lines(_ text: String, limit: Int = 4, step: Int) -> [InputLine] {
+        var splitter = LineSplitter(limit: limit)
+        var lines: [InputLine] = []
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            splitter.append(bytes[start..<min(start + step, bytes.count)])
+            while let line = splitter.next() { lines.append(line) }
+            #expect(splitter.needsMore)
+        }
+        if let line = splitter.finish() { lines.append(line) }
+        #expect(!splitter.hasPartialLine)
+        return lines
+    }
+
+    private func bytes(_ text: String, _ number: Int) -> InputLine { .bytes(Array(text.utf8), number: number) }
+
+    @Test("lines are the same however their bytes come in", arguments: 1...12)
+    func cut(step: Int) {
+        let cases: [(text: String, lines: [InputLine])] = [
+            ("", []), ("\n", []), ("a", [bytes("a", 1)]), ("a\nb", [bytes("a", 1), bytes("b", 2)]),
+            ("a\r\n\r\nb\r\n", [bytes("a", 1), bytes("b", 3)]), (" \t\n a\n  ", [bytes(" a", 2)]),
+            ("abcd\nabcd\r\nabcd", [bytes("abcd", 1), bytes("abcd", 2), bytes("abcd", 3)]),
+            ("abcde\nf\n", [.tooLong(number: 1), bytes("f", 2)]),
+            ("abcdefghij\n\nklmnopq\nr", [.tooLong(number: 1), .tooLong(number: 3), bytes("r", 4)]),
+            ("abcd\rx\nb", [.tooLong(number: 1), bytes("b", 2)]), ("abcd\r", [.tooLong(number: 1)]),
+            ("a\rb\n\rc", [bytes("a\rb", 1), bytes("\rc", 2)]), ("abcdefgh", [.tooLong(number: 1)]),
+        ]
+        for (text, expected) in cases { #expect(lines(text, step: step) == expected, "\(text.debugDescription)") }
+    }
+
+    @Test("a splitter and a line reader cut alike, but for blank lines")
+    func likeLineReader() throws {
+        for text in ["a\nbcdef\r\nabcd\r\nabcd\rz\n\nabc", "abcdefgh\nabcd\r", "\r\nab\n"] {
+            let pipe = try Pipe()
+            pipe.write(text)
+            pipe.endInput()
+            var reader = LineReader(ByteReader(descriptor: pipe.readEnd, name: "pipe"), limit: 4)
+            var expected: [InputLine] = []
+            while let line = try reader.next() {
+                if case .bytes([], _) = line { continue }
+                expected.append(line)
+            }
+            #expect(lines(text, step: 3) == expected)
+        }
+    }
+}

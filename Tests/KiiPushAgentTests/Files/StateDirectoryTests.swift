@@ -1,0 +1,58 @@
+import Glibc
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+@Suite("StateDirectory")
+struct StateDirectoryTests {
+    @Test(
+        "the nearest variable that has an absolute path says where it is",
+        arguments: [
+            (["STATE_DIRECTORY": "/s", "XDG_STATE_HOME": "/x", "HOME": "/h"], "/s"),
+            (["STATE_DIRECTORY": "/s:/t"], "/s"), (["XDG_STATE_HOME": "/x", "HOME": "/h"], "/x/kiipush"),
+            (["HOME": "/h"], "/h/.local/state/kiipush"),
+            (["STATE_DIRECTORY": "", "XDG_STATE_HOME": "x", "HOME": "/h"], "/h/.local/state/kiipush"),
+            (["HOME": ""], nil), ([:], nil),
+        ] as [([String: String], String?)])
+    func standard(environment: [String: String], path: String?) {
+        #expect(StateDirectory.standard { environment[$0] } == path)
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        unsafe stat(path, &status)
+        return status.st_mode & 0o777
+    }
+
+    @Test("it is made with all that is missing above it, for its owner only; one that is there stays as it is")
+    func make() throws {
+        let folder = try Folder()
+        try StateDirectory.make(folder["a/b//c/"])
+        for name in ["a", "a/b", "a/b/c"] { #expect(mode(folder[name]) == 0o700) }
+        unsafe chmod(folder["a/b"], 0o755)
+        try StateDirectory.make(folder["a/b"])
+        #expect(mode(folder["a/b"]) == 0o755)
+    }
+
+    @Test("a file in its place, or above, is an error")
+    func file() throws {
+        let folder = try Folder()
+        try folder.write("", to: "a")
+        for path in [folder["a"], folder["a/b"]] {
+            let error = #expect(throws: ErrorNumber.self) { try StateDirectory.make(path) }
+            #expect(error?.rawValue == ENOTDIR)
+        }
+        #expect(throws: ErrorNumber.self) { try StateDirectory.make("") }
+    }
+
+    @Test(
+        "the directory of a path",
+        arguments: [
+            ("a", "."), ("/a", "/"), ("a/b", "a"), ("/a/b/c", "/a/b"), ("a//b", "a"), ("//a", "/"), ("/a/", "/a"),
+            ("/", "/"),
+        ])
+    func directories(path: String, directory: String) {
+        #expect(directoryName(path) == directory)
+    }
+}

@@ -1,0 +1,354 @@
+import Glibc
+import KiiPush
+import KiiPushRules
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+@Suite("KillFile", .timeLimit(.minutes(1)))
+struct KillFileTests {
+    private let folder: Folder
+    private let file: KillFile
+    private let now = UTCDate("2026-11-21T12:00:00Z") ?? .now
+
+    init() throws {
+        folder = try Folder()
+        file = KillFile(directory: folder.path)
+    }
+
+    private func write(_ text: String) throws { try folder.write(text, to: "kill.json") }
+
+    /// What is wrong with single entries, as `line:column: what`.
+    private func problems() throws -> [String] {
+        try file.read().problems.map { "\($0)".replacing("\(file.path):", with: "") }
+    }
+
+    // MARK: Reading
+
+    @Test("every kind of target is read, with its end")
+    func read() throws {
+        try write(
+            """
+            {"version": 1, "kills": [
+              {"target": "settings", "until": "2026-11-21T13:00:00Z"},
+              {"until": "2026-11-21T14:00:00.250+01:00", "target": "kiicloud:\\/\\/users/U/buckets/b"},
+              {"target": "\\u002a", "until": "2026-11-20T00:00:00Z"}
+            ]}
+            """)
+        let contents = try file.read()
+        let bucket = try #require(KillTarget("kiicloud://users/U/buckets/b"))
+        #expect(contents.problems.isEmpty)
+        #expect(
+            contents.kills.mapValues(\.shortText) == [
+                .route("settings"): "2026-11-21T13:00:00Z", bucket: "2026-11-21T13:00:00.250Z",
+                .everything: "2026-11-20T00:00:00Z",
+            ])
+    }
+
+    @Test("a target that is listed twice ends last of the two")
+    func twice() throws {
+        try write(
+            #"{"version":1,"kills":[{"target":"a","until":"2026-11-21T14:00:00Z"},{"target":"a","until":"2026-11-21T13:00:00Z"}]}"#
+        )
+        #expect(try file.read().kills.mapValues(\.shortText) == [.route("a"): "2026-11-21T14:00:00Z"])
+    }
+
+    @Test("a missing file, and a missing directory, are no kills")
+    func missing() throws {
+        #expect(try file.read() == KillFile.Contents(kills: [:], problems: []))
+        #expect(try KillFile(directory: folder["x/y"]).read().kills.isEmpty)
+    }
+
+    @Test(
+        "a bad entry is told with its place, and hides no neighbour",
+        arguments: [
+            ("7", #"4:1: expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#),
+            (#"{"until":"2027-01-01T00:00:00Z"}"#, #"4:1: the key "target" is missing"#),
+            (#"{"target":"b"}"#, #"4:1: the key "until" is missing"#),
+            (
+                #"{"target":"kiicloud://topics/t","until":"2027-01-01T00:00:00Z"}"#,
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
+            ),
+            (
+                #"{"target":"","until":"2027-01-01T00:00:00Z"}"#,
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
+            ),
+            (
+                #"{"target":["b"],"until":"2027-01-01T00:00:00Z"}"#,
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
+            ),
+            (
+                #"{"target":"b","until":"tomorrow"}"#,
+                #"4:23: "tomorrow" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
+            ),
+            (
+                #"{"target":"b","until":"\u001b[2J\u202e"}"#,
+                #"4:23: "\u001b[2J\u{202E}" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
+            ),
+            (#"{"target":"b","until":1763726400}"#, #"4:23: a time is a string such as "2026-11-21T12:00:00Z""#),
+            (
+                #"{"target":"b","target":"c","until":"2027-01-01T00:00:00Z"}"#,
+                "4:15: duplicate key in one kill; remove one"
+            ),
+        ])
+    func badEntry(entry: String, problem: String) throws {
+        try write(
+            """
+            {"version":1,"kills":[
+            {"target":"a","until":"2027-01-01T00:00:00Z"},
+
+            \(entry),
+            {"target":"z","until":"2027-01-01T00:00:00Z"}]}
+            """)
+        #expect(try problems() == [problem])
+        #expect(try Set(file.read().kills.keys) == [.route("a"), .route("z")])
+    }
+
+    @Test("keys that nobody knows are told, and the kill counts")
+    func unknownKeys() throws {
+        try write(#"{"version":1,"note":1,"kills":[{"target":"a","why":"","until":"2027-01-01T00:00:00Z"}]}"#)
+        #expect(
+            try problems() == [
+                "1:14: unknown key; the keys are version and kills",
+                "1:46: unknown key; the keys of a kill are target and until",
+            ])
+        #expect(try file.read().kills.count == 1)
+    }
+
+    @Test(
+        "what is no kill file as a whole is refused where it goes wrong",
+        arguments: [
+            ("[]", #"1:1: expected {"version":1,"kills":[…]}"#),
+            ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: expected a value"),
+            (#"{"kills":[]}"#, #"1:1: the key "version" is missing; it is 1"#),
+            (#"{"version":1}"#, #"1:1: the key "kills" is missing; it is a list"#),
+            (#"{"version":2,"kills":[]}"#, "1:12: expected version 1, the only supported one"),
+            (#"{"version":"1","kills":[]}"#, "1:12: expected version 1, the only supported one"),
+            (#"{"version":1,"kills":{}}"#, "1:22: expected a list of kills"),
+            (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: duplicate key; remove one"),
+            (
+                #"{"version":1,"kills":[{"target":"a""#,
+                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is expected; it may have been cut"
+            ),
+        ])
+    func malformed(text: String, what: String) throws {
+        try write(text)
+        let error = #expect(throws: KillFileError.self) { try file.read() }
+        guard case .malformed = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        // Where a text ends, and what is due there, is the reader's business.
+        if what.contains("unexpectedEnd") {
+            #expect(error?.description.hasPrefix("\(file.path):1:36: unexpectedEnd: the text ends") == true)
+        } else {
+            #expect(
+                error?.description.hasPrefix("\(file.path):\(what); remove it or repair it; 'kiipush kill ") == true)
+        }
+        // An edit would lose what a person meant.
+        #expect(error == #expect(throws: KillFileError.self) { try file.kill(.everything, until: now, now: now) })
+        #expect(try folder.read("kill.json") == text)
+    }
+
+    @Test("a file of 64 KiB is read, and one byte more refused")
+    func size() throws {
+        let text = #"{"version":1,"kills":[{"target":"a","until":"2027-01-01T00:00:00Z"}]}"#
+        try write(text + String(repeating: "\n", count: KillFile.largestSize - text.utf8.count))
+        #expect(try file.read().kills.count == 1)
+        try write(text + String(repeating: "\n", count: KillFile.largestSize + 1 - text.utf8.count))
+        let error = #expect(throws: KillFileError.self) { try file.read() }
+        #expect(error == .unreadable(.tooLarge(name: file.path, limit: KillFile.largestSize)))
+    }
+
+    @Test("as many kills as fit into 64 KiB are read, whatever a payload's limit of members is")
+    func many() throws {
+        let kills = (0..<1200).map { #"{"target":"\#($0)","until":"2027-01-01T00:00:00Z"}"# }
+        try write(#"{"version":1,"kills":[\#(kills.joined(separator: ","))]}"#)
+        #expect(try file.read().kills.count == 1200)
+    }
+
+    @Test("a directory or a pipe in the file's place is an error, and holds nobody up")
+    func noFile() throws {
+        try folder.makeFolder("kill.json")
+        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
+        try folder.remove("kill.json")
+        guard unsafe mkfifo(file.path, 0o600) == 0 else { throw TestFailure(what: "mkfifo", code: errno) }
+        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
+    }
+
+    @Test("a path with NUL, and one through a file, are unreadable")
+    func badPath() throws {
+        try write("{}")
+        for (path, number) in [("\(file.path)\0x", EINVAL), (file.path + "/kill.json", ENOTDIR)] {
+            let error = #expect(throws: KillFileError.self) { try KillFile(path: path).read() }
+            #expect(error == .unreadable(.unreadable(name: path, ErrorNumber(rawValue: number))))
+        }
+    }
+
+    // MARK: Editing
+
+    @Test("a kill is written, one a line, for the owner only, and nothing but the lock is left beside it")
+    func kill() throws {
+        let end = now.advanced(by: .seconds(3600))
+        let edit = try file.kill(.route("a\"b"), until: end, now: now)
+        #expect(edit == KillFile.Edit(before: nil, after: end, problems: []))
+        try file.kill(.everything, until: end.advanced(by: .milliseconds(5)), now: now)
+        #expect(
+            try folder.read("kill.json") == """
+                {"version":1,"kills":[
+                {"target":"a\\"b","until":"2026-11-21T13:00:00Z"},
+                {"target":"*","until":"2026-11-21T13:00:00.005Z"}
+                ]}
+
+                """)
+        #expect(folder.names == ["kill.json", "kill.json.lock"])
+        for name in folder.names {
+            var status = stat()
+            unsafe stat(folder[name], &status)
+            #expect(status.st_mode & 0o777 == 0o600)
+        }
+    }
+
+    @Test("of two kills the later end stays, and a kill that is over counts for nothing")
+    func later() throws {
+        let end = now.advanced(by: .seconds(60))
+        try file.kill(.everything, until: end, now: now)
+        #expect(try file.kill(.everything, until: now.advanced(by: .seconds(10)), now: now).after == end)
+        let late = now.advanced(by: .seconds(60))
+        let edit = try file.kill(.everything, until: late.advanced(by: .seconds(10)), now: late)
+        #expect(edit.before == nil && edit.after == late.advanced(by: .seconds(10)))
+    }
+
+    @Test("revive takes a target out, and says what it was")
+    func revive() throws {
+        let end = now.advanced(by: .seconds(60))
+        try file.kill(.route("a"), until: end, now: now)
+        try file.kill(.route("b"), until: end, now: now)
+        #expect(try file.revive(.route("a"), now: now).before == end)
+        #expect(try file.revive(.route("a"), now: now).before == nil)
+        #expect(try file.read().kills == [.route("b"): end])
+        try file.revive(.route("b"), now: now)
+        #expect(try folder.read("kill.json") == "{\"version\":1,\"kills\":[]}\n")
+    }
+
+    @Test("an edit drops what is over, and leaves what it cannot read as it is")
+    func keeps() throws {
+        try write(
+            """
+            {"version":1, "note" : {"x" : 1}, "kills":[
+              {"target":"over","until":"2026-11-21T12:00:00Z"},
+              {"target":"odd",  "until":"tomorrow"},
+              [1,  2],
+              {"target":"stays","until":"2026-11-21T12:00:01Z", "why":"é"}
+            ]}
+            """)
+        let edit = try file.kill(.route("new"), until: now.advanced(by: .seconds(60)), now: now)
+        #expect(
+            try folder.read("kill.json") == """
+                {"version":1,"kills":[
+                {"target":"odd",  "until":"tomorrow"},
+                [1,  2],
+                {"target":"stays","until":"2026-11-21T12:00:01Z", "why":"é"},
+                {"target":"new","until":"2026-11-21T12:01:00Z"}
+                ],"note":{"x" : 1}}
+
+                """)
+        #expect(edit.problems.map(\.position.line) == [2, 3, 4, 6])
+        #expect(try file.read().problems == edit.problems)
+        // Reviving a target takes also what it could not read the time of.
+        #expect(try file.revive(.route("odd"), now: now).problems.map(\.position.line) == [2, 3, 5])
+    }
+
+    @Test("a file that would become too large is left as it is")
+    func full() throws {
+        let entry = #"{"target":"a","until":"2027-01-01T00:00:00Z"}"#
+        let count = (KillFile.largestSize - 100) / (entry.utf8.count + 2)
+        try write(#"{"version":1,"kills":[\#((0..<count).map { _ in entry }.joined(separator: ","))]}"#)
+        let before = try folder.read("kill.json")
+        #expect(throws: KillFileError.full(path: file.path)) {
+            try file.kill(.route(String(repeating: "b", count: 4000)), until: now.advanced(by: .seconds(1)), now: now)
+        }
+        #expect(try folder.read("kill.json") == before)
+    }
+
+    @Test("a missing directory cannot be written to, and neither can one that a file is taken for")
+    func unwritable() throws {
+        let lost = KillFile(directory: folder["x"])
+        let error = #expect(throws: KillFileError.self) { try lost.kill(.everything, until: now, now: now) }
+        #expect(
+            error?.description == "\(folder["x"])/kill.json.lock: cannot be written: No such file or directory")
+        try folder.makeFolder("kill.json")
+        #expect(throws: KillFileError.notAFile(path: file.path)) {
+            try file.kill(.everything, until: now, now: now)
+        }
+    }
+
+    @Test("what an edit that was cut off has left does not disturb the next one")
+    func leftOver() throws {
+        try folder.write("half of", to: "kill.json.tmp")
+        try file.kill(.everything, until: now.advanced(by: .seconds(1)), now: now)
+        #expect(folder.names == ["kill.json", "kill.json.lock"])
+    }
+
+    @Test("while another program has the lock nothing is changed, and the wait has a bound")
+    func locked() throws {
+        let lock = try FileLock("\(file.path).lock", limit: .zero)
+        let impatient = KillFile(path: file.path, lockLimit: .milliseconds(20))
+        let error = KillFileError.locked(path: file.path, limit: .milliseconds(20))
+        #expect(throws: error) { try impatient.kill(.everything, until: now, now: now) }
+        lock.unlock()
+        try impatient.kill(.everything, until: now.advanced(by: .seconds(1)), now: now)
+        #expect(try file.read().kills.count == 1)
+    }
+
+    @Test("a lock that leads elsewhere is refused: no other file is touched")
+    func lockLink() throws {
+        try folder.write("mine", to: "other")
+        try folder.link("kill.json.lock", to: "other")
+        #expect(throws: KillFileError.self) { try file.kill(.everything, until: now, now: now) }
+        #expect(try folder.read("other") == "mine")
+    }
+
+    @Test("many edits at once lose nothing")
+    func atOnce() async throws {
+        let file = file
+        let now = now
+        let end = now.advanced(by: .seconds(60))
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    await withThread {
+                        for number in 0..<10 {
+                            _ = try? file.kill(.route("\(thread)-\(number)"), until: end, now: now)
+                            if number % 2 == 1 { _ = try? file.revive(.route("\(thread)-\(number - 1)"), now: now) }
+                        }
+                    }
+                }
+            }
+        }
+        let left = (0..<8).flatMap { thread in (0..<5).map { KillTarget.route("\(thread)-\($0 * 2 + 1)") } }
+        #expect(try Set(file.read().kills.keys) == Set(left))
+    }
+
+    @Test("what root writes belongs to the directory's owner", .enabled(if: geteuid() == 0, "only root can give away"))
+    func owner() throws {
+        guard unsafe chown(folder.path, 12_345, 12_346) == 0 else { throw TestFailure(what: "chown", code: errno) }
+        try file.kill(.everything, until: now.advanced(by: .seconds(1)), now: now)
+        for name in ["kill.json", "kill.json.lock"] {
+            var status = stat()
+            unsafe stat(folder[name], &status)
+            #expect(status.st_uid == 12_345 && status.st_gid == 12_346)
+        }
+    }
+
+    @Test("names with control characters stay on one line of an error")
+    func safeName() {
+        let file = KillFile(path: "/none/a\n\u{1B}b")
+        let error = #expect(throws: KillFileError.self) { try file.revive(.everything) }
+        #expect(error?.description.contains("\n") == false && error?.description.contains("\u{1B}") == false)
+    }
+}

@@ -1,0 +1,298 @@
+import Glibc
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+/// A wall clock that a test sets, and a list of what was reported.
+private final class Scene: Sendable {
+    private let time: Mutex<UTCDate>
+    private let list = Mutex<[KillFileWatch.Trouble]>([])
+
+    init(_ text: String) throws { time = Mutex(try #require(UTCDate(text))) }
+
+    var now: UTCDate { time.withLock { $0 } }
+    func set(_ text: String) throws {
+        let date = try #require(UTCDate(text))
+        time.withLock { $0 = date }
+    }
+
+    func report(_ trouble: KillFileWatch.Trouble) { list.withLock { $0.append(trouble) } }
+    /// What was reported since the last call.
+    func takeReports() -> [String] {
+        list.withLock { list in
+            defer { list = [] }
+            return list.map(\.description)
+        }
+    }
+}
+
+@Suite("KillFileWatch", .timeLimit(.minutes(1)))
+struct KillFileWatchTests {
+    private let folder: Folder
+    private let scene: Scene
+    private let clock = ManualClock()
+    private let loopGuard: LoopGuard
+    private let watch: KillFileWatch
+
+    init() throws {
+        folder = try Folder()
+        let scene = try Scene("2026-11-21T12:00:00Z")
+        self.scene = scene
+        loopGuard = LoopGuard(clock: clock)
+        watch = KillFileWatch(
+            KillFile(directory: folder.path), for: loopGuard, interval: .seconds(3600), wallClock: { scene.now },
+            report: scene.report)
+    }
+
+    private func write(_ kills: (target: String, until: String)...) throws {
+        let entries = kills.map { #"{"target":"\#($0.target)","until":"\#($0.until)"}"# }
+        try folder.replace("kill.json", with: #"{"version":1,"kills":[\#(entries.joined(separator: ","))]}"#)
+    }
+
+    // MARK: Following the file
+
+    @Test("what the file lists is off, and on again when it is taken out or the file goes")
+    func follow() throws {
+        try write(("a", "2026-11-21T12:01:00Z"), ("*", "2026-11-21T12:00:30Z"), ("old", "2026-11-21T12:00:00Z"))
+        watch.look()
+        #expect(
+            loopGuard.killedUntil.mapValues(\.nanoseconds) == [
+                .route("a"): 60_000_000_000, .everything: 30_000_000_000,
+            ])
+        try write(("b", "2026-11-21T12:01:00Z"))
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.route("b")])
+        try folder.remove("kill.json")
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed.isEmpty)
+        #expect(scene.takeReports().isEmpty)
+    }
+
+    @Test("a kill ends at its time, between two looks too")
+    func end() throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        watch.look()
+        clock.advance(by: .milliseconds(59_999))
+        #expect(loopGuard.killed == [.route("a")])
+        clock.advance(by: .milliseconds(1))
+        #expect(loopGuard.killed.isEmpty)
+    }
+
+    @Test("a file in a directory that appears later counts")
+    func directoryLater() throws {
+        let loopGuard = LoopGuard(clock: clock)
+        let scene = scene
+        let watch = KillFileWatch(
+            KillFile(directory: folder["state"]), for: loopGuard, interval: .seconds(3600), wallClock: { scene.now },
+            report: scene.report)
+        watch.look()
+        try folder.makeFolder("state")
+        try KillFile(directory: folder["state"]).kill(
+            .everything, until: scene.now.advanced(by: .seconds(9)), now: scene.now)
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.everything] && scene.takeReports().isEmpty)
+    }
+
+    @Test("what code switched off stays off, and what the file lists is off again after code revived it")
+    func beside() throws {
+        loopGuard.kill(.route("code"), for: .seconds(60))
+        try write(("file", "2026-11-21T12:01:00Z"))
+        watch.look()
+        loopGuard.revive(.route("file"))
+        #expect(loopGuard.killed == [.route("code")])
+        watch.look()
+        #expect(loopGuard.killed == [.route("code"), .route("file")])
+        try folder.remove("kill.json")
+        watch.look()
+        #expect(loopGuard.killed == [.route("code")])
+    }
+
+    // MARK: The wall clock
+
+    @Test("a clock that jumps counts at the next look, in both directions")
+    func jumps() throws {
+        try scene.set("1970-01-01T00:00:07Z")
+        try write(("a", "2026-11-21T12:01:00Z"), ("b", "2026-11-21T11:00:00Z"))
+        watch.look()
+        // Before the device knows the time nothing is over.
+        #expect(loopGuard.killed == [.route("a"), .route("b")])
+        try scene.set("2026-11-21T12:00:00Z")
+        watch.look()
+        #expect(loopGuard.killedUntil.mapValues(\.nanoseconds) == [.route("a"): 60_000_000_000])
+        try scene.set("2031-01-01T00:00:00Z")
+        watch.look()
+        #expect(loopGuard.killed.isEmpty)
+        try scene.set("2026-11-21T12:00:30Z")
+        watch.look()
+        #expect(loopGuard.killedUntil.mapValues(\.nanoseconds) == [.route("a"): 30_000_000_000])
+    }
+
+    @Test("a kill of the last day there is, seen from the first, is a kill")
+    func extremes() throws {
+        try scene.set("0001-01-01T00:00:00Z")
+        try write(("a", "9999-12-31T23:59:59.999Z"))
+        watch.look()
+        #expect(loopGuard.killed == [.route("a")])
+    }
+
+    // MARK: Trouble
+
+    /// Ways to spoil a file, and how the report of it begins.
+    private static let spoiled: [(report: String, spoil: @Sendable (Folder) throws -> Void)] = [
+        ("kill.json:1:2: unexpectedEnd: ", { try $0.write("{", to: "kill.json") }),
+        ("kill.json:1:1: expected {\"version\":1,\"kills\":[…]}", { try $0.replace("kill.json", with: "[]") }),
+        (
+            "kill.json: cannot be read: not a regular file",
+            {
+                try $0.remove("kill.json")
+                try $0.makeFolder("kill.json")
+            }
+        ),
+        (
+            "kill.json: larger than 65536 bytes",
+            { try $0.replace("kill.json", with: String(repeating: " ", count: 65_537)) }
+        ),
+        (
+            "kill.json: cannot be read: Too many levels of symbolic links",
+            {
+                try $0.remove("kill.json")
+                try $0.link("kill.json", to: "kill.json")
+            }
+        ),
+    ]
+
+    @Test(
+        "a file that cannot be read keeps the last list, is reported once, and counts again when it is well",
+        arguments: spoiled.indices)
+    func unreadable(index: Int) throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        watch.look()
+        try Self.spoiled[index].spoil(folder)
+        #expect(watch.wait(timeout: .seconds(20)))
+        for _ in 0..<3 { watch.look() }
+        #expect(loopGuard.killed == [.route("a")])
+        let report = "\(folder.path)/\(Self.spoiled[index].report)"
+        #expect(scene.takeReports().map { $0.hasPrefix(report) } == [true])
+        // Its kills end at their times all the same.
+        try scene.set("2026-11-21T12:01:00Z")
+        watch.look()
+        #expect(loopGuard.killed.isEmpty && scene.takeReports().isEmpty)
+        try folder.remove("kill.json")
+        try write(("b", "2026-11-21T12:02:00Z"))
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.route("b")] && scene.takeReports().isEmpty)
+    }
+
+    @Test("an empty file is one without kills, as the tool says of it, and is no trouble", arguments: ["", "\n"])
+    func empty(text: String) throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        watch.look()
+        try folder.replace("kill.json", with: text)
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed.isEmpty && scene.takeReports().isEmpty)
+    }
+
+    @Test(
+        "a file that may not be read keeps the last list", .enabled(if: geteuid() != 0, "root may read everything"))
+    func noPermission() throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        watch.look()
+        unsafe chmod(folder["kill.json"], 0)
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.route("a")])
+        #expect(scene.takeReports() == ["\(folder.path)/kill.json: cannot be read: Permission denied"])
+    }
+
+    @Test("bad entries are reported once for each change, and the good ones count")
+    func badEntries() throws {
+        try write(("a", "2026-11-21T12:01:00Z"), ("kiicloud://users/U", "2026-11-21T12:01:00Z"), ("c", "soon"))
+        watch.look()
+        watch.look()
+        #expect(loopGuard.killed == [.route("a")])
+        #expect(scene.takeReports().count == 2)
+        try write(("b", "2026-11-21T12:01:00Z"), ("c", "soon"))
+        watch.look()
+        watch.look()
+        #expect(loopGuard.killed == [.route("b")])
+        #expect(
+            scene.takeReports() == [
+                #"\#(folder.path)/kill.json:1:91: "soon" is not a time; a time is a string such as "#
+                    + #""2026-11-21T12:00:00Z""#
+            ])
+    }
+
+    // MARK: A receiver
+
+    @Test(
+        "a kill by the file ends what comes to a receiver, until it is over",
+        arguments: ["*", "loop", "kiicloud://buckets/settings"])
+    func killed(target: String) async throws {
+        let clock = clock
+        let loopGuard = loopGuard
+        let receiver = PushReceiver(clock: clock) {
+            Deduplicator(clock: clock)
+            loopGuard
+            ScopeFilter()
+        }
+        receiver.onPushToApp("loop", bucket: "settings") { _, _ in }
+        try KillFile(directory: folder.path).kill(
+            try #require(KillTarget(target)), until: scene.now.advanced(by: .seconds(60)), now: scene.now)
+        #expect(watch.wait(timeout: .seconds(20)))
+        let next = await receiver.receive(PayloadFixture.pushToApp(object: "o-2", sentAt: 5).payload(.long))
+        #expect("\(next)" == "looped (killSwitch)")
+
+        try KillFile(directory: folder.path).revive(try #require(KillTarget(target)), now: scene.now)
+        #expect(watch.wait(timeout: .seconds(20)))
+        let last = await receiver.receive(PayloadFixture.pushToApp(object: "o-3", sentAt: 6).payload(.long))
+        #expect(last.name == "handled")
+    }
+
+    // MARK: Running
+
+    @Test("run looks at once and at every change, and ends with its task; the kills stay")
+    func run() async throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        let ends = (first: AsyncStream<Void>.makeStream(), second: AsyncStream<Void>.makeStream())
+        let looks = Mutex(0)
+        let scene = scene
+        // The wall clock is asked once a look.
+        let watch = KillFileWatch(
+            KillFile(directory: folder.path), for: loopGuard, interval: .seconds(3600),
+            wallClock: {
+                let count = looks.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 1 { ends.first.continuation.finish() } else { ends.second.continuation.finish() }
+                return scene.now
+            }, report: scene.report)
+        let task = Task { await watch.run() }
+        for await _ in ends.first.stream {}
+        try write(("b", "2026-11-21T12:01:00Z"))
+        for await _ in ends.second.stream {}
+        task.cancel()
+        await task.value
+        #expect(loopGuard.killed == [.route("b")])
+        #expect(!watch.wait(timeout: .seconds(20)))
+    }
+
+    @Test("a watch that looks often finds by itself what nobody tells it")
+    func interval() throws {
+        let scene = scene
+        try folder.makeFolder("real")
+        try folder.makeFolder("state")
+        try folder.link("state/kill.json", to: "../real/kill.json")
+        let watch = KillFileWatch(
+            KillFile(directory: folder["state"]), for: loopGuard, interval: .milliseconds(10), wallClock: { scene.now },
+            report: scene.report)
+        watch.look()
+        try folder.write(
+            #"{"version":1,"kills":[{"target":"*","until":"2026-11-21T12:01:00Z"}]}"#, to: "real/kill.json")
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.everything])
+    }
+}

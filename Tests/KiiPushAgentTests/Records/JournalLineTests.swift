@@ -1,0 +1,128 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushAgent
+
+struct JournalLineTests {
+    private struct Secret: Error, CustomStringConvertible { let description = "what the payload says" }
+
+    /// The line of a payload's trace, without its time.
+    private func line(_ payload: RawPayload, _ set: (PushReceiver) -> Void) async throws -> String {
+        let receiver = PushReceiver()
+        let traces = Mutex<[Trace]>([])
+        receiver.onTrace { trace in traces.withLock { $0.append(trace) } }
+        set(receiver)
+        _ = await receiver.receive(payload)
+        let line = JournalLine(try #require(traces.withLock { $0.last })).description
+        let end = try #require(line.lastIndex(of: ";"))
+        #expect(line[end...].hasSuffix(" ms"))
+        return String(line[..<end])
+    }
+
+    @Test("an outcome is a line with its priority, and nothing of what the payload holds")
+    func outcomes() async throws {
+        let payload = PayloadFixture.pushToApp(bucket: "secret-bucket", object: "secret-object", sender: "secret-user")
+            .payload(.long)
+        let size = payload.bytes.count
+        #expect(
+            try await line(payload) { $0.onPushToApp("settings") { _, _ in } }
+                == "<6>message 1: handled; route settings; pushToApp, certain; mqtt, \(size) bytes")
+        #expect(
+            try await line(payload) { _ in }
+                == "<6>message 1: unrouted (noRoute); pushToApp, certain; mqtt, \(size) bytes")
+        #expect(
+            try await line(payload) { $0.onAny("a\nb") { _, _ in throw Secret() } }
+                == #"<4>message 1: failed (a\nb): Secret; route a\nb; pushToApp, certain; mqtt, \#(size) bytes"#)
+        #expect(
+            try await line(payload) { receiver in
+                receiver.onAny("r") { _, _ in throw ProgramError.exited(program: "reload", status: 3) }
+            }
+                == "<4>message 1: failed (r): reload: ended with exit status 3; route r; pushToApp, certain; mqtt, \(size) bytes"
+        )
+        #expect(
+            try await line(RawPayload("{secret", transport: "n\u{1B}")) { _ in }
+                == #"<4>message 1: undecodable (unexpectedCharacter); n\u001b"#)
+        #expect(
+            try await line(payload) { receiver in
+                for number in 1...10 { receiver.onAny("r\(number)", options: .continue) { _, _ in } }
+            }
+                == "<6>message 1: handled; routes r1, r2, r3, r4, r5, r6, r7, r8 and 2 more; pushToApp, certain; mqtt, \(size) bytes"
+        )
+    }
+
+    @Test("a message that was too old is told of, and for which routes where others handled it")
+    func expired() async throws {
+        let payload = PayloadFixture.pushToUser(sentAt: 1).payload(.long)
+        let size = payload.bytes.count
+        var door = DeliverySettings()
+        door.maxAge = .seconds(30)
+        #expect(
+            try await line(payload) { $0.onAny("door", options: RouteOptions(delivery: door)) { _, _ in } }
+                == "<6>message 1: expired; route door; pushToUser, certain; mqtt, \(size) bytes")
+        let inSeconds = try await line(PayloadFixture.pushToUser(sentAt: 1_700_000_000).payload(.long)) { receiver in
+            receiver.onPushToUser("door", options: RouteOptions(delivery: door)) { _, _ in }
+        }
+        #expect(inSeconds.contains("; its 'when' is probably in seconds, not milliseconds; "), "\(inSeconds)")
+        #expect(
+            try await line(payload) { receiver in
+                receiver.onAny("door", options: RouteOptions(then: .continue, delivery: door)) { _, _ in }
+                receiver.onAny("log") { _, _ in }
+            }
+                == "<6>message 1: handled; routes door, log; too old for door; pushToUser, certain; mqtt, \(size) bytes"
+        )
+    }
+
+    @Test("what a service tells is a line with its priority, without control characters")
+    func events() {
+        let cases: [(event: ServiceEvent, line: String)] = [
+            (
+                .retry(messageID: 7, route: "r", attempt: 2, pause: .milliseconds(400), cause: "ProgramError"),
+                "<4>message 7: attempt 2 failed (ProgramError); route r; again in 400 ms"
+            ),
+            (
+                .overrun(messageID: 7, route: "r", isLeft: false),
+                "<4>message 7: the handler of r took too long and is cancelled"
+            ),
+            (
+                .overrun(messageID: 7, route: "r", isLeft: true),
+                "<3>message 7: the handler of r did not return after it was cancelled, and is left"
+            ),
+            (.storeFailed("inbox: disk\nfull"), #"<3>inbox: disk\nfull"#),
+            (.notDurable("letters\nlost"), #"<4>letters\nlost"#),
+            (.transport("mqtt", .connected("QoS 1")), "<6>mqtt: QoS 1"),
+            (
+                .transport("mqtt", .disconnected("refused", retryIn: .microseconds(1_500_042))),
+                "<4>mqtt: disconnected: refused; again in 1500.042 ms"
+            ),
+            (
+                .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))),
+                "<4>mqtt: refused: not authorised; again in 1000 ms, then with longer pauses"
+            ),
+            (.transport("mqtt", .possibleGap("new session")), "<3>mqtt: messages may be lost: new session"),
+            (.transport("m\u{7}", .ignored("a\u{1B}[2J")), #"<4>m\u0007: ignored: a\u{1B}[2J"#),
+        ]
+        for (event, line) in cases { #expect(JournalLine(event).description == line) }
+        #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
+    }
+
+    @Test("what was dead-lettered is an error, what waits is information")
+    func priorities() {
+        func priority(_ outcome: Outcome) -> JournalLine.Priority {
+            JournalLine(
+                Trace(
+                    messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], expired: [],
+                    seen: nil,
+                    outcome: outcome, generation: 0, nanoseconds: 1_234_567)
+            ).priority
+        }
+        #expect(priority(.deadLettered(.failed)) == .error)
+        #expect(priority(.quarantined) == .error)
+        #expect(priority(.superseded) == .information)
+        #expect(priority(.paced(until: .init(nanoseconds: 0))) == .information)
+        #expect(priority(.expired) == .information)
+        #expect(priority(.looped(.echo)) == .information)
+    }
+}

@@ -1,0 +1,134 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushAgent
+
+@Suite(.timeLimit(.minutes(1)))
+struct LatencyTests {
+    @Test(
+        "a histogram's share lies in the bucket that has it, and is never more than the longest",
+        arguments: [
+            ([], 0.5, nil), ([3_000_000], 0.5, 2_500_000), ([3_000_000], 0.99, 2_990_000), ([0], 0.5, 0),
+            ([150_000, 150_000, 150_000, 40_000_000], 0.5, 166_666), ([70_000_000_000], 1, 70_000_000_000),
+            ([-5], 1, 0), ([100_000, 60_000_000_000], 0.25, 50_000),
+        ] as [([Int64], Double, Int64?)])
+    func quantile(lengths: [Int64], share: Double, expected: Int64?) {
+        var histogram = LatencyHistogram()
+        for length in lengths { histogram.add(length) }
+        #expect(histogram.quantile(share) == expected)
+        #expect(histogram.count == lengths.count)
+        #expect(histogram.buckets.reduce(0, +) == lengths.count)
+    }
+
+    @Test("a length at a bucket's bound is in that bucket, and a sum that is too large stays at the most there is")
+    func bounds() {
+        var histogram = LatencyHistogram()
+        for bound in LatencyHistogram.bounds { histogram.add(bound) }
+        #expect(histogram.buckets == [Int](repeating: 1, count: LatencyHistogram.bounds.count) + [0])
+        histogram.add(.max)
+        histogram.add(.max)
+        #expect(histogram.buckets.last == 2)
+        #expect(histogram.sum == .max && histogram.longest == .max)
+    }
+
+    /// A receiver on whose route `slow` a handler takes 30 ms, and on `broken` one that fails after 2 ms.
+    private func receiver(_ clock: ManualClock) -> PushReceiver {
+        let receiver = PushReceiver(clock: clock)
+        receiver.onPushToApp("slow", bucket: "settings", options: .continue) { _, _ in
+            clock.advance(by: .milliseconds(30))
+        }
+        receiver.onPushToApp("broken", bucket: "settings") { _, _ in
+            clock.advance(by: .milliseconds(2))
+            throw TestFailure(what: "broken", code: 1)
+        }
+        return receiver
+    }
+
+    private func payload(_ clock: ManualClock) -> RawPayload {
+        var payload = PayloadFixture.pushToApp().payload(.long)
+        payload.arrivedAt = clock.now
+        return payload
+    }
+
+    @Test("waiting counts from the arrival to the first attempt, handling each run, failed ones too")
+    func routes() async throws {
+        let clock = ManualClock()
+        let (receiver, latencies) = (receiver(clock), RouteLatencies())
+        receiver.onTrace { latencies.count($0) }
+        let payload = payload(clock)
+        clock.advance(by: .seconds(4))
+        _ = await receiver.receive(payload)
+        let times = latencies.times
+        #expect(times.keys.sorted() == ["broken", "slow"])
+        #expect(times["slow"]?.waiting.sum == 4_000_000_000)
+        #expect(times["slow"]?.handling.sum == 30_000_000)
+        #expect(times["broken"]?.waiting.sum == 4_030_000_000)
+        #expect(times["broken"]?.handling.sum == 2_000_000)
+        latencies.keep(["slow"])
+        #expect(latencies.times.keys.sorted() == ["slow"])
+    }
+
+    @Test("a further attempt is one more run, and waited for once")
+    func attempts() async throws {
+        let clock = ManualClock()
+        let latencies = RouteLatencies()
+        let call = Trace.Call(route: "r", isHandled: false, waitedNanoseconds: 5_000_000, nanoseconds: 1_000_000)
+        let again = Trace.Call(route: "r", isHandled: true, waitedNanoseconds: 900_000_000, nanoseconds: 1_000_000)
+        latencies.count(Self.trace([call, again], clock))
+        #expect(latencies.times["r"]?.waiting.count == 1)
+        #expect(latencies.times["r"]?.waiting.sum == 5_000_000)
+        #expect(latencies.times["r"]?.handling.count == 2)
+    }
+
+    @Test("the routes that are kept have a bound; those beyond it share one entry, until others are forgotten")
+    func bounded() {
+        let (latencies, clock) = (RouteLatencies(), ManualClock())
+        for number in 0..<1100 {
+            let call = Trace.Call(route: "r\(number)", isHandled: true, waitedNanoseconds: 1, nanoseconds: 1)
+            latencies.count(Self.trace([call], clock))
+        }
+        #expect(latencies.times.count == 1025)
+        #expect(latencies.times["other"]?.handling.count == 76)
+        latencies.keep(["r1099"])
+        #expect(latencies.times.isEmpty)
+    }
+
+    private static func trace(_ calls: [Trace.Call], _ clock: ManualClock) -> Trace {
+        Trace(
+            messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], calls: calls,
+            expired: [], seen: nil, outcome: .superseded, generation: 0, nanoseconds: 0)
+    }
+
+    @Test("the metrics have a histogram a route, whose buckets count all that is shorter")
+    func metrics() async throws {
+        let folder = try Folder()
+        let clock = ManualClock()
+        let (receiver, latencies) = (receiver(clock), RouteLatencies())
+        receiver.onTrace { latencies.count($0) }
+        _ = await receiver.receive(payload(clock))
+        var gauges = MetricsGauges()
+        (gauges.deadLetters, gauges.areDeadLettersFull, gauges.kills) = (7, false, 2)
+        gauges.silent = ["": false, "news": true]
+        try MetricsFile(path: folder["m"]).write(
+            receiver.metrics, ServiceStatus(), latencies: latencies, gauges: gauges)
+        let lines = try folder.read("m").split(separator: "\n")
+        let slow = lines.filter { $0.hasPrefix(#"kiipush_route_handling_seconds_bucket{route="slow""#) }
+        #expect(slow.count == LatencyHistogram.bounds.count + 1)
+        #expect(slow.first == #"kiipush_route_handling_seconds_bucket{route="slow",le="0.0001"} 0"#)
+        #expect(slow.contains(#"kiipush_route_handling_seconds_bucket{route="slow",le="0.02"} 0"#))
+        #expect(slow.contains(#"kiipush_route_handling_seconds_bucket{route="slow",le="0.05"} 1"#))
+        #expect(slow.last == #"kiipush_route_handling_seconds_bucket{route="slow",le="+Inf"} 1"#)
+        for line in [
+            "# TYPE kiipush_route_waiting_seconds histogram",
+            #"kiipush_route_handling_seconds_sum{route="slow"} 0.03"#,
+            #"kiipush_route_handling_seconds_count{route="broken"} 1"#,
+            #"kiipush_route_waiting_seconds_sum{route="broken"} 0.03"#, "kiipush_dead_letters 7",
+            "kiipush_dead_letters_full 0", "kiipush_kills 2", #"kiipush_silent{route=""} 0"#,
+            #"kiipush_silent{route="news"} 1"#,
+        ] {
+            #expect(lines.filter { $0 == line }.count == 1, "\(line)")
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Glibc
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+@Suite(.timeLimit(.minutes(1)))
+struct MetricsFileTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private var metrics: Metrics {
+        Metrics(
+            outcomes: [
+                .init(outcome: "handled", reason: nil, messages: 3),
+                .init(outcome: "paced", reason: nil, messages: 2),
+                .init(outcome: "duplicate", reason: "done", messages: 1),
+            ],
+            routes: [Metrics.RouteCount(route: "a\\b\"c\nd ä", handled: 3, failed: 1, paced: 2, expired: 4)])
+    }
+
+    private var status: ServiceStatus {
+        var status = ServiceStatus()
+        (status.waiting, status.handling, status.retrying, status.paced) = (1, 2, 3, 4)
+        (status.messages, status.bytes, status.overrunning, status.isOpen) = (10, 2270, 5, true)
+        return status
+    }
+
+    @Test("the file is in Prometheus's text format, each family with its help and its type")
+    func format() throws {
+        try MetricsFile(path: folder["m.prom"]).write(metrics, status)
+        let expected = #"""
+            # HELP kiipush_messages_total Messages that have ended.
+            # TYPE kiipush_messages_total counter
+            kiipush_messages_total{outcome="handled",reason=""} 3
+            kiipush_messages_total{outcome="duplicate",reason="done"} 1
+            # HELP kiipush_route_handled_total How often a route's handler succeeded.
+            # TYPE kiipush_route_handled_total counter
+            kiipush_route_handled_total{route="a\\b\"c\nd ä"} 3
+            # HELP kiipush_route_failed_total How often a route's handler failed.
+            # TYPE kiipush_route_failed_total counter
+            kiipush_route_failed_total{route="a\\b\"c\nd ä"} 1
+            # HELP kiipush_route_paced_total How many messages had to wait for their pace.
+            # TYPE kiipush_route_paced_total counter
+            kiipush_route_paced_total{route="a\\b\"c\nd ä"} 2
+            # HELP kiipush_route_expired_total How often a message was too old for a route.
+            # TYPE kiipush_route_expired_total counter
+            kiipush_route_expired_total{route="a\\b\"c\nd ä"} 4
+            # HELP kiipush_service_messages Messages that have not ended.
+            # TYPE kiipush_service_messages gauge
+            kiipush_service_messages{state="waiting"} 1
+            kiipush_service_messages{state="handling"} 2
+            kiipush_service_messages{state="retrying"} 3
+            kiipush_service_messages{state="paced"} 4
+            kiipush_service_messages{state="onDisk"} 0
+            # HELP kiipush_service_payloads Accepted payloads that have not ended.
+            # TYPE kiipush_service_payloads gauge
+            kiipush_service_payloads 10
+            # HELP kiipush_service_bytes Bytes of the accepted payloads that have not ended.
+            # TYPE kiipush_service_bytes gauge
+            kiipush_service_bytes 2270
+            # HELP kiipush_service_overrunning Handlers that have exceeded their timeout.
+            # TYPE kiipush_service_overrunning gauge
+            kiipush_service_overrunning 5
+            # HELP kiipush_service_open 1 while payloads are accepted.
+            # TYPE kiipush_service_open gauge
+            kiipush_service_open 1
+
+            """#
+        #expect(try folder.read("m.prom") == expected)
+        #expect(fileMode(folder["m.prom"]) == 0o644)
+        #expect(folder.names == ["m.prom"])
+    }
+
+    @Test("what a service tells is counted")
+    func counts() throws {
+        let counts = ServiceCounts()
+        let events: [ServiceEvent] = [
+            .retry(messageID: 1, route: "r", attempt: 1, pause: .seconds(1), cause: "E"),
+            .overrun(messageID: 1, route: "r", isLeft: false), .overrun(messageID: 1, route: "r", isLeft: true),
+            .storeFailed("full"), .storeFailed("full"), .transport("mqtt", .connected("QoS 1")),
+            .transport("mqtt", .disconnected("gone", retryIn: .seconds(1))),
+            .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))),
+            .transport("mqtt", .possibleGap("new")),
+            .transport("mqtt", .ignored("t")), .transport("mqtt", .ignored("t")), .transport("a", .connected("")),
+        ]
+        for event in events { counts.count(event) }
+        try MetricsFile(path: folder["m"]).write(metrics, status, counts)
+        let lines = try folder.read("m").split(separator: "\n").suffix(19).filter { !$0.hasPrefix("#") }
+        #expect(
+            lines == [
+                "kiipush_retries_total 1", "kiipush_overruns_total 1", "kiipush_store_failures_total 2",
+                #"kiipush_transport_events_total{transport="a",event="connected"} 1"#,
+                #"kiipush_transport_events_total{transport="a",event="disconnected"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="refused"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="possibleGap"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="ignored"} 0"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="connected"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="disconnected"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="refused"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="possibleGap"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="ignored"} 2"#,
+            ])
+    }
+
+    @Test("what is lacking is in the file, now and how often, and so are the log's dropped lines")
+    func shortages() throws {
+        let shortages = Shortages()
+        for _ in 0..<2 {
+            shortages.begin(.disk, "full")
+            shortages.begin(.disk, "still full")
+            shortages.end(.disk)
+        }
+        shortages.begin(.log, "nobody reads")
+        try MetricsFile(path: folder["m"]).write(metrics, status, shortages: shortages, droppedLines: 7)
+        let lines = try folder.read("m").split(separator: "\n").filter {
+            $0.contains("shortage") || $0.contains("dropped")
+        }
+        #expect(
+            lines.filter { !$0.hasPrefix("#") } == [
+                #"kiipush_shortage{kind="descriptors"} 0"#, #"kiipush_shortage{kind="memory"} 0"#,
+                #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="output"} 0"#,
+                #"kiipush_shortage{kind="log"} 1"#,
+                #"kiipush_shortage{kind="broker"} 0"#,
+                #"kiipush_shortages_total{kind="descriptors"} 0"#, #"kiipush_shortages_total{kind="memory"} 0"#,
+                #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="output"} 0"#,
+                #"kiipush_shortages_total{kind="log"} 1"#,
+                #"kiipush_shortages_total{kind="broker"} 0"#,
+                "kiipush_log_lines_dropped_total 7",
+            ])
+    }
+
+    @Test("how many messages of each level wait is in the file")
+    func paced() async throws {
+        let clock = ManualClock()
+        let receiver = PushReceiver(clock: clock)
+        receiver.onPushToApp("r") { _, _ in }
+        for number in 0..<23 {
+            let fixture = PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number))
+            _ = await receiver.receive(fixture.payload(.long))
+        }
+        let loopGuard = try #require(receiver.loopGuard)
+        try MetricsFile(path: folder["m"]).write(receiver.metrics, status, paced: loopGuard.paced)
+        #expect(try folder.read("m").hasSuffix(#"kiipush_loop_paced{level="object"} 3"# + "\n"))
+    }
+
+    @Test("every outcome of a receiver is in the file, and their sum is what was received")
+    func receiver() async throws {
+        let receiver = PushReceiver()
+        receiver.onPushToApp("r", bucket: "settings") { _, _ in }
+        for payload in ["{", "{}", PayloadFixture.pushToApp().json(.long)] {
+            _ = await receiver.receive(RawPayload(payload))
+        }
+        try MetricsFile(path: folder["m"]).write(receiver.metrics, ServiceStatus())
+        let values = try folder.read("m").split(separator: "\n").filter { $0.hasPrefix("kiipush_messages_total{") }
+            .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        #expect(values.reduce(0, +) == 3)
+        #expect(values.count == receiver.metrics.outcomes.count - 1)
+    }
+
+    @Test("a file that cannot be written is an error that names it, and leaves the old one")
+    func refused() throws {
+        try folder.makeFolder("m")
+        #expect(throws: WriteError(path: folder["m"], number: ErrorNumber(rawValue: EISDIR))) {
+            try MetricsFile(path: folder["m"]).write(metrics, status)
+        }
+        #expect(folder.names == ["m"])
+        #expect(throws: WriteError.self) { try MetricsFile(path: folder["none/m"]).write(metrics, status) }
+    }
+}
+
+/// The traces of a receiver, in order.
+private final class TraceList: Sendable {
+    private let list = Mutex<[Trace]>([])
+
+    var all: [Trace] { list.withLock { $0 } }
+
+    func add(_ trace: Trace) { list.withLock { $0.append(trace) } }
+}

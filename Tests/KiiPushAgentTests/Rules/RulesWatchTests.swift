@@ -1,0 +1,93 @@
+import Glibc
+import KiiPush
+import KiiPushAgent
+import KiiPushRules
+import KiiPushTesting
+import Testing
+
+/// Rules that change under a running receiver, as files on a disk.
+@Suite(.timeLimit(.minutes(1)))
+struct RulesWatchTests {
+    private static func rules(_ id: String, handler: String = "note", expected: String? = nil) -> [UInt8] {
+        let expected = expected ?? id
+        let text = """
+            {"version":1,"rules":[{"id":"\(id)","when":{"bucket":"settings"},"then":{"handler":"\(handler)"}}],
+             "tests":[{"name":"t","steps":[{"payload":{"bucketID":"settings","objectScopeType":"APP","when":1},
+               "expect":{"outcome":"handled","rules":["\(expected)"]}}]}]}
+            """
+        return Array(text.utf8)
+    }
+
+    @Test("a file that proves itself is in force from then on, and one that does not changes nothing and says why")
+    func changes() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("rules.json")
+        let receiver = PushReceiver(clock: ManualClock())
+        receiver.register("note") { _, _ in }
+        let (updates, feed) = AsyncStream.makeStream(of: String.self)
+        let watch = RulesWatch(path: path, gate: RulesGate(receiver)) { feed.yield("\($0)") }
+        let following = Task { await watch.run() }
+        var update = updates.makeAsyncIterator()
+
+        // What a deployment does: a new file beside the old one, put into its place.
+        func deploy(_ bytes: [UInt8]) throws {
+            let new = try directory.write(bytes, to: "rules.new")
+            #expect(unsafe rename(new, path) == 0)
+        }
+        func routes() -> [String] { receiver.routes.map(\.id) }
+
+        #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes().isEmpty)
+        try deploy(Self.rules("first"))
+        #expect(await update.next() == "\(path): 1 rule, generation 1" && routes() == ["first"])
+        try deploy(Self.rules("second", expected: "another"))
+        #expect(await update.next()?.contains("'another'") == true && routes() == ["first"])
+        try deploy(Self.rules("second", handler: "nobody"))
+        #expect(await update.next()?.contains("unknown handler 'nobody'") == true && routes() == ["first"])
+        try deploy(Self.rules("second").dropLast(9).map { $0 })
+        #expect(await update.next()?.hasPrefix("\(path):3:") == true && routes() == ["first"])
+        #expect(unsafe unlink(path) == 0)
+        #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes() == ["first"])
+        try deploy(Self.rules("second"))
+        #expect(await update.next() == "\(path): 1 rule, generation 2" && routes() == ["second"])
+        following.cancel()
+        await following.value
+    }
+
+    @Test(
+        "a pipe, a directory, a device or a socket in the file's place is refused, and the next file counts",
+        arguments: ["pipe", "directory", "device", "socket"])
+    func noFile(kind: String) async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(Self.rules("first"), to: "rules.json")
+        let receiver = PushReceiver(clock: ManualClock())
+        receiver.register("note") { _, _ in }
+        let (updates, feed) = AsyncStream.makeStream(of: String.self)
+        let watch = RulesWatch(path: path, gate: RulesGate(receiver)) { feed.yield("\($0)") }
+        let following = Task { await watch.run() }
+        var update = updates.makeAsyncIterator()
+        #expect(await update.next()?.hasSuffix("generation 1") == true)
+
+        let other = directory.file("other")
+        switch kind {
+        case "pipe": #expect(unsafe mkfifo(other, 0o600) == 0)
+        case "directory": #expect(unsafe mkdir(other, 0o700) == 0)
+        case "device": #expect(unsafe symlink("/dev/zero", other) == 0)
+        default: #expect(unsafe mknod(other, S_IFSOCK | 0o600, 0) == 0)
+        }
+        #expect(unsafe rename(path, directory.file("away")) == 0)
+        // A look between the two finds no file.
+        #expect(unsafe rename(other, path) == 0)
+        var refusal = await update.next()
+        if refusal?.contains("No such file") == true { refusal = await update.next() }
+        #expect(refusal == "\(path):1:1: \(path): cannot be read: not a regular file", "\(refusal ?? "-")")
+        #expect(receiver.routes.map(\.id) == ["first"])
+
+        #expect(unsafe rename(path, directory.file("gone")) == 0)
+        #expect(await update.next()?.contains("No such file") == true)
+        let new = try directory.write(Self.rules("second"), to: "rules.new")
+        #expect(unsafe rename(new, path) == 0)
+        #expect(await update.next()?.hasSuffix("generation 2") == true && receiver.routes.map(\.id) == ["second"])
+        following.cancel()
+        await following.value
+    }
+}

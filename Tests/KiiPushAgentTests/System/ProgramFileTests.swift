@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+/// Why a program cannot be started, and what a failure says of it.
+@Suite(.timeLimit(.minutes(1)))
+struct ProgramFileTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func make(_ text: String, mode: mode_t = 0o700) throws -> String {
+        try folder.write(text, to: "program")
+        #expect(unsafe chmod(folder["program"], mode) == 0)
+        return folder["program"]
+    }
+
+    static let crlf =
+        "its first line ends with CR LF, so that its interpreter is not found; end its lines with LF, as dos2unix does"
+
+    @Test(
+        "a program that exists and cannot be started is told by its path and its reason, before and at the start",
+        arguments: [
+            ("#!/bin/sh\r\necho hi\r\n", 0o700, crlf),
+            ("#!/usr/bin/interpreter9 -u\n", 0o700, "its interpreter /usr/bin/interpreter9 does not exist"),
+            ("#! /tmp\n", 0o700, "its interpreter /tmp: is a directory, not a program"),
+            ("#!\n", 0o700, "names no interpreter after #!"),
+            ("#!/bin/sh\n", 0o600, "is not executable; run chmod +x on it"),
+            ("echo hi\n", 0o700, "is neither a script that begins with #! nor a program of this system"),
+            ("", 0o700, "is empty"),
+        ] as [(String, mode_t, String)])
+    func unusable(text: String, mode: mode_t, why: String) async throws {
+        let path = try make(text, mode: mode)
+        let problem = ProgramProblem.find(path)
+        #expect(problem?.program == path)
+        #expect(problem?.why == why)
+        let run = ActionRun([path])
+        #expect(await run.receive() == "failed (r)")
+        #expect(run.error == .unusable(program: path, why: why))
+    }
+
+    @Test("a program whose loader is missing is told, with the loader")
+    func loader() async throws {
+        var bytes = try ByteReader(path: "/bin/true").readAll(limit: 1 << 24)
+        let start = try #require(bytes.indices.first { bytes[$0...].starts(with: "/lib".utf8) })
+        bytes.replaceSubrange(start..<start + 4, with: "/l9b".utf8)
+        let file = unsafe open(folder["program"], O_WRONLY | O_CREAT | O_CLOEXEC, 0o700)
+        #expect(unsafe write(file, bytes, bytes.count) == bytes.count)
+        close(file)
+        let why = try #require(ProgramProblem.find(folder["program"])?.why)
+        #expect(why.hasPrefix("its loader /l9b") && why.hasSuffix(" does not exist: it is built for another system"))
+        let run = ActionRun([folder["program"]])
+        #expect(await run.receive() == "failed (r)")
+        #expect(run.error == .unusable(program: folder["program"], why: why))
+    }
+
+    @Test("a program that does not exist is told by its absolute path, or as missing on PATH")
+    func missing() throws {
+        #expect(ProgramProblem.find(folder["none"])?.program == folder["none"])
+        #expect(ProgramProblem.find(folder["none"])?.text == "not found")
+        let relative = try #require(ProgramProblem.find("./no-such-program"))
+        #expect(relative.program.hasPrefix("/") && relative.program.hasSuffix("/no-such-program"))
+        #expect(ProgramProblem.find("no-such-program")?.text == "not found on PATH")
+    }
+
+    @Test("a program that can be started has no problem", arguments: ["sh", "/bin/sh", "/bin/true", "/proc/self/exe"])
+    func fine(program: String) throws {
+        #expect(ProgramProblem.find(program) == nil)
+    }
+}

@@ -1,0 +1,181 @@
+import Glibc
+import KiiPush
+import KiiPushContracts
+import KiiPushDelivery
+import KiiPushAgent
+import KiiPushSystem
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LinesTransportTests {
+    let pipe: Pipe
+    let intake = TrialIntake()
+
+    init() throws { pipe = try Pipe() }
+
+    private func transport(limit: Int = 100) -> LinesTransport {
+        LinesTransport(descriptor: pipe.readEnd, transport: .mqtt, limit: limit)
+    }
+
+    /// Runs a transport that is to end by itself.
+    private func run(_ transport: LinesTransport) async throws { try await transport.run(intake.intake(for: "stdin")) }
+
+    /// Runs a transport beside the test.
+    private func start(_ transport: LinesTransport) -> Task<Void, any Error> {
+        Task { [intake] in try await transport.run(intake.intake(for: "stdin")) }
+    }
+
+    @Test("each line is a payload, the last one without a line end too, and blank ones are none")
+    func lines() async throws {
+        pipe.write("{\"a\":1}\r\n\n  \nnot json\n\u{0}\nlast")
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts == ["{\"a\":1}", "not json", "\u{0}", "last"])
+        #expect(intake.payloads.allSatisfy { $0.transport == .mqtt })
+        #expect(intake.events == [])
+    }
+
+    @Test("JSON over several lines is told of once, and its lines are handed over as they are")
+    func prettyPrinted() async throws {
+        pipe.write("{\n  \"a\": [\n1\n]}\n{\n}\n")
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts.count == 6)
+        let what = "line 1 is only the beginning of a JSON text; write each payload on one line, as 'jq -c .' does"
+        #expect(intake.events == [.possibleGap(what)])
+    }
+
+    @Test("a line that is longer than the limit is told of by its number, and the next one is read as usual")
+    func tooLong() async throws {
+        pipe.write("a\n" + String(repeating: "x", count: 101) + "\n" + String(repeating: "y", count: 100) + "\n")
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts == ["a", String(repeating: "y", count: 100)])
+        #expect(intake.events == [.ignored("line 2 is longer than the limit of a payload")])
+    }
+
+    @Test("what is ready is handed over at once, at most 64 payloads, in order")
+    func batches() async throws {
+        pipe.write((1...150).map { "\($0)\n" }.joined())
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts == (1...150).map { "\($0)" })
+        #expect(intake.batches == [64, 64, 22])
+    }
+
+    @Test("a payload is handed over as soon as its line has ended, while the input goes on")
+    func atOnce() async throws {
+        let task = start(transport())
+        pipe.write("one\ntw")
+        #expect(await comes { intake.texts == ["one"] })
+        pipe.write("o\n")
+        #expect(await comes { intake.texts == ["one", "two"] })
+        pipe.endInput()
+        try await task.value
+    }
+
+    @Test(
+        "while the service is full nothing is read, and when it has room all goes on in order", arguments: [1, 7, 64])
+    func full(step: Int) async throws {
+        intake.setRoom(3)
+        let task = start(transport())
+        pipe.write((1...100).map { "\($0)\n" }.joined())
+        #expect(await comes { intake.isAwaited })
+        #expect(intake.texts == ["1", "2", "3"])
+        pipe.write("more\n")
+        while intake.texts.count < 101 {
+            let count = intake.texts.count
+            intake.setRoom(step)
+            #expect(await comes { intake.texts.count >= min(count + step, 101) })
+        }
+        #expect(intake.texts == (1...100).map { "\($0)" } + ["more"])
+        intake.setRoom(0)
+        pipe.write("a\n")
+        #expect(await comes { intake.isAwaited })
+        // Far more than a pipe holds: the writer has to wait.
+        _ = fcntl(pipe.writeEnd, F_SETFL, O_NONBLOCK)
+        let line = [UInt8](repeating: UInt8(ascii: "\n"), count: 65_536)
+        while unsafe write(pipe.writeEnd, line, line.count) > 0 {}
+        #expect(errno == EAGAIN)
+        task.cancel()
+        try await task.value
+        #expect(intake.events == [.possibleGap("1 line had been read and could not be handed over")])
+    }
+
+    @Test("when the inbox fails the same payloads are tried again")
+    func inboxFails() async throws {
+        intake.refuse(.failed)
+        let task = start(transport())
+        pipe.write("a\nb\n")
+        pipe.endInput()
+        #expect(await comes { intake.refusals >= 2 })
+        intake.refuse(nil)
+        try await task.value
+        #expect(intake.texts == ["a", "b"])
+        #expect(intake.events == [])
+    }
+
+    @Test("cancelling ends it at once, whatever it waits for", arguments: ["", "half", "whole\n"])
+    func cancel(text: String) async throws {
+        intake.setRoom(0)
+        let task = start(transport())
+        pipe.write(text)
+        if text.hasSuffix("\n") { #expect(await comes { intake.isAwaited }) }
+        task.cancel()
+        try await task.value
+        #expect(intake.texts == [])
+    }
+
+    @Test("a task that is cancelled before it begins reads nothing")
+    func cancelledBefore() async throws {
+        pipe.write("a\n")
+        let task = Task { [intake, transport = transport()] in
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await transport.run(intake.intake(for: "stdin"))
+        }
+        try await task.value
+        #expect(pipe.read() == "a\n")
+    }
+
+    @Test("a service that stops ends it, and what is lost is told of")
+    func stopping() async throws {
+        intake.refuse(.stopping)
+        pipe.write("a\nb\nc")
+        try await run(transport())
+        #expect(intake.events == [.possibleGap("2 lines and a part of one had been read and could not be handed over")])
+    }
+
+    @Test("input that cannot be read is an error that names it")
+    func unreadable() async throws {
+        let directory = unsafe open("/tmp", O_RDONLY | O_CLOEXEC)
+        defer { close(directory) }
+        await #expect(throws: ReadError.unreadable(name: "stdin", ErrorNumber(rawValue: EISDIR))) {
+            try await run(LinesTransport(descriptor: directory))
+        }
+        await #expect(throws: ReadError.unreadable(name: "in", ErrorNumber(rawValue: EBADF))) {
+            try await run(LinesTransport(descriptor: 99_999, name: "in"))
+        }
+    }
+
+    @Test("input that is non-blocking, and a file, are read too")
+    func otherInputs() async throws {
+        pipe.makeReadEndNonBlocking()
+        let task = start(transport())
+        pipe.write("a\n")
+        #expect(await comes { intake.texts == ["a"] })
+        pipe.endInput()
+        try await task.value
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(Array("b\nc".utf8), to: "lines")
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        try await run(LinesTransport(descriptor: file))
+        #expect(intake.texts == ["a", "b", "c"])
+    }
+
+    @Test("it says what it can do, which is nothing")
+    func abilities() {
+        #expect(transport().abilities == [])
+        #expect(transport().name == "stdin")
+    }
+}

@@ -1,0 +1,67 @@
+import KiiPushSystem
+import Testing
+
+@testable import KiiPushAgent
+
+@Suite("whether a source has more than is taken")
+struct ReadLagTests {
+    enum Step {
+        /// A poll of so many milliseconds, and whether there is something to read then.
+        case poll(Int, ready: Bool)
+        /// So many milliseconds in which nothing is read.
+        case stop(Int)
+        case read(Int)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        let steps: [Step]
+        let isBehind: Bool
+
+        init(_ name: String, _ steps: [Step], _ isBehind: Bool) {
+            (self.name, self.steps, self.isBehind) = (name, steps, isBehind)
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let rows = [
+        Row("at the start", [], false),
+        Row("messages with pauses", Array(repeating: .poll(5, ready: true), count: 100), false),
+        Row("a burst", [.poll(1000, ready: true), .stop(200), .poll(0, ready: true), .stop(40)], false),
+        Row("more each time", [.stop(200), .poll(0, ready: true), .stop(60)], true),
+        Row("no room", [.stop(251)], true),
+        Row("empty again", [.stop(400), .poll(0, ready: false), .stop(1), .poll(0, ready: false)], true),
+        Row("empty for long enough", [.stop(400), .poll(0, ready: false), .poll(1, ready: false)], false),
+        Row(
+            "a sender who writes as soon as there is room",
+            [.stop(400), .poll(0, ready: false), .poll(0, ready: true)], true),
+        Row("a window that is not full", [.poll(5, ready: true), .read(19)], false),
+        Row("a full window", [.poll(5, ready: true), .read(20)], true),
+        Row("a full window in two reads", [.poll(5, ready: true), .read(12), .poll(0, ready: true), .read(12)], true),
+        Row("two bursts", [.poll(5, ready: true), .read(12), .poll(5, ready: true), .read(12)], false),
+        Row(
+            "a full window long ago",
+            [.poll(5, ready: true), .read(20), .poll(999, ready: false), .poll(1, ready: true)], false),
+    ]
+
+    @Test(
+        "a source is behind while it has had no pause for a quarter of a second, or had a full window", arguments: rows)
+    func lag(row: Row) {
+        var now = ContinuousClock.now
+        var lag = ReadLag(now)
+        for step in row.steps {
+            let start = now
+            switch step {
+            case .poll(let time, let isReady):
+                now += .milliseconds(time)
+                lag.polled(start, now, isReady: isReady)
+            case .stop(let time):
+                now += .milliseconds(time)
+                lag.stopped()
+            case .read(let messages): lag.read(messages, window: 20, now)
+            }
+        }
+        #expect(lag.isBehind(now) == row.isBehind)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import KiiPushContracts
+import Testing
+
+@testable import KiiPushAgent
+@testable import KiiPushSystem
+
+/// Where a socket may lie, and what becomes of what lies there.
+@Suite(.timeLimit(.minutes(1)))
+struct SocketPlaceTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func listen(_ name: String = "s", mode: mode_t = 0o600) throws(SocketError) {
+        _ = try SocketListener(folder[name], mode: mode)
+    }
+
+    private func status(_ name: String) -> stat {
+        var status = stat()
+        unsafe lstat(folder[name], &status)
+        return status
+    }
+
+    /// Leaves a socket behind, as a process that was killed does.
+    private func leaveSocket(_ name: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let address = try #require(UnixAddress(path: folder[name]))
+        #expect(unsafe address.withPointer { unsafe bind(descriptor, $0, $1) } == 0)
+        return descriptor
+    }
+
+    @Test("the socket has exactly its mode", arguments: [0o600, 0o666] as [mode_t])
+    func mode(mode: mode_t) throws {
+        let listener = try SocketListener(folder["s"], mode: mode)
+        #expect(status("s").st_mode == S_IFSOCK | mode)
+        withExtendedLifetime(listener.descriptor) {}
+    }
+
+    @Test("the socket is removed at the end, but not another one in its place")
+    func removed() throws {
+        try listen()
+        #expect(folder.names == [])
+        let other: Int32
+        do {
+            let listener = try SocketListener(folder["s"], mode: 0o600)
+            try folder.remove("s")
+            other = try leaveSocket("s")
+            withExtendedLifetime(listener.descriptor) {}
+        }
+        #expect(folder.names == ["s"])
+        close(other)
+    }
+
+    @Test("a socket that a process left behind is replaced")
+    func stale() throws {
+        close(try leaveSocket("s"))
+        #expect(status("s").st_mode & 0o777 != 0o600)
+        let listener = try SocketListener(folder["s"], mode: 0o600)
+        #expect(status("s").st_mode & 0o777 == 0o600)
+        _ = try SocketPeer(folder["s"])
+        withExtendedLifetime(listener.descriptor) {}
+    }
+
+    @Test("a socket on which somebody listens stays, also when its queue is full")
+    func inUse() throws {
+        let other = try leaveSocket("s")
+        defer { close(other) }
+        #expect(Glibc.listen(other, 0) == 0)
+        for _ in 0..<3 {
+            #expect(throws: SocketError.inUse(folder["s"])) { try listen() }
+        }
+        #expect(folder.names == ["s"])
+    }
+
+    @Test("what is no socket stays", arguments: ["file", "folder", "link"])
+    func occupied(kind: String) throws {
+        switch kind {
+        case "file": try folder.write("", to: "s")
+        case "folder": try folder.makeFolder("s")
+        default: try folder.link("s", to: folder["nowhere"])
+        }
+        #expect(throws: SocketError.occupied(folder["s"])) { try listen() }
+        #expect(folder.names == ["s"])
+    }
+
+    @Test(
+        "a directory in which others may put another socket is refused", arguments: [0o770, 0o707, 0o1777] as [mode_t])
+    func unsafeDirectory(mode: mode_t) throws {
+        try folder.makeFolder("d")
+        #expect(unsafe chmod(folder["d"], mode) == 0)
+        #expect(throws: SocketError.unsafeDirectory(folder["d/s"])) { try listen("d/s") }
+        #expect(unsafe chmod(folder["d"], 0o755) == 0)
+        try listen("d/s")
+    }
+
+    @Test("a path that no socket can have is an error that says so")
+    func badPath() throws {
+        for path in ["", "a\0b", folder[String(repeating: "x", count: 108)]] {
+            #expect(throws: SocketError.badPath(path)) { _ = try SocketListener(path, mode: 0o600) }
+        }
+        let missing = folder["none/s"]
+        #expect(throws: SocketError.failed(path: missing, ErrorNumber(rawValue: ENOENT))) { try listen("none/s") }
+        #expect(
+            SocketError.failed(path: missing, ErrorNumber(rawValue: ENOENT)).description
+                == "\(missing): cannot listen: No such file or directory")
+    }
+
+    @Test("of many that begin at once in the place of a stale socket one listens")
+    func atOnce() async throws {
+        close(try leaveSocket("s"))
+        let path = folder["s"]
+        let transports = (0..<6).map { _ in SocketTransport(path: path) }
+        let intake = TrialIntake()
+        let refused = await withTaskGroup(of: SocketError?.self) { group in
+            for transport in transports {
+                group.addTask {
+                    do { try await transport.run(intake.intake(for: "unix")) } catch { return error as? SocketError }
+                    return nil
+                }
+            }
+            var refused: [SocketError] = []
+            while refused.count < 5, let error = await group.next() { if let error { refused.append(error) } }
+            group.cancelAll()
+            return refused
+        }
+        #expect(refused == Array(repeating: .inUse(path), count: 5))
+        #expect(folder.names == [])
+    }
+
+    @Test("a socket that cannot be made ends the transport with an error")
+    func transportThrows() async throws {
+        try folder.write("", to: "s")
+        let transport = SocketTransport(path: folder["s"])
+        await #expect(throws: SocketError.occupied(folder["s"])) {
+            try await transport.run(TrialIntake().intake(for: "unix"))
+        }
+    }
+}
