@@ -1,5 +1,5 @@
-// The path of a message whose turn it is; read it from top to bottom. It is that of `PushReceiver+Receive.swift`, over an
-// inbox: what cannot end yet waits until a time, by `wait(_:until:blocks:)`.
+// The path of a message whose turn it is; read it from top to bottom. It is that of `PushReceiver+Receive.swift`, over
+// an inbox: what cannot end yet waits until a time, by `wait(_:until:blocks:)`.
 
 import KiiPush
 

@@ -31,7 +31,8 @@ extension Incoming {
     ///   - table: the table that the routes are from, for a message that may wait.
     ///   - attempts: how often an earlier process has run its handlers.
     ///   - done: the routes that an earlier process has recorded as done.
-    package init(_ message: consuming RoutedMessage, _ table: RouteTable? = nil, attempts: Int = 0, done: [String] = []) {
+    package init(_ message: consuming RoutedMessage, _ table: RouteTable? = nil, attempts: Int = 0, done: [String] = [])
+    {
         self.init(message: message, table: table, attempts: attempts, ends: done.map { ($0, .handled) })
     }
 
@@ -76,6 +77,12 @@ extension Incoming {
     package var succeeded: MatchedRoutes {
         guard message.routes.contains(where: { !isDone($0.id) }) else { return message.routes }
         return MatchedRoutes(message.routes.filter { isDone($0.id) })
+    }
+
+    /// Its routes that have handled it; one that ended a loop runs again when the message comes again, and ends it again.
+    var handled: MatchedRoutes {
+        MatchedRoutes(
+            message.routes.filter { route in ends.contains { $0.end == .handled && $0.route.isExactly(route.id) } })
     }
 
     /// The routes that have not handled it: those that remain; if the chain has stopped all of them, those of `match`.

@@ -147,7 +147,8 @@ extension PushReceiver {
     ///   - call: calls a route's handler; nil calls it without a time limit.
     /// - Returns: the outcome; `failed` has the first failure that is no ``ResourceShortage``, else the first one.
     package func handle(
-        _ incoming: inout Incoming, besides routes: [String] = [], _ call: ((Route, RoutedMessage) async -> Outcome)? = nil
+        _ incoming: inout Incoming, besides routes: [String] = [],
+        _ call: ((Route, RoutedMessage) async -> Outcome)? = nil
     ) async -> Outcome {
         var first: Outcome.Failure?
         for route in incoming.remaining where routes.isEmpty || !routes.containsExactly(route.id) {
@@ -161,7 +162,7 @@ extension PushReceiver {
         }
         guard let first else { return incoming.outcome }
         return .failed(
-            Outcome.Failure(place: first.place, isStage: false, error: first.error, handled: incoming.succeeded))
+            Outcome.Failure(place: first.place, isStage: false, error: first.error, handled: incoming.handled))
     }
 
     // MARK: Run a handler

@@ -119,7 +119,9 @@ package struct SeenTable {
         forgetOld(strength, now)
         entries[number]?.endedAt = now
         change(strength) { $0.order.append(number) }
-        guard remembered(strength).order.count > limit, let first = change(strength, { $0.order.popFirst() }) else { return }
+        guard remembered(strength).order.count > limit, let first = change(strength, { $0.order.popFirst() }) else {
+            return
+        }
         if isYoung(first, now) { change(strength) { $0.evictedEarly += 1 } }
         remove(first)
     }

@@ -1,7 +1,7 @@
-#if canImport(Glibc)
-import Glibc
-#else
+#if canImport(Musl)
 import Musl
+#else
+import Glibc
 #endif
 import KiiPushSystem
 import Synchronization
