@@ -79,7 +79,7 @@ extension Incoming {
         return MatchedRoutes(message.routes.filter { isDone($0.id) })
     }
 
-    /// Its routes that have handled it; one that ended a loop runs again when the message comes again, and ends it again.
+    /// Its routes that have handled it; one that ended a loop runs again when the message comes again.
     var handled: MatchedRoutes {
         MatchedRoutes(
             message.routes.filter { route in ends.contains { $0.end == .handled && $0.route.isExactly(route.id) } })
