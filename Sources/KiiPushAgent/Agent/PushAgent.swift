@@ -20,7 +20,7 @@ import Synchronization
 ///
 /// `kiipush receive` is such an agent. A payload is acknowledged when it is on disk, and its handler is called again
 /// after a crash. A damaged state is set aside and what can be read of it is kept. While the agent runs, `kiipush
-/// status`, `top`, `tap`, `dead-letters`, `kill` and `report --watch` work on its state directory; it writes a log, for
+/// status`, `top`, `tap`, `dead-letters` and `kill` work on its state directory; it writes a log, for
 /// the journal with fields, notifies systemd, and follows a rules file. One process at a time uses a state directory.
 ///
 /// It needs the traits `SQLite` for stores on disk, without which only kills outlive the process, and `MQTT` for a

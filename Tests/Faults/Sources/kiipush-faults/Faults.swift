@@ -7,6 +7,9 @@ struct Faults {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             if arguments.first == "agent" { return try await FaultyAgent(Array(arguments.dropFirst())).run() }
+            if arguments.first == "embedded" {
+                return try await FaultyAgent(Array(arguments.dropFirst())).runEmbedded()
+            }
             if arguments.first == "careless" { return try CarelessWrite.run(Array(arguments.dropFirst())) }
             guard let options = try Options(arguments) else { return print(Options.usage) }
             let broken = try await options.run()

@@ -15,6 +15,8 @@ struct Plan {
         rows.append(("deadly message", { try PlantedKills.deadlyMessage(broker) }))
         let random = isLong ? RandomKills(kills: 1000, messages: 100_000) : RandomKills()
         rows.append(("random kills", { try random.row() }))
+        let embedded = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: .embedded)
+        rows.append(("random kills of an embedded agent", { try embedded.row() }))
         let links = LinkFaults(isLong: isLong)
         rows += [
             ("broker restarts", { try links.restarts() }), ("broker kills", { try links.kills() }),

@@ -57,7 +57,6 @@ struct FaultyAgent {
 
     /// Receives until SIGTERM.
     func run() async throws {
-        var settings = service
         let database = try SQLiteDatabase(directory: state)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
@@ -69,24 +68,10 @@ struct FaultyAgent {
             ScopeFilter()
         }
         try handle(receiver)
-        // All are of one bucket, and each is to be handled: at the shares of a bucket newer changes would replace older
-        // ones.
-        settings.messagesOnDisk = 1_000_000
-        settings.messagesOnDiskPerKey = 1_000_000
-        settings.bytesOnDisk = 1 << 30
-        settings.bytesOnDiskPerKey = 1 << 30
-        var link = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)
-        link.clientID = topic
-        link.keepAlive = 5
-        link.backoff = .milliseconds(50)
-        link.maxBackoff = .seconds(1)
         let transport = try MQTTTransport(link)
-        var delivery = DeliverySettings()
-        delivery.attempts = 2
-        delivery.backoff = .milliseconds(1)
         let service = PushService(
             receiver, [transport],
-            inbox: isInMemory ? InMemoryInbox() : DeadlyInbox(inbox: inbox, deaths: deaths), settings: settings,
+            inbox: isInMemory ? InMemoryInbox() : DeadlyInbox(inbox: inbox, deaths: deaths), settings: wide,
             delivery: delivery)
         service.onEvent { complain("\($0)") }
         if deaths.countsAcknowledgements { watch(transport) }
@@ -98,7 +83,44 @@ struct FaultyAgent {
         complain("\(receiver.metrics)")
     }
 
-    private func handle(_ receiver: PushReceiver) throws {
+    /// The same as an embedded agent has it: with nothing planted in the stores.
+    func runEmbedded() async throws {
+        var settings = AgentSettings()
+        (settings.service, settings.delivery) = (wide, delivery)
+        let agent = try PushAgent(
+            loop: LoopSettings.standard.without(.pace), state: .directory(state), settings: settings)
+        try handle(agent)
+        try await agent.run(.mqtt(link))
+    }
+
+    /// All are of one bucket, and each is to be handled: at the shares of a bucket newer changes would replace older
+    /// ones.
+    private var wide: ServiceSettings {
+        var settings = service
+        settings.messagesOnDisk = 1_000_000
+        settings.messagesOnDiskPerKey = 1_000_000
+        settings.bytesOnDisk = 1 << 30
+        settings.bytesOnDiskPerKey = 1 << 30
+        return settings
+    }
+
+    private var link: MQTTSettings {
+        var link = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)
+        link.clientID = topic
+        link.keepAlive = 5
+        link.backoff = .milliseconds(50)
+        link.maxBackoff = .seconds(1)
+        return link
+    }
+
+    private var delivery: DeliverySettings {
+        var delivery = DeliverySettings()
+        delivery.attempts = 2
+        delivery.backoff = .milliseconds(1)
+        return delivery
+    }
+
+    private func handle(_ receiver: some HandlerRegistry) throws {
         let file = open(book, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Trouble("\(book): \(text())") }
         receiver.onPushToApp("book", bucket: TextPattern(NumberedMessage.bucket)) {

@@ -12,7 +12,8 @@ struct RandomKills {
         let broker = try Broker()
         let session = try Session(broker, "random", program: program)
         session.options = options
-        if case .own = program {
+        let isTool = if case .tool = program { true } else { false }
+        if !isTool {
             // So that dead letters are written too, and more of them than a key has a share for: the last one counts.
             let failing = max(messages / 500, 13)
             session.failing = failing

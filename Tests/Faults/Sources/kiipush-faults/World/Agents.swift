@@ -12,11 +12,19 @@ let ownPath: String = {
 enum Program {
     /// This one, in its agent's role: the library's types, with deaths planted in it.
     case own
+    /// This one, as a program that embeds an agent, with nothing planted in its stores.
+    case embedded
     /// `kiipush receive`, at a path.
     case tool(String)
 
     /// What a report calls it.
-    var name: String { if case .own = self { "own agent" } else { "kiipush receive" } }
+    var name: String {
+        switch self {
+        case .own: "own agent"
+        case .embedded: "embedded agent"
+        case .tool: "kiipush receive"
+        }
+    }
 
     /// The command that starts it.
     ///
@@ -30,9 +38,10 @@ enum Program {
         let scheme = session.security.map { _ in "mqtts://\(Security.user)@localhost" } ?? "mqtt://127.0.0.1"
         let address = "\(scheme):\(port)/\(session.topic)"
         switch self {
-        case .own:
+        case .own, .embedded:
+            let role = if case .own = self { "agent" } else { "embedded" }
             return [
-                ownPath, "agent", "--port", "\(session.port)", "--topic", session.topic,
+                ownPath, role, "--port", "\(session.port)", "--topic", session.topic,
                 "--state", session.state, "--book", session.book.path, "--concurrency", "\(session.concurrency)",
             ] + faults
         case .tool(let path):
