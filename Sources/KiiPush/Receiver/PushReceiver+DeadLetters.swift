@@ -31,7 +31,7 @@ extension PushReceiver {
 
     /// Handles a dead letter again, and removes it from the store when it is handled.
     ///
-    /// It passes the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes that
+    /// It passes the whole chain, but neither the deduplicator nor its pace nor its age stops it. Only the routes that
     /// did not handle it are called, if they still match. If its payload could not be decoded before and can be now,
     /// all matching routes are called. The handlers have no time limit; see `PushService.replay(_:)`.
     ///
