@@ -1,4 +1,5 @@
-import KiiPushSystem
+import KiiPushAgent
+
 
 /// One message in a report; texts are numbers in the report's lists.
 struct ReportMessage {

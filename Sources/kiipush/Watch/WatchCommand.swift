@@ -1,7 +1,6 @@
 import Glibc
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {
