@@ -1,6 +1,5 @@
 import KiiPushAgent
 
-
 /// One message in a report; texts are numbers in the report's lists.
 struct ReportMessage {
     /// When it arrived, in milliseconds from the capture's beginning.
