@@ -50,7 +50,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
         let folder = source.prefix(through: source.lastIndex(of: "/") ?? source.startIndex)
         let file = path.hasPrefix("/") ? path : folder + path
         let bytes = try ByteReader(path: file).readAll(limit: RoutingRules.mostBytes)
-        try self.init(RoutingRules(bytes, file: escaped(file)))
+        try self.init(RoutingRules(bytes, file: EscapedText(file).description))
     }
 
     /// The first index, 0.

@@ -92,3 +92,6 @@ extension Substring {
         return String(text)
     }
 }
+
+/// A text from a payload or a command line, safe for one line of a terminal.
+package func escaped(_ text: String) -> String { EscapedText(text).description }

@@ -42,6 +42,3 @@ public struct EscapedText: Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
-
-/// A text from a payload or a command line, safe for one line of a terminal.
-package func escaped(_ text: String) -> String { EscapedText(text).description }

@@ -1,6 +1,5 @@
 import KiiCloud
 import KiiPushAgent
-import KiiPushSystem
 
 #if HTTP
 import KiiCloudHTTP

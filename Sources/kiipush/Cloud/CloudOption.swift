@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 extension CommandOption {
     /// The account with which a command calls Kii's cloud, with the same help text everywhere.

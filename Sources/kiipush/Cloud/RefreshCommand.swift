@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// `kiipush refresh`: the current state of the object, user, group or thing that a handle names.
 struct RefreshCommand {

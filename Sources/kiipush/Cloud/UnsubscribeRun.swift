@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// Ends subscriptions, several at once, and counts the results.
 struct UnsubscribeRun {

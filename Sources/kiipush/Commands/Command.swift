@@ -1,5 +1,4 @@
 import KiiPushAgent
-import KiiPushSystem
 
 /// A command of the tool: its action, and the source of its help, its manual and the shells' completions.
 struct Command: Sendable {

@@ -1,5 +1,4 @@
 import KiiPushAgent
-import KiiPushSystem
 
 /// `kiipush completions`: prints a shell's completions of commands, options and values.
 struct CompletionsCommand {

@@ -1,6 +1,5 @@
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 import Synchronization
 
 /// `kiipush demo`: sends documented payloads of every kind through a real receiver, and describes the results.

@@ -1,6 +1,5 @@
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// The options of `kiipush kill` or `kiipush revive`.
 struct KillOptions {

@@ -1,5 +1,4 @@
 import KiiPushAgent
-import KiiPushSystem
 
 /// A page of the manual, in section 1: for the tool, or a command with its subcommands.
 struct ManualPage {

@@ -1,6 +1,5 @@
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// Texts in the language of manual pages, roff.
 enum Roff {

@@ -2,7 +2,6 @@ import KiiCloud
 import KiiPush
 import KiiPushRules
 import KiiPushAgent
-import KiiPushSystem
 import Synchronization
 
 /// The cloud calls of an agent's rules, if an account is named.

@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushAgent
 import KiiPushMQTT
-import KiiPushSystem
 
 extension ReceiveOptions {
     /// Its options, in the order in which people look for them: sources first.

@@ -1,4 +1,4 @@
-import KiiPushSystem
+import KiiPushAgent
 
 /// One message in a report; texts are numbers in the report's lists.
 struct ReportMessage {

@@ -1,6 +1,6 @@
+import KiiPushAgent
 import KiiPush
 import KiiPushRules
-import KiiPushSystem
 
 /// A message's way through the pipeline, in the terms of `rules explain`; messages with the same way share it.
 struct ReportWay: Hashable {

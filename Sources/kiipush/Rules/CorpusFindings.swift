@@ -1,6 +1,6 @@
+import KiiPushAgent
 import KiiPush
 import KiiPushRules
-import KiiPushSystem
 
 /// What is wrong with the messages of a corpus: each finding once, with its first line and the number of lines.
 final class CorpusFindings {

@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushRules
 import KiiPushAgent
-import KiiPushSystem
 
 extension Explanation {
     /// The whole explanation for people: the message, the rules in order, the chain, the outcome.

@@ -1,7 +1,7 @@
+import KiiPushAgent
 import KiiPush
 import KiiPushRules
 import KiiPushTesting
-import KiiPushSystem
 
 /// The results of rules files as JUnit XML for CI systems: a suite per file, a case per test.
 struct JUnitReport {

@@ -1,4 +1,4 @@
-import KiiPushSystem
+import KiiPushAgent
 
 /// Shows the progress of a long run on a terminal.
 struct Progress {

@@ -1,6 +1,6 @@
+import KiiPushAgent
 import KiiPush
 import KiiPushTesting
-import KiiPushSystem
 
 /// Sends messages through two versions of rules and counts, by kind of change, those with different results.
 struct RulesDiff {

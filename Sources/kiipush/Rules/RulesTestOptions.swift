@@ -1,5 +1,4 @@
 import KiiPushAgent
-import KiiPushSystem
 
 /// The options of `kiipush rules test`.
 struct RulesTestOptions {

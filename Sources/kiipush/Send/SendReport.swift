@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// The report of `kiipush send --dry-run` about a message.
 struct SendReport {

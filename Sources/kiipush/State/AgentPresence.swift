@@ -1,6 +1,5 @@
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// Who uses a state directory, as far as another process can determine.
 enum AgentPresence: Sendable {

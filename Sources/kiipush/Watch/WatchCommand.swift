@@ -5,7 +5,6 @@ import Glibc
 #endif
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 
 /// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {

@@ -1,6 +1,6 @@
+import KiiPushAgent
 import KiiPush
 import KiiPushRules
-import KiiPushSystem
 
 /// The contents of a picture of rules, independent of the language.
 struct RulesGraph {

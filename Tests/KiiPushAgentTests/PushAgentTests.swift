@@ -1,0 +1,77 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+import Synchronization
+import Testing
+
+@testable import KiiPushAgent
+
+@Suite("An agent of one's own", .timeLimit(.minutes(1)))
+struct PushAgentTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private static let ring = RawPayload(#"{"topic":"door","when":1,"objectScopeType":"APP"}"#)
+
+    /// Brings one payload, asks the agent's control socket, and brings another one.
+    private struct AskingTransport: PushTransport {
+        let name = "asking"
+        let abilities: TransportAbilities = []
+        let between: @Sendable () async throws -> Void
+
+        func run(_ intake: PushIntake) async throws {
+            intake.report(.connected("here"))
+            _ = await (try await intake.submitWaiting(PushAgentTests.ring)).end()
+            try await between()
+            let next = RawPayload(#"{"topic":"door","when":2,"objectScopeType":"APP"}"#)
+            _ = await (try await intake.submitWaiting(next)).end()
+        }
+    }
+
+    @Test("it answers the tool while it runs, obeys a kill, and ends with 0 when its source has ended")
+    func operated() async throws {
+        let state = folder.path
+        let agent = try PushAgent(app: "0123abcd", state: .directory(state))
+        agent.onPushToUser("door", topic: "door") { _, _ in }
+        let outcomes = Mutex<[String]>([])
+        agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome)") } }
+        let answers = Mutex<[Int32]>([])
+        let code = try await agent.exitCode(
+            AskingTransport {
+                let control = ControlSocket(state: state)
+                for command in [["status"], ["dead-letters", "list"]] {
+                    let answer = try await control.firstLine(of: command).code
+                    answers.withLock { $0.append(answer) }
+                }
+                _ = try KillFile(directory: state).kill(.route("door"), until: UTCDate.now.advanced(by: .seconds(60)))
+                let (code, line) = try await control.firstLine(of: ["who", "door"])
+                answers.withLock { $0.append(code) }
+                #expect(AgentIdentity(json: line)?.killed == ["door"] && AgentIdentity(json: line)?.isKnown == true)
+            })
+        #expect(code == 0)
+        #expect(answers.withLock { $0 } == [0, 0, 0])
+        #expect(outcomes.withLock { $0 } == ["handled", "looped (killSwitch)"])
+    }
+
+    @Test("it runs once, and only one process at a time has its directory")
+    func once() async throws {
+        let agent = try PushAgent(state: .directory(folder.path))
+        #expect(throws: AgentError.self) { try PushAgent(state: .directory(folder.path)) }
+        #expect(try await agent.exitCode(AskingTransport {}) == 0)
+        await #expect(throws: AgentError.self) { try await agent.exitCode(AskingTransport {}) }
+    }
+
+    @Test("two brokers, and rules that name an unknown handler, end it with 1 before it accepts anything")
+    func refused() async throws {
+        let brokers = try PushAgent(state: .memory)
+        #expect(try await brokers.exitCode(.mqtt("mqtt://127.0.0.1/a"), .mqtt("mqtt://127.0.0.1/b")) == 1)
+        let rules = "\(folder.path)/rules.json"
+        try writeFile(
+            #"{"version":1,"rules":[{"id":"door","when":{"topic":"door"},"then":{"handler":"ring"}}]}"#, to: rules)
+        let agent = try PushAgent(state: .memory)
+        agent.rules = .file(rules)
+        #expect(try await agent.exitCode(AskingTransport {}) == 1)
+        #expect(agent.receiver.metrics.received == 0)
+    }
+}
