@@ -49,9 +49,7 @@ extension PushService {
     ///   - given: the delivery; if it waits when this returns, the caller no longer owns it.
     ///   - ended: the previous delivery, whose end must be recorded: together with the beginning of this one, or alone
     ///     before any other step. On return, this delivery if it has ended, for the caller to record.
-    /// - Returns: its outcome or failure; nil if the service leaves it.
-    @discardableResult
-    private func deliver(_ given: Delivery, _ ended: inout Ended?) async -> Outcome? {
+    private func deliver(_ given: Delivery, _ ended: inout Ended?) async {
         var delivery = given
         if delivery.isGuilty {
             await writeDown(&ended)
@@ -79,18 +77,18 @@ extension PushService {
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
             await self.run(route, of: message, (route.delivery ?? ticket.settings).timeout, place)
         }
-        return await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
+        await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
     }
 
     /// Ends a message whose handlers have run, or lets it wait.
-    private func handled(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+    private func handled(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
         guard case .failed(let failure) = outcome else {
             return await end(&delivery, outcome, &ended)
         }
         // The process has survived it; handlers that could not begin prove nothing.
-        if failure.isShortage { return await lacked(&delivery, failure) }
+        if failure.isShortage { return await lacked(&delivery) }
         delivery.isSuspect = false
-        return await failed(&delivery, failure, &ended)
+        await failed(&delivery, failure, &ended)
     }
 
     // MARK: Ask the chain
@@ -114,28 +112,26 @@ extension PushService {
     }
 
     /// Ends a message that the chain did not admit, or lets it wait.
-    private func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+    private func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
         switch outcome {
         case .paced(let until):
             undo(&delivery, outcome)
             if !delivery.isPaced { receiver.paced(delivery.message, until) }
             delivery.isPaced = true
             wait(delivery, until: until, blocks: true)
-            return outcome
         case .failed(let failure):
             undo(&delivery, outcome)
             delivery.stageFailures += 1
-            return await failed(&delivery, failure, &ended)
+            await failed(&delivery, failure, &ended)
         case .duplicate(.inFlight):
             // What the first copy's inbox has is safe; else this one waits for the end of the first.
             if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept)), &ended) }
             putBackReplaced(&delivery)
             undo(&delivery, outcome)
             wait(delivery, until: clock.now.advanced(by: Self.pauseOfCopies), blocks: false)
-            return outcome
         case .looped(.killSwitch) where !delivery.killed.isWhole:
-            return await deadLetter(&delivery, .killSwitch, &ended)
-        default: return await end(&delivery, outcome, &ended)
+            await deadLetter(&delivery, .killSwitch, &ended)
+        default: await end(&delivery, outcome, &ended)
         }
     }
 

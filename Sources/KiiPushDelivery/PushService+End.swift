@@ -6,8 +6,7 @@ extension PushService {
     // MARK: The end
 
     /// Ends a delivery for the chain; its end must still be recorded.
-    @discardableResult
-    func end(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async -> Outcome? {
+    func end(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
         // A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
         // crash in between, the message would be a duplicate, and its dead letter lost.
         if let passed = delivery.incoming.passed, passed > 0, delivery.incoming.isDeadLettered,
@@ -18,7 +17,6 @@ extension PushService {
         putBackReplaced(&delivery)
         receiver.end(delivery.incoming, outcome)
         ended = Ended(delivery: delivery, outcome: outcome)
-        return outcome
     }
 
     /// Records the end of a delivery that has ended for the chain: its payload is removed from the inbox.
@@ -60,8 +58,7 @@ extension PushService {
     /// Dead-letters a message for all routes that have not handled it, and ends it.
     ///
     /// If the store has no capacity, a durable inbox keeps the message; else its transport delivers it again.
-    @discardableResult
-    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async -> Outcome? {
+    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async {
         putBackReplaced(&delivery)
         let routes = openRoutes(of: delivery)
         // An earlier process has dead-lettered it for all of them.
@@ -75,7 +72,6 @@ extension PushService {
         // No handler runs any more that could end the process.
         if delivery.incoming.attempts > 0, await !recordFailure(of: delivery) { return leave(delivery) }
         putOff(&delivery, reason)
-        return outcome
     }
 
     /// Adds a message to the dead letters for some of its routes; the outcome is `failed` if the store has no capacity
@@ -125,14 +121,12 @@ extension PushService {
     // MARK: Leaving
 
     /// Leaves a message that has not ended when the service stops; the chain forgets that it arrived.
-    @discardableResult
-    func leave(_ delivery: Delivery) -> Outcome? {
+    func leave(_ delivery: Delivery) {
         change { $0.report.left += 1 + delivery.replaced.count }
         for delivery in [delivery] + delivery.replaced {
             forget(delivery)
             delivery.ticket.receipt.finish(nil)
         }
-        return nil
     }
 
     /// Has the chain forget a message that arrived and has not ended.

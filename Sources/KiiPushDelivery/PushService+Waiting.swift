@@ -24,7 +24,7 @@ extension PushService {
     }
 
     /// Lets a message wait for its next attempt, or dead-letters it after the last one.
-    func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async -> Outcome? {
+    func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async {
         delivery.shortages = 0
         delivery.cause = ErrorReport.text(failure.error)
         let settings = delivery.ticket.settings
@@ -38,18 +38,16 @@ extension PushService {
                 messageID: delivery.message.id, route: failure.place, attempt: delivery.tries, pause: pause,
                 cause: delivery.cause ?? "unknown"))
         wait(delivery, until: clock.now.advanced(by: pause), blocks: settings.onFailure == .block)
-        return .failed(failure)
     }
 
     /// Lets a message wait until the machine may have what its handlers lacked; that is no attempt.
-    func lacked(_ delivery: inout Delivery, _ failure: Outcome.Failure) async -> Outcome? {
+    func lacked(_ delivery: inout Delivery) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
         guard await recordFailure(of: delivery) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
         wait(
             delivery, until: clock.now.advanced(by: pause), blocks: delivery.ticket.settings.onFailure == .block)
-        return .failed(failure)
     }
 
     /// Whether the service still runs after a failed attempt; counts an attempt that failed because it was cancelled.

@@ -17,7 +17,7 @@ public struct ServiceSettings: Sendable, Hashable {
     /// handler is free, as long as they wait for it no longer than for a few writes: many while handlers are fast, none
     /// while they are slow. None is begun ahead if ``concurrency`` is 1, or if the inbox is in memory.
     public var inFlight = 64
-    /// How many payloads are in memory at once: waiting, being handled, being retried, and duplicates; by default
+    /// How many payloads are in memory at once: waiting, being handled, and being retried; by default
     /// 1,000.
     ///
     /// With a durable inbox, the messages of one object, or another ordering key, use at most a quarter of these
@@ -87,7 +87,7 @@ public struct DrainReport: Sendable, Hashable {
 
 /// The current state of a service; a snapshot.
 public struct ServiceStatus: Sendable, Hashable {
-    /// How many messages wait in their lanes, and how many duplicates for the end of the first message.
+    /// How many messages wait in their lanes.
     public var waiting = 0
     /// How many handlers run, except those that are overrunning.
     public var handling = 0

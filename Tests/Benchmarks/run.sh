@@ -6,7 +6,7 @@
 #   bash Tests/Benchmarks/run.sh --format json     all samples of the run; also: --format markdown
 #   bash Tests/Benchmarks/run.sh --rounds 15       more rounds; 7 unless told, and no fewer
 #   bash Tests/Benchmarks/run.sh --quick           three short rounds: whether it works, no figures to quote
-#   bash Tests/Benchmarks/run.sh --guide           also writes the table and the picture of the guide Performance
+#   bash Tests/Benchmarks/run.sh --guide           also writes the table and the picture of README.md beside it
 #   bash Tests/Benchmarks/run.sh --from FILE ...   shows the JSON of an earlier run instead of measuring
 #
 # The run's JSON is kept in .build/side-by-side/results.json. The programs are described in Peers/README.md; one that
@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ -n "$guide" ] && [[ " ${pass[*]-} " = *" --quick "* ]]; then
-    fail "--quick gives no figures for the guide; leave one of the two out"
+    fail "--quick gives no figures for README.md; leave one of the two out"
 fi
 command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
 
@@ -42,8 +42,7 @@ programs=(-c release --package-path "$root/Tests")
 swift build --quiet "${programs[@]}" --product side-by-side
 bin=$(swift build "${programs[@]}" --show-bin-path)
 if [ -n "$guide" ]; then
-    picture=$root/Sources/KiiPush/KiiPush.docc/Resources/cost-of-a-message.svg
-    show=(--guide "$root/Sources/KiiPush/KiiPush.docc/Performance.md" --plot "$picture")
+    show=(--guide "$PWD/README.md" --plot "$PWD/cost-of-a-message.svg")
 else
     show=()
 fi

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The results as a section of the guide Performance: what was wanted and what was measured, and the programs beside
+/// The results as a section of README.md: what was wanted and what was measured, and the programs beside
 /// each other.
 struct MarkdownReport {
     struct NoPlace: Error, CustomStringConvertible {
