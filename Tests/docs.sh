@@ -41,8 +41,22 @@ archives=()
 for library in "${libraries[@]}"; do
     graphs=$documented/symbol-graphs-of/$library
     rm -rf "$graphs" && mkdir -p "$graphs"
-    cp "$all/$library.symbols.json" "$graphs"
-    find "$all" -name "$library@*.symbols.json" -exec cp {} "$graphs" \;
+    # Without what it re-exports of other libraries, which is documented there.
+    python3 - "$library" "$graphs" "$all/$library.symbols.json" "$all/$library@"*.symbols.json <<'END'
+import json, os, re, sys
+library, folder, *graphs = sys.argv[1:]
+def own(symbol):
+    """Whether it stands in the library's folder, or is a type of the library that has it from elsewhere."""
+    target = re.search(r"::SYNTHESIZED::s:(\d+)(\w+)", symbol["identifier"]["precise"])
+    if target: return target[2][:int(target[1])] == library
+    return f"/Sources/{library}/" in symbol.get("location", {}).get("uri", f"/Sources/{library}/")
+for path in filter(os.path.exists, graphs):
+    graph = json.load(open(path, encoding="utf-8"))
+    graph["symbols"] = [symbol for symbol in graph["symbols"] if own(symbol)]
+    names = {symbol["identifier"]["precise"] for symbol in graph["symbols"]}
+    graph["relationships"] = [edge for edge in graph["relationships"] if edge["source"] in names]
+    if names: json.dump(graph, open(f"{folder}/{os.path.basename(path)}", "w", encoding="utf-8"))
+END
     # DocC reads one library at a time: a link to another one's type is an error, and must be plain code.
     archive=$documented/$library.doccarchive
     rm -rf "$archive"
