@@ -15,8 +15,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 let core = Target.Dependency.product(name: "KiiPush", package: "kii-push")
-let rules = Target.Dependency.product(name: "KiiPushRules", package: "kii-push")
-let delivery = Target.Dependency.product(name: "KiiPushDelivery", package: "kii-push")
 let testKit = Target.Dependency.product(name: "KiiPushTesting", package: "kii-push")
 
 let package = Package(
@@ -26,7 +24,7 @@ let package = Package(
         // What a message costs; gate.sh holds allocations and instructions.
         .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
-            name: "kiipush-bench", dependencies: ["CAllocationCounter", core, rules, testKit],
+            name: "kiipush-bench", dependencies: ["CAllocationCounter", core, testKit],
             path: "Benchmarks/Sources/kiipush-bench", swiftSettings: settings),
         // KiiPush among the programs of Peers. With `--static-swift-stdlib`, as an agent is shipped and as run.sh
         // builds what it measures, it is 5 to 7 per cent faster.
@@ -39,7 +37,7 @@ let package = Package(
         // Loops and honest traffic through the loop guard; the delivery service from seeds. It drives the guard by the
         // calls of a service, which only the library's own package may make.
         .executableTarget(
-            name: "kiipush-simulation", dependencies: [core, delivery, testKit], path: "Simulation",
+            name: "kiipush-simulation", dependencies: [core, testKit], path: "Simulation",
             swiftSettings: settings + [.unsafeFlags(["-Xfrontend", "-disable-access-control"])]),
     ],
     swiftLanguageModes: [.v6]

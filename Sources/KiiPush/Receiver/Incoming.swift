@@ -65,7 +65,7 @@ extension Incoming {
     // MARK: Its routes
 
     /// The routes that still have to handle it.
-    package var remaining: [Route] { ends.isEmpty ? Array(message.routes) : message.routes.filter { !hasEnded($0.id) } }
+    package var remaining: [Route] { message.routes.filter { !hasEnded($0.id) } }
 
     /// The routes that never get it again, in this process or the next.
     package var done: [String] { ends.filter { $0.end.isDone }.map(\.route) }

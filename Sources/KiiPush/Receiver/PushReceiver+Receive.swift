@@ -143,19 +143,20 @@ extension PushReceiver {
     ///
     /// - Parameters:
     ///   - incoming: a message that the chain admitted, and whose attempt has begun.
-    ///   - routes: the routes that must not get it, since they were switched off while it waited.
+    ///   - killed: the routes that must not get it, since they were switched off while it waited.
     ///   - call: calls a route's handler; nil calls it without a time limit.
     /// - Returns: the outcome; `failed` has the first failure that is no ``ResourceShortage``, else the first one.
     package func handle(
-        _ incoming: inout Incoming, besides routes: [String] = [],
+        _ incoming: inout Incoming, besides killed: [String] = [],
         _ call: ((Route, RoutedMessage) async -> Outcome)? = nil
     ) async -> Outcome {
         var first: Outcome.Failure?
-        for route in incoming.remaining where routes.isEmpty || !routes.containsExactly(route.id) {
+        let routes = incoming.message.routes
+        for route in routes where !incoming.hasEnded(route.id) && !killed.containsExactly(route.id) {
             let outcome =
                 if let call { await call(route, incoming.message) } else { await self.call(route, incoming.message) }
             // Most messages have one route, and it handles them.
-            if case .handled = outcome, incoming.message.routes.count == 1, routes.isEmpty { return outcome }
+            if case .handled = outcome, routes.count == 1, killed.isEmpty { return outcome }
             incoming.record(route, outcome)
             guard case .failed(let failure) = outcome else { continue }
             if first == nil || first?.isShortage == true && !failure.isShortage { first = failure }

@@ -117,7 +117,10 @@ package struct SeenTable {
 
     private mutating func end(_ number: UInt64, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
         forgetOld(strength, now)
-        entries[number]?.endedAt = now
+        guard var entry = entries[number] else { return }
+        entry.endedAt = now
+        // Not in place: that would allocate memory three times, for the accesses of a dictionary's element.
+        entries.updateValue(entry, forKey: number)
         change(strength) { $0.order.append(number) }
         guard remembered(strength).order.count > limit, let first = change(strength, { $0.order.popFirst() }) else {
             return
