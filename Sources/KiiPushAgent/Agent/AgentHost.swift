@@ -12,7 +12,13 @@ package final class AgentHost: Sendable {
     package let stop = StopRequest()
     let manager = ServiceManager()
 
+    /// The log that shortages are reported to, which itself knows them: cleared when the host goes, or both would stay.
+    private final class ShortageLog: Sendable {
+        let log = Mutex<AgentLog?>(nil)
+    }
+
     private let name: String
+    private let shortageLog = ShortageLog()
     private let looks = Mutex<[@Sendable () -> Void]>([])
     private let signals = Mutex<(StopSignals, HangUpSignal)?>(nil)
 
@@ -27,13 +33,18 @@ package final class AgentHost: Sendable {
         write: @escaping @Sendable (String) -> Bool = { (try? writeAll($0 + "\n", to: STDERR_FILENO)) != nil }
     ) {
         self.name = name
-        let told = Mutex<AgentLog?>(nil)
-        let shortages = Shortages { change in told.withLock { $0 }?.tell(change) }
+        let shortages = Shortages { [shortageLog] change in shortageLog.log.withLock { $0 }?.tell(change) }
         let output = LogOutput.standardError
         let writer = LogWriter(shortages: shortages) { line in output.write(line, write) }
         let log = AgentLog(isQuiet: isQuiet, writer: writer, shortages: shortages)
         self.log = log
-        told.withLock { $0 = log }
+        shortageLog.log.withLock { $0 = log }
+    }
+
+    /// Ends the log's thread, also of an agent that never ran.
+    deinit {
+        shortageLog.log.withLock { $0 = nil }
+        log.writer.finish(within: .zero)
     }
 
     /// Catches signals; returns whether the process may open enough files, and logs if it may not.
