@@ -71,9 +71,8 @@ extension PushService {
         delivery.incoming.begin()
         let before = clock.now
         guard await begin(delivery, &ended) else { return leave(delivery) }
-        let (ticket, place) = (
-            delivery.ticket, HandlerRun.Place.shared(delivery.ticket.keys, write: before.duration(to: clock.now))
-        )
+        let ticket = delivery.ticket
+        let place = HandlerRun.Place.shared(ticket.keys, write: before.duration(to: clock.now))
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
             await self.run(route, of: message, (route.delivery ?? ticket.settings).timeout, place)
         }

@@ -133,7 +133,8 @@ extension PushService {
     func forget(_ delivery: Delivery) {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: delivery.incoming.succeeded)
-        receiver.chain.settle(delivery.message, .failed(failure), delivery.incoming.passed ?? 0)
+        var delivery = delivery
+        undo(&delivery, .failed(failure))
         receiver.loopGuard?.forget(delivery.message)
     }
 }

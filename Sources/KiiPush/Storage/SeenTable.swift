@@ -47,17 +47,19 @@ package struct SeenTable {
     }
 
     /// Whether a commit or a release of the lease would end it.
-    package func canEnd(_ lease: SeenLease) -> Bool {
-        guard let entry = entries[lease.number] else { return false }
-        return entry.endedAt == nil && entry.keys == lease.keys
-    }
+    package func canEnd(_ lease: SeenLease) -> Bool { inFlight(lease) != nil }
 
     package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
-        if canEnd(lease) { end(lease.number, lease.keys.strength, now) }
+        if let entry = inFlight(lease) { end(lease.number, entry, now) }
     }
 
     package mutating func release(_ lease: SeenLease) {
         if canEnd(lease) { remove(lease.number) }
+    }
+
+    private func inFlight(_ lease: SeenLease) -> Entry? {
+        guard let entry = entries[lease.number], entry.endedAt == nil, entry.keys == lease.keys else { return nil }
+        return entry
     }
 
     /// Adds a handled message whose lease was elsewhere, such as one of an earlier process.
@@ -68,8 +70,7 @@ package struct SeenTable {
     ///   - arrival: when it arrived, which counts for weak keys only.
     package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant) {
         lastLease += 1
-        add(keys, arrivedAt: arrival)
-        end(lastLease, keys.strength, now)
+        end(lastLease, add(keys, arrivedAt: arrival), now)
     }
 
     // MARK: Looking up
@@ -79,14 +80,11 @@ package struct SeenTable {
         var isInFlight = false
         func isDone(_ key: DedupeKey) -> Bool {
             numbers.contains(key) { number in
-                guard let entry = entries[number], entry.keys.isSameMessage(as: keys) else { return false }
-                // A copy may be examined at any time after it has arrived: for weak keys only the arrivals count.
-                if keys.strength == .weak, !entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) { return false }
-                guard let end = entry.endedAt else {
-                    isInFlight = true
+                guard let entry = entries[number], entry.keys.isSameMessage(as: keys), stillCounts(entry, now) else {
                     return false
                 }
-                return keys.strength == .weak || !isOver(end, now) && !isOfTimeToCome(end, now)
+                if entry.endedAt == nil { isInFlight = true }
+                return entry.endedAt != nil
             }
         }
         if isDone(keys.primary) { return .done }
@@ -94,8 +92,12 @@ package struct SeenTable {
         return isInFlight ? .inFlight : nil
     }
 
-    private func isOver(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
-        now >= time.advanced(byNanoseconds: age)
+    /// Whether an entry still counts for a message that arrived at `now`; one in flight has no age.
+    private func stillCounts(_ entry: Entry, _ now: MonotonicInstant) -> Bool {
+        // A copy may be examined at any time after it has arrived: for weak keys only the arrivals count.
+        if entry.keys.strength == .weak { return entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) }
+        guard let end = entry.endedAt else { return true }
+        return now < end.advanced(byNanoseconds: age) && !isOfTimeToCome(end, now)
     }
 
     /// Whether a message was handled so long after `now` that the clock must have been set back since.
@@ -109,40 +111,36 @@ package struct SeenTable {
 
     // MARK: Entries
 
-    private mutating func add(_ keys: DedupeKeys, arrivedAt arrival: MonotonicInstant) {
-        entries[lastLease] = Entry(keys: keys, arrivedAt: arrival)
+    @discardableResult
+    private mutating func add(_ keys: DedupeKeys, arrivedAt arrival: MonotonicInstant) -> Entry {
+        let entry = Entry(keys: keys, arrivedAt: arrival)
+        entries[lastLease] = entry
         numbers.insert(keys.primary, lastLease)
         if let second = keys.secondary, second != keys.primary { numbers.insert(second, lastLease) }
+        return entry
     }
 
-    private mutating func end(_ number: UInt64, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
+    private mutating func end(_ number: UInt64, _ entry: Entry, _ now: MonotonicInstant) {
+        let strength = entry.keys.strength
         forgetOld(strength, now)
-        guard var entry = entries[number] else { return }
+        var entry = entry
         entry.endedAt = now
         // Not in place: that would allocate memory three times, for the accesses of a dictionary's element.
         entries.updateValue(entry, forKey: number)
-        change(strength) { $0.order.append(number) }
-        guard remembered(strength).order.count > limit, let first = change(strength, { $0.order.popFirst() }) else {
-            return
-        }
-        if isYoung(first, now) { change(strength) { $0.evictedEarly += 1 } }
+        self[strength].order.append(number)
+        guard self[strength].order.count > limit, let first = self[strength].order.popFirst() else { return }
+        if let entry = entries[first], stillCounts(entry, now) { self[strength].evictedEarly += 1 }
         remove(first)
-    }
-
-    private func isYoung(_ number: UInt64, _ now: MonotonicInstant) -> Bool {
-        guard let entry = entries[number], let end = entry.endedAt else { return false }
-        if entry.keys.strength == .weak { return entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) }
-        return !isOver(end, now) && !isOfTimeToCome(end, now)
     }
 
     /// Forgets up to two expired messages: twice as many as can be added, so none stays for long.
     private mutating func forgetOld(_ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
         let age = strength == .weak ? max(age, weakAge) : age
         for _ in 0..<2 {
-            guard let first = remembered(strength).order.first, let end = entries[first]?.endedAt,
+            guard let first = self[strength].order.first, let end = entries[first]?.endedAt,
                 now >= end.advanced(byNanoseconds: age)
             else { return }
-            _ = change(strength) { $0.order.popFirst() }
+            _ = self[strength].order.popFirst()
             remove(first)
         }
     }
@@ -153,12 +151,9 @@ package struct SeenTable {
         if let second = entry.keys.secondary { numbers.remove(second, number) }
     }
 
-    private func remembered(_ strength: DedupeKeys.Strength) -> Remembered { strength == .strong ? strong : weak }
-
-    private mutating func change<Answer>(
-        _ strength: DedupeKeys.Strength, _ body: (inout Remembered) -> Answer
-    ) -> Answer {
-        strength == .strong ? body(&strong) : body(&weak)
+    private subscript(strength: DedupeKeys.Strength) -> Remembered {
+        get { strength == .strong ? strong : weak }
+        _modify { if strength == .strong { yield &strong } else { yield &weak } }
     }
 }
 

@@ -46,7 +46,7 @@ package enum DeadLetterDesk {
         }
         let routes = Set(all.flatMap(\.routes)).sorted()
         let unknown = options.route.flatMap { route in
-            routes.contains { $0.utf8.elementsEqual(route.utf8) }
+            routes.containsExactly(route)
                 ? nil : "; " + Suggestion.unknown("route", route, known: routes)
         }
         let count = counted(all.count, "dead letter")
@@ -103,7 +103,7 @@ extension StateOptions {
     /// Whether the filters accept a dead letter.
     func takes(_ letter: DeadLetter) -> Bool {
         (ids.isEmpty || ids.contains(letter.id)) && (reason == nil || letter.reason == reason)
-            && (route == nil || letter.routes.contains { $0.utf8.elementsEqual(route?.utf8 ?? "".utf8) })
+            && (route.map { letter.routes.containsExactly($0) } ?? true)
             && (transport == nil || letter.payload.transport?.name == transport)
     }
 }

@@ -10,7 +10,7 @@ extension KillTarget {
     package func lack(_ what: String, _ routes: [(id: String, criteria: RouteCriteria)]) -> String? {
         switch self {
         case .route(let id):
-            if routes.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) { return nil }
+            if routes.contains(where: { $0.id.isExactly(id) }) { return nil }
             let unknown = Suggestion.unknown(what, id, known: routes.map(\.id))
             guard routes.contains(where: { $0.criteria.bucket?.matches(id) == true }) else { return unknown }
             return "\(unknown); a bucket is named by its URI, such as \(KiiBucket(scope: .app, name: id).uri)"

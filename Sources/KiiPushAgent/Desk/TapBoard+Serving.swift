@@ -25,7 +25,7 @@ extension TapBoard {
             return .usage
         }
         defer { remove(reader) }
-        if let route = reader.options.route, !routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) {
+        if let route = reader.options.route, !routes.containsExactly(route) {
             let unknown = Suggestion.unknown("route", route, known: routes)
             reply.error("kiipush tap: \(escaped(unknown)); waiting until the rules have one of that name")
         }

@@ -55,10 +55,10 @@ package struct TapOptions: Sendable {
     /// Whether the filters accept a message.
     func takes(_ trace: Trace) -> Bool {
         if let outcome, trace.outcome.name != outcome { return false }
-        if let route, !trace.routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) { return false }
+        if let route, !trace.routes.containsExactly(route) { return false }
         if let kind, trace.message?.kind != kind { return false }
         if let bucket {
-            guard let name = trace.message?.bucket?.name, name.utf8.elementsEqual(bucket.utf8) else { return false }
+            guard let name = trace.message?.bucket?.name, name.isExactly(bucket) else { return false }
         }
         return true
     }

@@ -74,7 +74,7 @@ package final class SilenceWatch: Sendable {
         watched.withLock { watched in
             for index in watched.indices {
                 let route = watched[index].limit.route
-                if route.isEmpty || trace.routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) {
+                if route.isEmpty || trace.routes.containsExactly(route) {
                     watched[index].last = now
                 }
             }

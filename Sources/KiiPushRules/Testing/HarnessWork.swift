@@ -58,7 +58,7 @@ final class PlannedFailures: Sendable {
     func failure(_ id: UInt64, _ handler: String) -> (any Error)? {
         switch plans.withLock({ $0[id] }) {
         case .all?: make(handler)
-        case .named(let names)?: names.contains { $0.utf8.elementsEqual(handler.utf8) } ? make(handler) : nil
+        case .named(let names)?: names.containsExactly(handler) ? make(handler) : nil
         case nil: nil
         }
     }

@@ -86,8 +86,8 @@ public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
     public static func == (left: RuleTestValue, right: RuleTestValue) -> Bool {
         switch (left, right) {
         case (.none, .none): true
-        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
-        case (.list(let left), .list(let right)): left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
+        case (.text(let left), .text(let right)): left.isExactly(right)
+        case (.list(let left), .list(let right)): left.elementsEqual(right) { $0.isExactly($1) }
         case (.values(let left), .values(let right)): left == right
         default: false
         }

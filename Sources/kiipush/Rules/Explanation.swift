@@ -109,7 +109,7 @@ struct Explanation {
 
     /// Whether a rule matches the message but ignores it because of its age.
     func isTooOld(for rule: RoutingRule) -> Bool {
-        expired.contains { $0.utf8.elementsEqual(rule.id.utf8) }
+        expired.containsExactly(rule.id)
     }
 
     static func words(_ action: RoutingRule.Action) -> String {
