@@ -119,22 +119,23 @@ package struct ControlSocket: Sendable {
     /// - Parameters:
     ///   - arguments: the command.
     ///   - patience: how long it may be silent; nil for no limit.
+    ///   - end: when to stop listening, as if it had ended with 0; nil for never.
     ///   - print: called with each line of its output.
     ///   - error: called with each line of its error output.
     /// - Returns: the exit code.
     /// - Throws: why there is no answer.
     package func ask(
-        _ arguments: [String], patience: Duration? = nil, print: @escaping @Sendable (String) -> Void,
-        error: @escaping @Sendable (String) -> Void
+        _ arguments: [String], patience: Duration? = nil, until end: ContinuousClock.Instant? = nil,
+        print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
         try await withThread { [path] in
-            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, print, error) }
+            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, end, print, error) }
         }.get()
     }
 
     private static func ask(
-        _ path: String, _ arguments: [String], _ patience: Duration?, _ print: (String) -> Void,
-        _ error: (String) -> Void
+        _ path: String, _ arguments: [String], _ patience: Duration?, _ end: ContinuousClock.Instant?,
+        _ print: (String) -> Void, _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -161,7 +162,9 @@ package struct ControlSocket: Sendable {
                 }
             }
             var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-            pollAll(&polled, for: patience)
+            let left = end.map { max(ContinuousClock.now.duration(to: $0), .zero) }
+            pollAll(&polled, for: left ?? patience)
+            if let left, left == .zero || polled[0].revents == 0 { return 0 }
             guard polled[0].revents != 0 || patience == nil else {
                 throw .nobodyAnswers(path: path, ErrorNumber(rawValue: ETIMEDOUT))
             }

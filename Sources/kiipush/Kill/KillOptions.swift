@@ -65,7 +65,7 @@ struct KillOptions {
         directory = try StateOption.directory(directory)
     }
 
-    private static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
+    static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
         option, text throws(Arguments.Mistake) in
         guard let duration = Duration(rule: text), duration > .zero else {
             throw Arguments.Mistake(

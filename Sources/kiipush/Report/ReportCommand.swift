@@ -9,8 +9,10 @@ struct ReportCommand {
     private var output = ""
     private var rules: String?
     private var app: String?
-    private var state: String?
-    private var showsValues = false
+    private(set) var state: String?
+    private(set) var showsValues = false
+    private var isWatching = false
+    private(set) var duration: Duration?
 
     static let table = OptionTable<ReportCommand>([
         .value(
@@ -27,22 +29,38 @@ struct ReportCommand {
             "--values",
             "includes payloads, and the values that conditions on data and senders test"
         ) { $0.showsValues = true },
+        .flag("--watch", "reports what a running agent does from now on, instead of a capture") {
+            $0.isWatching = true
+        },
+        .value(
+            "--for", "DURATION", "how long to watch, such as 10m; without it, until Ctrl-C or the agent's end",
+            as: KillOptions.duration
+        ) { $0.duration = $1 },
     ])
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: ReportCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one capture") }
+            if options.isWatching {
+                try Arguments.none(operands, hint: "--watch reads no capture")
+                guard options.rules == nil, options.app == nil else {
+                    throw Arguments.Mistake(text: "--watch reports the agent's own rules: leave out --rules and --app")
+                }
+            } else if options.duration != nil {
+                throw Arguments.Mistake(text: "--for needs --watch")
+            } else if operands.count != 1 {
+                throw Arguments.Mistake(text: "expected one capture, or --watch")
+            }
             guard !options.output.isEmpty else {
                 throw Arguments.Mistake(text: "--output is missing, such as -o report.html")
             }
-            options.capture = operands[0]
+            options.capture = operands.first ?? ""
             if options.capture == "-", options.rules == "-" {
                 throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
             }
         }
         guard case .options(let options) = reading else { return reading.code }
-        return await options.write(console)
+        return await options.isWatching ? options.watch(console) : options.write(console)
     }
 
     private func write(_ console: Console) async -> ExitCode {
@@ -52,29 +70,34 @@ struct ReportCommand {
             loaded = read
         }
         do {
-            guard let (made, isWhole) = try await read(loaded, console) else { return .failed }
-            var report = made
-            report.state = state
+            guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
                 console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
                 return .failed
             }
-            let text = ReportPage(report: report).text
-            guard output != "-" else {
-                console.print(text)
-                return isWhole ? .fine : .failed
-            }
-            // Readable only by its owner, like the capture: a report contains user data.
-            do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false, waits: true) } catch {
-                console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
-                return .failed
-            }
-            console.print("\(escaped(output)): \(ReportSummary.headline(report))")
-            return isWhole ? .fine : .failed
+            return page(report, console) && isWhole ? .fine : .failed
         } catch {
             console.error(escaped("\(error)"))
             return .failed
         }
+    }
+
+    /// Writes the page, and says what is in it; returns whether it could be written.
+    func page(_ made: Report, _ console: Console) -> Bool {
+        var report = made
+        report.state = state
+        let text = ReportPage(report: report).text
+        guard output != "-" else {
+            console.print(text)
+            return true
+        }
+        // Readable only by its owner, like the capture: a report contains user data.
+        do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false, waits: true) } catch {
+            console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
+            return false
+        }
+        console.print("\(escaped(output)): \(ReportSummary.headline(report))")
+        return true
     }
 
     /// Reads the capture, whose first line determines its type; nil if the rules do not fit it, which is reported.
@@ -110,7 +133,7 @@ struct ReportCommand {
 
     static let command = Command(
         name: "report", summary: "turns a capture into a page: what happened, and what to do about it",
-        usage: ["[OPTION…] CAPTURE -o FILE"],
+        usage: ["[OPTION…] CAPTURE -o FILE", "--watch [--for DURATION] [OPTION…] -o FILE"],
         about: [
             .text(
                 "CAPTURE is a file of payloads, one per line, as 'kiipush receive --capture' writes and 'rules diff' "
@@ -128,7 +151,11 @@ struct ReportCommand {
         exits: [
             (.fine, "written"),
             (.failed, "a file cannot be read or written, or a line is not a message; the page has the others"),
+            (.nobody, "--watch: no agent is running"),
         ],
-        examples: ["kiipush report Samples/Captures/loop.jsonl -o loop.html"],
+        examples: [
+            "kiipush report Samples/Captures/loop.jsonl -o loop.html",
+            "kiipush report --watch --for 10m -o now.html",
+        ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -31,7 +31,7 @@ struct ReportSummary {
             findings.insert(
                 Finding(
                     tone: .good, what: "Nothing went wrong.",
-                    advice: report.messages.isEmpty ? "The capture has no message." : "There is nothing to do."),
+                    advice: report.messages.isEmpty ? "There was no message." : "There is nothing to do."),
                 at: 0)
         }
         // Findings that need action come first.

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import KiiPush
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush report --watch, and the agent that it watches", .timeLimit(.minutes(1)))
+struct WatchReportTests {
+    private let folder: TemporaryFile
+    private let state: String
+    private let page: String
+
+    init() throws {
+        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
+        let directory = String(folder.path.dropLast("/rules.json".count))
+        state = directory + "/state"
+        page = directory + "/report.html"
+    }
+
+    private func report(_ arguments: String...) throws -> RunningAgent {
+        try RunningAgent(command: ["report", "--watch", "--state", state, "-o", page] + arguments)
+    }
+
+    @Test("what ends while it watches is on the page, and the agent goes on")
+    func watches() throws {
+        let run = try WatchedRun(folder.path, state)
+        let report = try report("--for", "1s")
+        var number = 0
+        try report.wait { report in
+            number += 1
+            try? run.send(
+                #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o\#(number)","when":\#(number)}"#)
+            _ = poll(nil, 0, 20)
+            return !report.output.isEmpty
+        }
+        #expect(try report.end() == 0)
+        let data = try ReportTests.data(of: String(contentsOfFile: page, encoding: .utf8))
+        guard case .array(let outcomes)? = data["columns"]?["outcome"] else { Issue.record("no outcomes"); return }
+        #expect(!outcomes.isEmpty && outcomes.count <= number)
+        #expect(try run.agent.stop() == 0)
+    }
+
+    @Test("Ctrl-C writes the page, also before the first message", arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) throws {
+        let run = try WatchedRun(folder.path, state)
+        let report = try report()
+        try report.wait { $0.log.contains("watching") }
+        #expect(try report.stop(signal) == 0)
+        #expect(report.output.hasPrefix(page))
+        #expect(try String(contentsOfFile: page, encoding: .utf8).contains("There was no message."))
+        #expect(try run.agent.stop() == 0)
+    }
+
+    @Test("the agent's end writes the page")
+    func ended() throws {
+        let run = try WatchedRun(folder.path, state)
+        let report = try report()
+        try report.wait { $0.log.contains("watching") }
+        // It may be stopped before the report has reached it: then there is nobody to watch.
+        #expect(try run.agent.stop() == 0)
+        #expect(try [0, 2].contains(report.end()))
+    }
+
+    @Test("no agent: said with exit code 2, and no page")
+    func nobody() async throws {
+        let run = await ToolRun("report", "--watch", "--state", state, "-o", page)
+        #expect(run.code == .nobody)
+        #expect(!FileManager.default.fileExists(atPath: page))
+    }
+
+    @Test(
+        "a combination without a meaning is refused with what to do",
+        arguments: [
+            (["--watch", "a.jsonl"], "unexpected argument 'a.jsonl'; --watch reads no capture"),
+            (["--watch", "--rules", "r"], "--watch reports the agent's own rules: leave out --rules and --app"),
+            (["--for", "1s", "a.jsonl"], "--for needs --watch"),
+            ([], "expected one capture, or --watch"),
+        ])
+    func refused(arguments: [String], what: String) async {
+        let run = await ToolRun(["report", "-o", page] + arguments)
+        #expect(run.code == .usage)
+        #expect(run.errors.first?.contains(what) == true, "\(run.errors)")
+    }
+}
