@@ -186,6 +186,7 @@ extension DeadLetterGuarantee {
         var whole = RawPayload(
             "{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
         whole.isRedelivered = true
+        whole.mqtt = .odd
         whole.arrivedAt = MonotonicInstant(nanoseconds: 41)
         var odd = RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: "")
         odd.arrivedAt = MonotonicInstant(nanoseconds: -5)

@@ -98,6 +98,7 @@ struct DeadLetterTrial: Sendable {
                 ("payload", found.payload == letter.payload), ("reason", found.reason == letter.reason),
                 ("routes", found.routes.map { Array($0.utf8) } == letter.routes.map { Array($0.utf8) }),
                 ("time", found.arrivedAt == letter.arrivedAt),
+                ("MQTT's words", found.payload.mqtt == letter.payload.mqtt),
                 ("transport's id", exactly(found) == exactly(letter)), ("attempts", found.attempts == letter.attempts),
                 ("count", found.count == letter.count),
                 ("first time", found.summary?.firstArrivedAt == letter.summary?.firstArrivedAt),

@@ -212,6 +212,7 @@ extension InboxGuarantee {
     private static let odd: [RawPayload] = {
         var again = RawPayload("{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
         again.isRedelivered = true
+        again.mqtt = .odd
         return [
             again, RawPayload([]), RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: ""),
             RawPayload([0], transport: "e\u{301}", transportMessageID: "\u{E9}"),
@@ -228,7 +229,19 @@ extension InboxGuarantee {
         return [
             ("bytes", one.bytes == other.bytes), ("redelivery", one.isRedelivered == other.isRedelivered),
             ("transport", isSame(one.transport?.name, other.transport?.name)),
+            ("MQTT's words", one.mqtt == other.mqtt),
             ("transport's id", isSame(one.transportMessageID, other.transportMessageID)),
         ]
     }
+}
+
+extension MQTTPublish {
+    /// What a broker may say, with values that are easily lost.
+    static let odd: MQTTPublish = {
+        var publish = MQTTPublish(topic: "a/\u{E9}\"/e\u{301}")
+        (publish.isRetained, publish.expirySeconds, publish.contentType) = (true, .max, "")
+        (publish.responseTopic, publish.correlationData) = ("r", Array(UInt8.min...UInt8.max))
+        publish.userProperties = [("", "\n"), ("a", ""), ("a", "1")].map { .init(name: $0.0, value: $0.1) }
+        return publish
+    }()
 }

@@ -58,7 +58,7 @@ final class Ticket: Sendable {
         self.settings = settings
         self.receipt = receipt
         self.intake = intake
-        bytes = message.message.raw.bytes.count
+        bytes = message.message.raw.size
         self.keys =
             keys
             ?? ShareKeys(message, lane: settings.place(of: message.message).map { .place($0) } ?? .alone(number))

@@ -205,6 +205,6 @@ struct InboxMiscounted: Error {
 
 extension Use {
     fileprivate init(_ payloads: [RawPayload]) {
-        self.init(messages: payloads.count, bytes: payloads.reduce(0) { $0 + $1.bytes.count })
+        self.init(messages: payloads.count, bytes: payloads.reduce(0) { $0 + $1.size })
     }
 }

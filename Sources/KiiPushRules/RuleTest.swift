@@ -38,8 +38,17 @@ public struct RuleTestStep: Sendable {
         package let isRaw: Bool
         /// The transport that brings it; nil if the step names none.
         public let transport: Transport?
+        /// What an MQTT broker says of it; nil if the step does not say.
+        public let mqtt: MQTTPublish?
         /// The names of the handlers that fail: a handler's name, or the id of a rule that names none.
         public let fail: [String]
+
+        /// The payload as its transport submits it.
+        public var payload: RawPayload {
+            var payload = RawPayload(bytes, transport: transport)
+            payload.mqtt = mqtt
+            return payload
+        }
     }
 
     /// The step's time from the test's beginning; never before the previous step, whose time is the default.
@@ -123,7 +132,7 @@ extension RulesReader {
 
     static let testKeys = ["name", "now", "steps"]
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
-    static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
+    static let stepKeys = ["at"] + stepActions + ["transport", "mqtt", "fail", "expect"]
 
     mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
         guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
@@ -149,7 +158,7 @@ extension RulesReader {
     }
 
     private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
-        for key in ["transport", "fail", "expect"] {
+        for key in ["transport", "mqtt", "fail", "expect"] {
             guard let member = object.member(key) else { continue }
             report(member.keyOffset, "'\(key)' needs a payload; no message arrives at a step with '\(name)'")
         }
@@ -170,6 +179,7 @@ extension RulesReader {
         case "revive": return killTarget(value, known).map { .revive($0) }
         default:
             let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
+            let mqtt = object["mqtt"].flatMap { publish($0) }
             let fail = object["fail"].map { handlersToFail($0, known) } ?? []
             let isRaw = name == "raw"
             if isRaw, string(value, "the payload's bytes as a string") == nil { return nil }
@@ -177,8 +187,28 @@ extension RulesReader {
             let bytes = isRaw ? value.token.bytes(in: text) : Array(source.bytes[value.token.rangeWithQuotes])
             return .receive(
                 RuleTestStep.Incoming(
-                    bytes: bytes, isRaw: isRaw, transport: transport.map { Transport($0) }, fail: fail))
+                    bytes: bytes, isRaw: isRaw, transport: transport.map { Transport($0) }, mqtt: mqtt,
+                    fail: fail))
         }
+    }
+
+    static let mqttKeys = [
+        "topic", "retained", "expirySeconds", "contentType", "responseTopic", "correlationData", "userProperties",
+    ]
+
+    /// What a broker says of a message, as captures have it.
+    private mutating func publish(_ node: RulesNode) -> MQTTPublish? {
+        guard let object = object(node, "an object with topic", keys: Self.mqttKeys) else { return nil }
+        guard required("topic", of: object) != nil else { return nil }
+        guard let publish = MQTTPublish(DataValue(source.bytes.span, node.token)) else {
+            report(
+                node.offset,
+                "expected an object with the texts topic, contentType, responseTopic and correlationData (Base64), "
+                    + "retained as true or false, a number expirySeconds, and userProperties as a list of "
+                    + "[name, value]")
+            return nil
+        }
+        return publish
     }
 
     private mutating func killTarget(_ node: RulesNode, _ known: RuleNames) -> KillTarget? {

@@ -111,6 +111,9 @@ package final class MessageStorage: Sendable {
         return raw
     }
 
+    /// Whether an MQTT broker said something of it.
+    var hasMQTT: Bool { content.received.hasMQTT }
+
     /// The transport that delivered it.
     var transport: Transport? { received.transport }
 

@@ -32,6 +32,39 @@ public struct RawPayload: Sendable, Hashable {
     /// When the payload arrived, on the receiver's monotonic clock; nil lets the receiver set it.
     public var arrivedAt: MonotonicInstant?
 
+    /// What an MQTT broker said of it; nil for other transports.
+    ///
+    /// A message whose ``MQTTPublish/expirySeconds`` have passed since its arrival ends as ``Outcome/expired(routes:)``.
+    public var mqtt: MQTTPublish? {
+        get { details?.mqtt }
+        set { details = newValue.map { Details(mqtt: $0) } }
+    }
+
+    /// Whether ``mqtt`` is set.
+    var hasMQTT: Bool { details != nil }
+
+    // By reference: a payload is copied often, and rarely asked for these.
+    private var details: Details?
+
+    private final class Details: Sendable {
+        let mqtt: MQTTPublish
+
+        init(mqtt: MQTTPublish) { self.mqtt = mqtt }
+    }
+
+    /// Compares everything.
+    public static func == (one: RawPayload, other: RawPayload) -> Bool {
+        one.bytes == other.bytes && one.transport == other.transport
+            && one.transportMessageID == other.transportMessageID && one.isRedelivered == other.isRedelivered
+            && one.hasWaited == other.hasWaited && one.arrivedAt == other.arrivedAt && one.mqtt == other.mqtt
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+    /// The bytes of the payload and of what came with it, which a store must keep.
+    package var size: Int { bytes.count + (details?.mqtt.bytes ?? 0) }
+
     /// Wraps a payload's bytes.
     public init(
         _ bytes: [UInt8], transport: Transport? = nil, transportMessageID: String? = nil, isRedelivered: Bool = false,

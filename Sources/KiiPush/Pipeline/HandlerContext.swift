@@ -24,6 +24,9 @@ public struct HandlerContext: Sendable {
     /// The route that called the handler.
     public var route: String { matched.id }
 
+    /// What an MQTT broker said of the message: its topic, and with MQTT 5 its properties; nil for other transports.
+    public var mqtt: MQTTPublish? { message.storage.received.mqtt }
+
     // MARK: Writing
 
     /// Declares that the handler is about to create an object or to change its fields, so that the guard drops the

@@ -166,14 +166,14 @@ package final class TraceRecorder: Sendable {
     }
 
     /// Records that a route's handler is not called because the message is too old.
-    func expired(_ route: Route, _ age: Duration, _ limit: Duration, sentAt: Int64?) {
+    func expired(_ route: Route, _ age: Duration, _ limit: Duration, _ limitName: String, sentAt: Int64?) {
         begin()
         record.withLock { $0.expired.append(route.id) }
         // Whole seconds, which is the wall clock's precision, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
         let unit = sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
-        end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)\(unit)")
+        end("handle \(route.id)", "expired: \(shown.ruleText) old, \(limitName) \(limit.ruleText)\(unit)")
     }
 
     /// Records what the deduplication store is asked to do.

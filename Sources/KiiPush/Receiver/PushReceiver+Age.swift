@@ -3,7 +3,7 @@
 import Synchronization
 
 extension PushReceiver {
-    /// Whether a message is too old for a route now; counts and traces it if it is.
+    /// Whether a message is too old for a route now, or its publisher's expiry is over; counts and traces it if it is.
     ///
     /// - Parameters:
     ///   - message: the message.
@@ -11,13 +11,22 @@ extension PushReceiver {
     ///   - standard: the limit for routes without delivery settings of their own.
     /// - Returns: whether the handler must not start.
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
-        guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil), !message.isReplayed else {
-            return false
+        if message.isReplayed { return false }
+        if let validity = message.message.storage.received.mqtt?.expirySeconds {
+            let (waited, limit) = (waited(message, clock.wallNow), Duration.seconds(Int64(validity)))
+            if waited >= limit { return expire(message, for: route, waited, limit, "MQTT expiry") }
         }
+        guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil) else { return false }
         let age = age(of: message)
-        guard age > limit else { return false }
+        return age > limit && expire(message, for: route, age, limit, "maxAge")
+    }
+
+    /// Counts and traces a message that is too old; returns true.
+    private func expire(
+        _ message: RoutedMessage, for route: Route, _ age: Duration, _ limit: Duration, _ limitName: String
+    ) -> Bool {
         route.expired.add(1, ordering: .relaxed)
-        message.recorder?.expired(route, age, limit, sentAt: message.message.sentAt)
+        message.recorder?.expired(route, age, limit, limitName, sentAt: message.message.sentAt)
         return true
     }
 
@@ -27,12 +36,18 @@ extension PushReceiver {
     /// ignored. If the clock shows 2010 or later, but the arrival is before 2010, the arrival is ignored: it was
     /// recorded before the clock was set. An inbox on disk may contain such an arrival after a reboot.
     private func age(of message: RoutedMessage) -> Duration {
+        let wall = clock.wallNow
+        let waited = waited(message, wall)
+        guard let wall, let sentAt = message.message.sentAt, sentAt <= wall else { return waited }
+        return max(waited, .milliseconds(wall.since(sentAt)))
+    }
+
+    /// The time since a message arrived; zero if its arrival is not known.
+    private func waited(_ message: RoutedMessage, _ wall: Int64?) -> Duration {
         let waited = max(message.arrivedAt.duration(to: clock.now), .zero)
-        guard let wall = clock.wallNow else { return waited }
+        guard let wall else { return waited }
         let isArrivalKnown = wall < Self.firstPush || waited <= .milliseconds(wall - Self.firstPush)
-        let known = isArrivalKnown ? waited : .zero
-        guard let sentAt = message.message.sentAt, sentAt <= wall else { return known }
-        return max(known, .milliseconds(wall.since(sentAt)))
+        return isArrivalKnown ? waited : .zero
     }
 
     /// The beginning of 2010, in milliseconds since 1970; every push of Kii is newer.

@@ -134,15 +134,16 @@ extension HandlerRegistry {
     ///     `senderURI` names an administrator, and Kii adds that only over MQTT.
     ///   - certainty: how certain the kind must be. A Direct Push is rarely more than likely, since most of them do not
     ///     name their kind.
+    ///   - mqtt: the topics, and what else an MQTT broker says, that it matches.
     ///   - data: conditions on the sender's own data.
     ///   - options: how the route treats matching messages.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
-        data: [DataCondition] = [], options: RouteOptions = .standard,
+        mqtt: MQTTPattern? = nil, data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
-        let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty, data: data)
+        let criteria = RouteCriteria(kind: .directPush, sender: sender, mqtt: mqtt, certainty: certainty, data: data)
         receiver.add(id, criteria, options, .directPush(handler))
     }
 

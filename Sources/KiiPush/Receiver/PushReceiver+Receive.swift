@@ -168,7 +168,7 @@ extension PushReceiver {
 
     // MARK: Run a handler
 
-    /// Calls the handler of a route, unless the message is too old for it.
+    /// Calls the handler of a route, unless the message is too old for it, or has expired.
     ///
     /// - Parameters:
     ///   - route: the route.
@@ -176,7 +176,8 @@ extension PushReceiver {
     ///   - maxAge: the limit for routes without delivery settings of their own.
     /// - Returns: the outcome for this route alone.
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
-        if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
+        let mayExpire = route.maxAge != nil || maxAge != nil || message.message.storage.hasMQTT
+        if mayExpire, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route, attempt: Int(message.attempt))
         do {
             try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))

@@ -13,6 +13,7 @@ package struct RouteCriteria: Sendable, Hashable {
     package var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
     package var sender: SenderPattern?
     package var transport: TextPattern?
+    package var mqtt: MQTTPattern?
     package var certainty: [Certainty]
     /// Tested last, because they read the payload again.
     package var data: [DataCondition]
@@ -20,7 +21,7 @@ package struct RouteCriteria: Sendable, Hashable {
     package init(
         kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil, topic: TextPattern? = nil,
         scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = []
+        mqtt: MQTTPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = []
     ) {
         kinds = kind.map { KindSet($0) } ?? .all
         self.bucket = bucket
@@ -29,6 +30,7 @@ package struct RouteCriteria: Sendable, Hashable {
         self.scope = scope
         self.events = events.map { .anyOf($0.map { .exactly($0.documentedName) }) }
         self.sender = sender
+        self.mqtt = mqtt
         self.certainty = certainty
         self.data = data
     }
@@ -56,6 +58,7 @@ package struct RouteCriteria: Sendable, Hashable {
         }
         if let sender, !sender.matches(text, classified) { return false }
         if let transport, !transport.matches(storage.transport) { return false }
+        if let mqtt, !mqtt.matches(storage.received.mqtt) { return false }
         return data.isEmpty || data.hold(storage)
     }
 }

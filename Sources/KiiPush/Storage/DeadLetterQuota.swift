@@ -56,7 +56,7 @@ package struct DeadLetterQuota: Sendable {
     /// - Throws: ``DeadLettersFull`` if it exceeds a bound and shares no key with another one; nothing has changed
     ///   then.
     package mutating func take(_ letter: DeadLetter, as id: UInt64) throws(DeadLettersFull) -> Place {
-        let size = letter.payload.bytes.count
+        let size = letter.payload.size
         let refusal = refusal(letter.reason, size)
         if refusal != nil || isBeyondShare(letter.keys, size) {
             for key in letter.keys {

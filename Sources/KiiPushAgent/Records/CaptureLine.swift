@@ -9,7 +9,8 @@ enum CaptureLine {
         let whole = Duration.milliseconds(Int64(max(time, .zero) / .milliseconds(1)))
         let time = "{\"at\":\"\(whole.ruleText)\""
         // A name that a corpus cannot contain is omitted, rather than the payload.
-        let lines = [time + transport(payload), time].flatMap { step in
+        let mqtt = payload.mqtt.map { ",\"mqtt\":\($0.json)" } ?? ""
+        let lines = [time + transport(payload) + mqtt, time + mqtt, time].flatMap { step in
             ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(text.quotedAsJSON)}"]
         }
         // The corpus reader decides whether a payload can be written unchanged.

@@ -148,6 +148,8 @@ extension JSONReport {
                 writer.member("calledAt", call.calledAt)
             }
         }
+        writer.key("mqtt")
+        if let mqtt = message.raw.mqtt { mqtt.write(to: &writer) } else { writer.null() }
         writer.member("unused", message.unusedFields.map(\.longName))
         writer.member("hints", message.hints)
     }

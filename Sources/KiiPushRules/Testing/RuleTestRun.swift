@@ -34,7 +34,7 @@ struct RuleTestRun {
         let place = StepPlace(number: number, position: step.position)
         switch step.action {
         case .receive(let incoming):
-            let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+            let payload = incoming.payload
             harness.startWallClock(with: payload)
             let receipt = await harness.send(payload, failing: .named(incoming.fail))
             if let message = receipt.trace.message { coverage?.count(message) }

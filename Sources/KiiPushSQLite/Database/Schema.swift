@@ -109,6 +109,11 @@ enum Schema {
         """,
         // The loop guard no longer keeps its state.
         "DROP TABLE breakers;",
+        // What an MQTT broker said of a payload, as JSON.
+        """
+        ALTER TABLE inbox ADD COLUMN mqtt TEXT;
+        ALTER TABLE deadLetters ADD COLUMN mqtt TEXT;
+        """,
     ]
 
     /// Refuses a database that is not ours, or is newer.

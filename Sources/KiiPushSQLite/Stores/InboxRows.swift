@@ -13,7 +13,8 @@ struct InboxRows: Sendable {
     /// Reads the numbers and sizes from the file.
     init(_ connection: inout Connection) throws(SQLiteError) {
         var found = InboxChanges()
-        try connection.each("SELECT id, length(payload) FROM inbox ORDER BY id") { row in
+        let size = "length(payload) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
+        try connection.each("SELECT id, \(size) FROM inbox ORDER BY id") { row in
             found.added.append((row.integer(0), Int(row.integer(1))))
         }
         apply(found)
@@ -53,9 +54,9 @@ extension Connection {
     /// Inserts a payload, and returns its number.
     mutating func insert(_ payload: RawPayload, _ time: StoredTime) throws(SQLiteError) -> Int64 {
         try run(
-            "INSERT INTO inbox VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", .integer(time.boot), .integer(time.monotonic),
+            "INSERT INTO inbox VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", .integer(time.boot), .integer(time.monotonic),
             .integer(time.wall), .text(payload.transport?.name), .text(payload.transportMessageID),
-            .integer(payload.isRedelivered ? 1 : 0), .blob(payload.bytes))
+            .integer(payload.isRedelivered ? 1 : 0), .blob(payload.bytes), .text(payload.mqtt?.json))
         return lastRow
     }
 
@@ -125,7 +126,7 @@ extension Connection {
 
     private static let selectEntry = """
         SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-            attempts, crashes, crashedAlone
+            attempts, crashes, crashedAlone, mqtt
             FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id
         """
 }
@@ -137,9 +138,10 @@ extension InboxEntry {
     ) {
         let id = row.integer(0)
         let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
-        let payload = RawPayload(
+        var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
             isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
+        payload.mqtt = row.text(11).flatMap { DataValue(json: $0) }.flatMap { MQTTPublish($0) }
         self.init(
             id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled,
             crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)

@@ -136,12 +136,13 @@ extension Connection {
         try run(
             """
             INSERT INTO deadLetters (id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
-                payloadArrivedAfter, payload, attempts, rulesGeneration, cause)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                payloadArrivedAfter, payload, mqtt, attempts, rulesGeneration, cause)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, .integer(id),
             .text(letter.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
             .text(payload.transport?.name), .text(payload.transportMessageID),
             .integer(payload.isRedelivered ? 1 : 0), .integer(letter.payloadArrivedAfter), .blob(payload.bytes),
+            .text(payload.mqtt?.json),
             .integer(Int64(letter.attempts)), .integer(Int64(letter.rulesGeneration)), .text(letter.cause))
         try insertRoutes(letter.routes, id)
         for (position, key) in letter.keys.enumerated() {
@@ -159,11 +160,12 @@ extension Connection {
             UPDATE deadLetters SET count = count + 1, bytesLost = bytesLost + length(payload),
                 firstBoot = coalesce(firstBoot, boot), firstMonotonic = coalesce(firstMonotonic, monotonic),
                 firstWall = coalesce(firstWall, wall), reason = ?, boot = ?, monotonic = ?, wall = ?, transport = ?,
-                transportMessageID = ?, isRedelivered = ?, payloadArrivedAfter = ?, payload = ?, attempts = ?,
+                transportMessageID = ?, isRedelivered = ?, payloadArrivedAfter = ?, payload = ?, mqtt = ?, attempts = ?,
                 rulesGeneration = ?, cause = ? WHERE id = ?
             """, .text(newer.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
             .text(payload.transport?.name), .text(payload.transportMessageID),
             .integer(payload.isRedelivered ? 1 : 0), .integer(newer.payloadArrivedAfter), .blob(payload.bytes),
+            .text(payload.mqtt?.json),
             .integer(Int64(newer.attempts)), .integer(Int64(newer.rulesGeneration)), .text(newer.cause), .integer(id))
         try run("DELETE FROM deadLetterRoutes WHERE letter = ?", .integer(id))
         try insertRoutes(newer.routes, id)

@@ -89,14 +89,14 @@ public final class SQLiteInbox: Inbox {
     ///   ``SQLiteError`` if they cannot be written.
     public func add(_ payloads: [RawPayload]) throws -> [UInt64] {
         if payloads.isEmpty { return [] }
-        let size = payloads.reduce(0) { $0 + $1.bytes.count }
+        let size = payloads.reduce(0) { $0 + $1.size }
         let (time, now) = (clock.now, database.machineTime)
         let answer = try telling { () throws(SQLiteError) in
             try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], any Error> in
                 if let lack = try lack(for: payloads.count, size, &connection) { return .failure(lack) }
                 for payload in payloads {
                     let id = try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now))
-                    changes.added.append((id, payload.bytes.count))
+                    changes.added.append((id, payload.size))
                 }
                 return .success(changes.added.map(\.id))
             }

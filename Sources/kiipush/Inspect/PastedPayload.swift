@@ -21,7 +21,8 @@ struct PastedPayload {
     /// - Throws: `DecodeError` with the position in `bytes`, also for a description.
     init(_ bytes: [UInt8], transport: Transport?, app: String?) throws(DecodeError) {
         if let line = try RecordedLine(bytes) {
-            let raw = RawPayload(line.bytes, transport: transport ?? line.transport)
+            var raw = RawPayload(line.bytes, transport: transport ?? line.transport)
+            raw.mqtt = line.mqtt
             let message = try Self.decode(raw, app) { error in
                 line.offset.map { DecodeError(error.code, at: $0 + error.offset, error.detail) }
                     ?? error.moved(to: 0, inside: "'raw'")

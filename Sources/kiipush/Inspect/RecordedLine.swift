@@ -5,6 +5,7 @@ import KiiPushRules
 struct RecordedLine {
     let bytes: [UInt8]
     let transport: Transport?
+    let mqtt: MQTTPublish?
     /// The offset in the line that corresponds to the payload's first byte; nil if its text has escapes.
     let offset: Int?
 
@@ -22,6 +23,7 @@ struct RecordedLine {
         guard isOfTap || members["at"] != nil && Self.isStep(line) else { return nil }
         let name = (members["transport"] ?? members["source"])?.string(in: text)
         transport = name.flatMap { $0 == "-" ? nil : Transport($0) }
+        mqtt = members["mqtt"].flatMap { MQTTPublish(DataValue(text, $0)) }
         if let payload = members["payload"], payload.kind == .object {
             (bytes, offset) = (Array(line[payload.range]), payload.range.lowerBound)
         } else if let raw = members["raw"], raw.kind == .string {

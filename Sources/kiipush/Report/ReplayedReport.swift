@@ -43,7 +43,7 @@ struct ReplayedReport {
         guard case .receive(let incoming) = step.action else { return }
         guard report.messages.count < report.limit else { return report.leftOut += 1 }
         await advance(to: step.at)
-        let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+        let payload = incoming.payload
         test.startWallClock(with: payload)
         if report.messages.isEmpty { report.beginning = test.clock.wallNow.flatMap { UTCDate(milliseconds: $0) } }
         append(await test.send(payload), number)

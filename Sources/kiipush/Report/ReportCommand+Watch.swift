@@ -52,5 +52,8 @@ private final class Watching: Sendable {
     }
 
     /// The report of everything so far, once; nil afterwards.
-    func finish() -> Report? { state.withLock { state in state.report.take()?.finish() } }
+    func finish() -> Report? {
+        var report = state.withLock { $0.report.take() }
+        return report?.finish()
+    }
 }

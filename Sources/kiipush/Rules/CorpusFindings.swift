@@ -48,7 +48,7 @@ final class CorpusFindings {
         let step = try reader.step(bytes, number: number)
         guard case .receive(let incoming) = step.action else { return true }
         do throws(DecodeError) {
-            let message = try PushMessage(RawPayload(incoming.bytes, transport: incoming.transport))
+            let message = try PushMessage(incoming.payload)
             for hint in message.hints { add("messageHint", hint, number) }
         } catch {
             add("undecodable", "the payload cannot be decoded: \(error.code.rawValue)", number)

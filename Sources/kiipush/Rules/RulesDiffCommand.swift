@@ -69,7 +69,7 @@ struct RulesDiffCommand {
         return try await CorpusFile(path: corpus, console: console).eachLine { bytes, number in
             let step = try reader.step(bytes, number: number)
             if case .receive(let incoming) = step.action {
-                let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+                let payload = incoming.payload
                 await diff.send(payload, at: step.at, line: number)
             }
             return true

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KiiPush
+import KiiPushAgent
 import Testing
 
 @testable import kiipush

@@ -1,0 +1,125 @@
+/// What an MQTT broker says of a message beside its payload: the topic, and with MQTT 5 its properties.
+///
+/// A handler finds it in ``HandlerContext/mqtt``, a rule's condition in `mqtt`, a program in the member `mqtt` of its
+/// input. Inboxes, dead letters and captures keep it with the payload. Nothing in it takes part in classification or
+/// deduplication: it comes from whoever may publish.
+public struct MQTTPublish: Sendable, Hashable {
+    /// A name and a value that the publisher added; names may repeat.
+    public struct UserProperty: Sendable, Hashable {
+        /// The property's name.
+        public var name: String
+        /// Its value.
+        public var value: String
+
+        /// Makes a property.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The most bytes of all texts and of the correlation data; a transport leaves out properties beyond that.
+    public static let mostBytes = 16_384
+
+    /// The topic that it was published to, without wildcards.
+    public var topic: String
+    /// Whether it is the topic's retained message, which was published before the subscription.
+    public var isRetained = false
+    /// How long after its arrival it is valid, in seconds: what the broker left of the publisher's time; nil for ever.
+    public var expirySeconds: UInt32?
+    /// The MIME type of the payload, if the publisher named one.
+    public var contentType: String?
+    /// Where the publisher waits for an answer; nil if it waits for none.
+    public var responseTopic: String?
+    /// What an answer must repeat, so that the publisher recognises it.
+    public var correlationData: [UInt8]?
+    /// The publisher's own properties, in its order.
+    public var userProperties: [UserProperty] = []
+
+    /// Describes a message of a topic.
+    public init(topic: String) { self.topic = topic }
+
+    /// The value of the first user property with this name; nil without one.
+    public subscript(name: String) -> String? { userProperties.first { $0.name.isExactly(name) }?.value }
+
+    /// Its size, as ``mostBytes`` limits it.
+    package var bytes: Int {
+        userProperties.reduce(
+            topic.utf8.count + (contentType?.utf8.count ?? 0) + (responseTopic?.utf8.count ?? 0)
+                + (correlationData?.count ?? 0)
+        ) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    }
+}
+
+extension MQTTPublish {
+    /// The JSON object in captures, stores, and the input of programs: only the members that are set.
+    ///
+    /// `{"topic":"cmd/a/set","retained":true,"expirySeconds":5,"contentType":"…","responseTopic":"…",
+    /// "correlationData":"Base64","userProperties":[["name","value"]]}`
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("topic", topic)
+            if isRetained { writer.member("retained", true) }
+            if let expirySeconds { writer.member("expirySeconds", Int(expirySeconds)) }
+            if let contentType { writer.member("contentType", contentType) }
+            if let responseTopic { writer.member("responseTopic", responseTopic) }
+            if let correlationData { writer.member("correlationData", Base64.encode(correlationData)) }
+            guard !userProperties.isEmpty else { return }
+            writer.key("userProperties")
+            writer.value(.array(userProperties.map { .array([.string($0.name), .string($0.value)]) }))
+        }
+    }
+
+    /// The JSON object as text.
+    package var json: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    /// Reads such an object; nil if it is none, or has a member of another type.
+    package init?(_ value: DataValue) {
+        guard case .object = value, case .string(let topic)? = value["topic"] else { return nil }
+        self.init(topic: topic)
+        guard let contentType = Self.text(value["contentType"]), let responseTopic = Self.text(value["responseTopic"]),
+            let correlationData = Self.text(value["correlationData"])
+        else { return nil }
+        (self.contentType, self.responseTopic) = (contentType, responseTopic)
+        if let text = correlationData.map({ Array($0.utf8) }) {
+            guard let bytes = try? Base64.decode(text.span, base: 0) else { return nil }
+            self.correlationData = bytes
+        }
+        switch value["retained"] {
+        case nil: break
+        case .bool(let isRetained): self.isRetained = isRetained
+        default: return nil
+        }
+        switch value["expirySeconds"] {
+        case nil: break
+        case .number(let number):
+            guard let seconds = UInt32(number) else { return nil }
+            expirySeconds = seconds
+        default: return nil
+        }
+        switch value["userProperties"] {
+        case nil: break
+        case .array(let pairs):
+            for pair in pairs {
+                guard case .array(let two) = pair, two.count == 2, case .string(let name) = two[0],
+                    case .string(let value) = two[1]
+                else { return nil }
+                userProperties.append(UserProperty(name: name, value: value))
+            }
+        default: return nil
+        }
+    }
+
+    /// The text of a member that may be missing; nil if it is of another type.
+    private static func text(_ value: DataValue?) -> String?? {
+        switch value {
+        case nil: .some(nil)
+        case .string(let text): .some(text)
+        default: nil
+        }
+    }
+}
