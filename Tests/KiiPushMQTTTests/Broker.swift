@@ -88,6 +88,13 @@ final class Broker: Sendable {
         }
     }
 
+    /// Waits until the broker has granted a subscription.
+    func sawSubscription(_ filter: String) async throws {
+        try await eventually("the broker granted \(filter)") {
+            log.contains("\(filter) (QoS") && log.contains("Sending SUBACK")
+        }
+    }
+
     /// Forgets the sessions of a broker that is stopped.
     func forget() throws { try FileManager.default.removeItem(atPath: "\(folder.path)/mosquitto.db") }
 

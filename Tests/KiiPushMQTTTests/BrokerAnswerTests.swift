@@ -124,7 +124,7 @@ struct BrokerAnswerTests {
         }
         try await running(settings, intake) { transport in
             try await eventually("connected") { !intake.connections.isEmpty }
-            try broker.publish([String(repeating: "x", count: 10_000), "a"])
+            try broker.publish([String(repeating: "x", count: 200_000), "a"])
             try await eventually("the other came") { intake.texts == ["a"] }
             #expect(transport.counts.tooLarge == 0)
         }

@@ -17,9 +17,10 @@ struct EndpointTests {
             "portSSL":8883,"portWS":12470,"portWSS":12473,"X-MQTT-TTL":2147483647}
             """)
         #expect(settings.host == "jp-mqtt-0a0bfd4468f3.kii.com" && settings.port == 8883 && settings.usesTLS)
-        #expect(settings.topic == "sFJGc3o0fmvSK8d3KRSMYZM" && settings.clientID == settings.topic)
+        #expect(settings.subscriptions == [.init("sFJGc3o0fmvSK8d3KRSMYZM")])
+        #expect(settings.clientID == "sFJGc3o0fmvSK8d3KRSMYZM")
         #expect(settings.user == "USERNAME" && settings.password == .text("PASSWORD"))
-        #expect(settings.version == .v31 && settings.quality == .one && !settings.cleanSession)
+        #expect(settings.version == .v31 && !settings.cleanSession)
         #expect(settings.keepAlive == 60 && settings.caFile == nil)
         #expect(settings.topicLifetime == .seconds(2_147_483_647))
         #expect(!"\(settings)".contains("PASSWORD") && !"\(settings)".contains("\"PASS"))

@@ -122,7 +122,7 @@ struct LinkTests {
         let intake = TestIntake { _, call throws(IntakeRefusal) in
             if call == 1 { throw .failed(CocoaError(.fileWriteOutOfSpace)) }
         }
-        try await running(broker.settings { $0.quality = .zero }, intake) { transport in
+        try await running(broker.settings { $0.subscriptions[0].quality = .zero }, intake) { transport in
             #expect(transport.abilities == [])
             try await eventually("connected") { !intake.connections.isEmpty }
             try broker.publish(["a"])

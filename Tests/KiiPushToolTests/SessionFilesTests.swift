@@ -41,14 +41,15 @@ struct SessionFilesTests {
     func session() throws {
         var settings = MQTTSettings(host: "h", topic: String(repeating: "t", count: 60_000))
         settings.clientID = "c"
-        #expect(try !files.hadSession(settings))
+        #expect(try files.filtersOfSession(settings) == nil)
+        settings.subscriptions += [.init("cmd/+/set", quality: .zero), .init("a b/#")]
         try files.noteSession(settings)
-        #expect(try files.hadSession(settings))
+        #expect(try files.filtersOfSession(settings) == settings.subscriptions.map(\.filter))
         settings.clientID = "d"
-        #expect(try !files.hadSession(settings))
+        #expect(try files.filtersOfSession(settings) == nil)
         unsafe unlink("\(files.directory)/mqtt-session")
         unsafe mkdir("\(files.directory)/mqtt-session", 0o700)
-        #expect(throws: (any Error).self) { try files.hadSession(settings) }
+        #expect(throws: (any Error).self) { try files.filtersOfSession(settings) }
     }
 
     private func write(_ text: String) throws {

@@ -84,7 +84,12 @@ public struct MQTTSource: PushTransport {
         #if MQTT
         var settings = try settings()
         if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
-        settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
+        if !settings.cleanSession, let former = try files?.filtersOfSession(settings) {
+            settings.hadSession = true
+            settings.formerFilters = former.filter { filter in
+                !settings.subscriptions.contains { $0.filter.isExactly(filter) }
+            }
+        }
         settings.retainedFile = files?.retainedFile
         return try MQTTTransport(settings)
         #else

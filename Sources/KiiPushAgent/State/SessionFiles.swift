@@ -34,38 +34,49 @@ struct SessionFiles {
         return made
     }
 
-    /// The file of the topic's retained message, which the transport itself reads and writes.
+    /// The file of the topics' retained messages, which the transport itself reads and writes.
     var retainedFile: String { "\(directory)/mqtt-retained" }
 
-    /// Whether a session with these settings existed before.
+    /// The filters of the session that these settings had before; nil if they had none.
     ///
     /// - Throws: if that cannot be read.
-    func hadSession(_ settings: MQTTSettings) throws -> Bool {
-        try read("\(directory)/mqtt-session") == mark(settings)
+    func filtersOfSession(_ settings: MQTTSettings) throws -> [String]? {
+        guard let text = try readAll("\(directory)/mqtt-session") else { return nil }
+        let mark = mark(settings)
+        guard text.begins(exactlyWith: mark) else { return nil }
+        return text.dropFirst(mark.count).split(separator: "\n").map { String($0) }
     }
 
-    /// Records that a session with these settings exists.
+    /// Records that a session with these settings exists: the broker, the client and the first filter, and a line for
+    /// each further filter.
     ///
     /// - Throws: if it cannot be stored.
-    func noteSession(_ settings: MQTTSettings) throws { try write(mark(settings), to: "\(directory)/mqtt-session") }
+    func noteSession(_ settings: MQTTSettings) throws {
+        let filters = settings.subscriptions.map(\.filter).joined(separator: "\n")
+        try write(mark(settings) + filters, to: "\(directory)/mqtt-session")
+    }
 
     private func mark(_ settings: MQTTSettings) -> String {
-        "\(settings.host):\(settings.port) \(settings.clientID) \(settings.topic)"
+        "\(settings.host):\(settings.port) \(settings.clientID) "
     }
 
     /// The first line of a file; nil if there is no file.
     private func read(_ path: String) throws -> String? {
+        try readAll(path).map { text in String(text.prefix { $0 != "\n" }) }
+    }
+
+    /// The text of a file; nil if there is no file.
+    private func readAll(_ path: String) throws -> String? {
         let bytes: [UInt8]
         do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: Self.limit) } catch {
             if case .unreadable(_, let number) = error, number.rawValue == ENOENT { return nil }
             throw error
         }
-        let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
-        return String(decoding: line, as: UTF8.self)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The size limit of a file; a topic may have 64 KiB.
-    private static let limit = 128 << 10
+    /// The size limit of a file; each of its topics may have 64 KiB.
+    private static let limit = (MQTTSettings.mostSubscriptions + 1) << 16
 
     private func write(_ text: String, to path: String) throws {
         do throws(ErrorNumber) { try replaceFile(path, with: text + "\n") } catch {

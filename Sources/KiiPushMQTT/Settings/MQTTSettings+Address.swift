@@ -1,10 +1,11 @@
 import KiiPush
 
 extension MQTTSettings {
-    /// Parses an address: `mqtt[s]://[user@]host[:port]/topic`.
+    /// Parses an address: `mqtt[s]://[user@]host[:port][/topic]`.
     ///
     /// `mqtts` uses TLS. The default port is 1883, with TLS 8883. User and topic may have percent-escapes; the topic is
-    /// everything after the first slash behind the host, including further slashes. An IPv6 address is in brackets. A
+    /// everything after the first slash behind the host, including further slashes, and may be a filter with `+` and
+    /// `#`. Without one, set ``subscriptions`` yourself. An IPv6 address is in brackets. A
     /// password is not allowed here, since every user of the machine can see a program's arguments: name a file, see
     /// ``password``.
     ///
@@ -19,7 +20,8 @@ extension MQTTSettings {
         let host = try reader.readHost()
         let port = try reader.readPort()
         let topic = try reader.readTopic()
-        self.init(host: host, port: port, topic: topic, usesTLS: usesTLS)
+        self.init(host: host, port: port, topic: topic ?? "", usesTLS: usesTLS)
+        if topic == nil { subscriptions = [] }
         self.user = user
     }
 }
@@ -30,7 +32,7 @@ private struct AddressReader {
     let source: String
     var offset = 0
 
-    static let form = "mqtt[s]://[user@]host[:port]/topic"
+    static let form = "mqtt[s]://[user@]host[:port][/topic]"
 
     func error(_ offset: Int, _ what: String) -> MQTTSettingsError {
         MQTTSettingsError(source, SourcePosition(line: 1, column: offset + 1), what)
@@ -100,17 +102,15 @@ private struct AddressReader {
         return port
     }
 
-    mutating func readTopic() throws(MQTTSettingsError) -> String {
-        guard offset < bytes.count else {
-            throw error(offset, "expected '/' and the topic; the form is \(Self.form)")
-        }
+    mutating func readTopic() throws(MQTTSettingsError) -> String? {
+        guard offset < bytes.count else { return nil }
         let start = offset + 1
         guard start < bytes.count else { throw error(start, "expected the topic behind '/'") }
         if let mark = bytes[start...].firstIndex(of: UInt8(ascii: "?")) {
             throw error(mark, "an address has no '?'; write one of the topic as %3F")
         }
         let topic = try decoded(start..<bytes.count, "topic")
-        if let what = MQTTSettings.wrong(topic: topic) { throw error(start, what) }
+        if let what = MQTTSettings.wrong(filter: topic) { throw error(start, what) }
         return topic
     }
 

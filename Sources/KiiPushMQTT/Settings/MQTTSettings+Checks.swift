@@ -1,17 +1,17 @@
 import KiiPush
 
 extension MQTTSettings {
-    /// What is wrong with a topic that must not contain wildcards; nil if it is valid.
+    /// What is wrong with a topic filter; nil if it is valid.
+    static func wrong(filter: String) -> String? {
+        do throws(MQTTTopicFilter.Problem) { _ = try MQTTTopicFilter(filter) } catch { return error.description }
+        return nil
+    }
+
+    /// What is wrong with a topic that must not have wildcards; nil if it is valid.
     static func wrong(topic: String) -> String? {
-        if topic.isEmpty { return "expected a topic, found an empty one" }
-        if topic.utf8.count > 65_535 { return "expected a topic of at most 65535 bytes" }
-        if topic.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "+") }) {
-            return "pushes come on exactly one topic; expected one without the wildcards '#' and '+'"
-        }
-        if topic.utf8.starts(with: "$share/".utf8) {
-            return "pushes come on exactly one topic; a shared subscription's is another"
-        }
-        return wrong(text: topic, "topic")
+        do throws(MQTTTopicFilter.Problem) {
+            return try MQTTTopicFilter(topic).isTopic ? nil : "expected a topic without the wildcards '#' and '+'"
+        } catch { return error.description }
     }
 
     /// What MQTT forbids in any text; nil if the text is valid.
@@ -24,7 +24,7 @@ extension MQTTSettings {
     ///
     /// - Throws: ``MQTTSettingsError`` with every problem.
     public func check() throws(MQTTSettingsError) {
-        var problems: [String?] = [Self.wrong(topic: topic), Self.wrong(text: host, "host")]
+        var problems: [String?] = [Self.wrong(text: host, "host")] + wrongTopics
         if host.isEmpty { problems.append("expected the broker's host, found an empty text") }
         if !(1...65_535).contains(port) { problems.append("expected a port from 1 to 65535, found \(port)") }
         if !(5...65_535).contains(keepAlive) {
@@ -48,6 +48,24 @@ extension MQTTSettings {
 
     /// The largest MQTT payload, less the rest of its packet.
     private static let largestPayload = 268_000_000
+
+    private var wrongTopics: [String?] {
+        var problems = subscriptions.map { Self.wrong(filter: $0.filter) }
+        if subscriptions.isEmpty { problems.append("expected a topic, found none") }
+        if subscriptions.count > Self.mostSubscriptions {
+            problems.append("expected at most \(Self.mostSubscriptions) topics, found \(subscriptions.count)")
+        }
+        let filters = subscriptions.map(\.filter)
+        if Set(filters.map { Array($0.utf8) }).count < filters.count { problems.append("a topic is named twice") }
+        for (what, announcement) in [("birth", birth), ("will", will)] {
+            guard let announcement else { continue }
+            problems.append(Self.wrong(topic: announcement.topic).map { "the \(what)'s topic: \($0)" })
+            if announcement.payload.count > 65_536 {
+                problems.append("expected a \(what) of at most 65536 bytes, found \(announcement.payload.count)")
+            }
+        }
+        return problems
+    }
 
     private var wrongIdentity: [String?] {
         var problems: [String?] = [Self.wrong(text: clientID, "client id")]

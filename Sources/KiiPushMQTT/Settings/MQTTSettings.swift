@@ -1,4 +1,4 @@
-/// The address of an MQTT broker, this device's identity there, and the topic of its pushes.
+/// The address of an MQTT broker, this device's identity there, and the topics of its pushes.
 ///
 /// Make it from an address, `mqtts://device@broker.example/pushes/device`, with ``init(address:source:)``; from the
 /// endpoint that Kii's cloud returns, with ``init(endpointFile:)``; or property by property. It does not need
@@ -69,8 +69,12 @@ public struct MQTTSettings: Sendable, Hashable {
     public var user: String?
     /// The user's password.
     public var password: Password?
-    /// The topic of the pushes: a single topic, without wildcards.
-    public var topic: String
+    /// The topics of the pushes, each with its quality of service: at least one, at most ``mostSubscriptions``.
+    ///
+    /// The order of a topic's messages is kept. A broker may deliver a message twice that two filters match.
+    public var subscriptions: [Subscription]
+    /// Filters of the kept session that ``subscriptions`` no longer has: they are unsubscribed at the next connection.
+    public var formerFilters: [String] = []
     /// The client id at the broker, at most 256 bytes; it must be unique among concurrent connections.
     ///
     /// A persistent session needs a stable one; with a clean session it may be empty, and is then generated.
@@ -83,8 +87,6 @@ public struct MQTTSettings: Sendable, Hashable {
     /// libmosquitto before 2.1 aborts the process at one packet with an unknown property. Without this setting, making
     /// such a transport fails.
     public var risksMQTT5 = false
-    /// The quality of service to request, 1 by default; the granted one is reported.
-    public var quality = Quality.one
     /// When messages in memory are acknowledged; by default when they have ended.
     ///
     /// Messages in an inbox on disk are always acknowledged at once.
@@ -102,12 +104,18 @@ public struct MQTTSettings: Sendable, Hashable {
     ///
     /// If so, a broker without the session is reported as a possible gap at the first connection too.
     public var hadSession = false
-    /// A file that remembers the topic's retained message over a restart, as a digest; nil, the default, for none.
+    /// A file that remembers the topics' retained messages over a restart, as digests; nil, the default, for none.
     ///
     /// A broker sends a retained message again with each subscription, except in a persistent session of MQTT 5. With
-    /// the file and a durable inbox it is accepted once per change: equal bytes count as the same message. An empty
-    /// message, which clears it, is acknowledged and ignored.
+    /// the file and a durable inbox each is accepted once per change, for the last 1,000 topics that had one: equal
+    /// bytes of one topic count as the same message. An empty message, which clears it, is acknowledged and ignored.
     public var retainedFile: String?
+    /// A message that is published when the subscriptions are granted, such as `online`; nil for none.
+    public var birth: Announcement?
+    /// A message that the broker publishes when the connection is lost, such as `offline`; nil for none.
+    ///
+    /// A connection that ends as it should publishes it, too, so that a stopped device is not taken for one that runs.
+    public var will: Announcement?
     /// The largest payload, in bytes, 64 KiB by default; a larger one is reported, acknowledged and dropped.
     public var payloadLimit = 65_536
     /// The pause after the first lost connection, 1 s by default; each further one doubles it, with 20% jitter.
@@ -135,14 +143,51 @@ public struct MQTTSettings: Sendable, Hashable {
     /// - Parameters:
     ///   - host: the broker's name or address.
     ///   - port: its port; nil for 1883, or 8883 with TLS.
-    ///   - topic: the topic of the pushes.
+    ///   - topic: the topic of the pushes, or a filter with `+` and `#`; quality of service 1.
     ///   - usesTLS: whether the connection uses TLS.
     public init(host: String, port: Int? = nil, topic: String, usesTLS: Bool = false) {
         self.host = host
         self.port = port ?? (usesTLS ? 8883 : 1883)
-        self.topic = topic
+        subscriptions = [Subscription(topic)]
         self.usesTLS = usesTLS
     }
+
+    /// The most subscriptions of a connection: each is a packet of its own, which the broker answers.
+    public static let mostSubscriptions = 100
+
+    /// A topic filter, and the quality of service to request for it.
+    public struct Subscription: Sendable, Hashable {
+        /// The filter: a topic, in which `+` stands for one level and a final `#` for any further ones.
+        public var filter: String
+        /// The quality of service to request, 1 by default; the granted one is reported.
+        public var quality: Quality
+
+        /// Names a filter.
+        public init(_ filter: String, quality: Quality = .one) {
+            self.filter = filter
+            self.quality = quality
+        }
+    }
+
+    /// A message about the device itself.
+    public struct Announcement: Sendable, Hashable {
+        /// The topic to publish it to.
+        public var topic: String
+        /// Its payload; at most 64 KiB.
+        public var payload: [UInt8]
+        /// Whether the broker keeps it for later subscribers; true by default.
+        public var isRetained: Bool
+
+        /// Describes a message.
+        public init(topic: String, payload: some Sequence<UInt8>, isRetained: Bool = true) {
+            self.topic = topic
+            self.payload = Array(payload)
+            self.isRetained = isRetained
+        }
+    }
+
+    /// Whether every subscription requests an acknowledgement.
+    var isAcknowledged: Bool { subscriptions.allSatisfy { $0.quality == .one } }
 }
 
 // A printout of the settings, such as a crash report, must not contain a password.

@@ -12,6 +12,8 @@ public struct MQTTCounts: Sendable, Hashable {
     public var retainedAgain = 0
     /// Messages without a payload, such as those that clear a retained message: acknowledged and ignored.
     public var empty = 0
+    /// Messages whose properties exceeded a bound and were left out in part.
+    public var cutProperties = 0
 
     /// Answers to subscriptions that this connection did not request: ignored.
     public var foreignAnswers = 0

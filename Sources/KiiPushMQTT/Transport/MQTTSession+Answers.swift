@@ -11,7 +11,11 @@ extension MQTTSession {
             isAccepted = true
             self.isSessionPresent = isSessionPresent
             do throws(MosquittoClient.Failure) {
-                subscription = try link.subscribe(settings.topic, settings.quality)
+                for filter in settings.formerFilters { try link.unsubscribe(filter) }
+                for topic in settings.subscriptions {
+                    requested[try link.subscribe(topic.filter, topic.quality)] = topic.filter
+                }
+                granted = .max
             } catch { throw .lost(error) }
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
@@ -21,18 +25,24 @@ extension MQTTSession {
             }
             throw .lost("the broker refuses the connection: \(reason)")
         // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
-        case .subscription(let id, _) where id != subscription: arrivals.ignoreAnswer()
-        case .subscription(_, let code) where code >= 0x80:
+        case .subscription(let id, _) where requested[id] == nil: arrivals.ignoreAnswer()
+        case .subscription(let id, let code) where code >= 0x80:
             // Before MQTT 5 there is only one code, without details.
-            let reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
+            var reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
+            if settings.subscriptions.count > 1 { reason += " for \(EscapedText(requested[id] ?? ""))" }
             guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
                 throw .refused(
                     "\(MQTTAnswers.words(reason)), to subscribe; check the topic, and what this user may read")
             }
             throw .lost("the broker refuses the subscription: \(reason)")
-        case .subscription(_, let quality):
-            subscription = nil
-            noteSubscription(quality)
+        case .subscription(let id, let quality):
+            requested[id] = nil
+            granted = min(granted, quality)
+            guard requested.isEmpty else { return }
+            noteSubscription(granted)
+            do throws(MosquittoClient.Failure) {
+                if let birth = settings.birth { try link.publish(birth, .one) }
+            } catch { throw .lost(error) }
         case .end(let code) where code == 0x8E:
             throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:

@@ -46,7 +46,7 @@ extension MQTTSession {
         }
     }
 
-    /// Remembers the retained message that a durable inbox has accepted; one in memory would be lost with the process.
+    /// Remembers retained messages that a durable inbox has accepted; those in memory would be lost with the process.
     private func keepRetained() {
         guard intake.isDurable, let problem = retained.keep(arrivals.retained) else { return }
         intake.report(.ignored(problem))
@@ -54,7 +54,7 @@ extension MQTTSession {
 
     /// Makes acknowledgements wait for accepted payloads that are not yet safe.
     private func watch(_ receipts: [Receipt]) {
-        guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
+        guard settings.acknowledges == .whenEnded else { return }
         let signal = control.signal
         for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
     }

@@ -71,12 +71,14 @@ final class MQTTSession {
     /// Whether the broker has accepted the connection, possibly long before the subscription.
     var isAccepted = false
     var isSessionPresent = false
-    /// The id of the pending subscription; nil if there is none.
-    var subscription: Int32?
+    /// The filters of the subscriptions that the broker has not answered, by the ids of the requests.
+    var requested: [Int32: String] = [:]
+    /// The lowest quality of service that it has granted.
+    var granted = Int32.max
     /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
-    /// The last retained message, remembered over a restart.
-    var retained: RetainedMark
+    /// The last retained messages, remembered over a restart.
+    var retained: RetainedFile
     /// Whether the broker has had more to send for a while.
     var lag = ReadLag()
 
@@ -91,7 +93,7 @@ final class MQTTSession {
         clientID =
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
-        retained = RetainedMark(settings.retainedFile)
+        retained = RetainedFile(settings.retainedFile)
         arrivals = MosquittoInbox(settings, clientID: clientID, retained: retained.kept)
         pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
@@ -179,7 +181,7 @@ final class MQTTSession {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing, subscription) = (false, false, false, nil, nil)
+        (isBehind, isSending, isAccepted, nextPing, requested) = (false, false, false, nil, [:])
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
@@ -190,7 +192,7 @@ final class MQTTSession {
                 throw .stopped
             }
             if subscribedAt == nil, Instant.now >= deadline {
-                throw .lost("the broker granted no subscription within \(settings.connectLimit)")
+                throw .lost("the broker did not grant every subscription within \(settings.connectLimit)")
             }
             try renewIfChanged(link)
             try round(link, until: subscribedAt == nil ? deadline : nil)

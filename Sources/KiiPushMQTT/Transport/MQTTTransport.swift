@@ -72,7 +72,7 @@ public final class MQTTTransport: PushTransport {
 
     /// It acknowledges, and unacknowledged messages are redelivered, if quality of service and session allow that.
     public var abilities: TransportAbilities {
-        guard settings.quality == .one else { return [] }
+        guard settings.isAcknowledged else { return [] }
         return settings.cleanSession ? .acknowledges : [.acknowledges, .redelivers]
     }
 

@@ -26,6 +26,11 @@ struct MosquittoClient: ~Copyable {
         var isByBroker = false
     }
 
+    /// How much more than its payload a packet may have, in bytes: a topic and properties of 64 KiB each.
+    ///
+    /// A broker drops larger packets.
+    private static let mostAround = 131_072
+
     /// How many messages an MQTT 5 broker may send before it waits for acknowledgements.
     static let window: Int32 = 64
     /// The usual window of brokers, which none of them states; mosquitto's.
@@ -54,6 +59,11 @@ struct MosquittoClient: ~Copyable {
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.window))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1))
         if let user = settings.user { try check(unsafe mosquitto_username_pw_set(handle, user, files.password)) }
+        if let will = settings.will {
+            try check(
+                unsafe mosquitto_will_set(
+                    handle, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained))
+        }
         if let encryption {
             // As libmosquitto has set it up for an earlier client, with the check of the host's name.
             try check(unsafe mosquitto_void_option(handle, MOSQ_OPT_SSL_CTX, encryption.pointer))
@@ -106,7 +116,7 @@ struct MosquittoClient: ~Copyable {
             // Freed below in any case; the library makes its own copy.
             defer { unsafe mosquitto_property_free_all(&properties) }
             let expiry: UInt32 = settings.cleanSession ? 0 : .max
-            let packet = UInt32(clamping: settings.payloadLimit + settings.topic.utf8.count + 4096)
+            let packet = UInt32(clamping: settings.payloadLimit + Self.mostAround)
             try check(
                 unsafe mosquitto_property_add_int32(
                     &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
@@ -126,20 +136,31 @@ struct MosquittoClient: ~Copyable {
         try checkHandshake(number)
     }
 
-    /// Subscribes to the topic; the answer arrives later.
+    /// Subscribes to a topic filter; the answer arrives later.
     ///
     /// - Returns: the id of the answer.
-    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
+    func subscribe(_ filter: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
         let quality = Int32(quality.rawValue)
         var id: Int32 = 0
         if version == .v5 {
             // Retained messages are sent for a new subscription, not at each connection.
             let options = Int32(MQTT_SUB_OPT_SEND_RETAIN_NEW.rawValue)
-            try check(unsafe mosquitto_subscribe_v5(handle, &id, topic, quality, options, nil))
+            try check(unsafe mosquitto_subscribe_v5(handle, &id, filter, quality, options, nil))
         } else {
-            try check(unsafe mosquitto_subscribe(handle, &id, topic, quality))
+            try check(unsafe mosquitto_subscribe(handle, &id, filter, quality))
         }
         return id
+    }
+
+    /// Ends a subscription of the kept session; nobody waits for the answer.
+    func unsubscribe(_ filter: String) throws(Failure) { try check(unsafe mosquitto_unsubscribe(handle, nil, filter)) }
+
+    /// Queues a message.
+    func publish(_ message: MQTTSettings.Announcement, _ quality: MQTTSettings.Quality) throws(Failure) {
+        try check(
+            unsafe mosquitto_publish(
+                handle, nil, message.topic, Int32(message.payload.count), message.payload, Int32(quality.rawValue),
+                message.isRetained))
     }
 
     /// Queues the disconnect packet; the connection ends once it is written.

@@ -18,7 +18,7 @@ final class MosquittoInbox {
         case end(code: Int32)
     }
 
-    private let topic: [CChar]
+    private let filters: [MQTTTopicFilter]
     private let limit: Int
     private let isSessionClean: Bool
     /// Whether the broker repeats retained messages at each subscription.
@@ -44,19 +44,20 @@ final class MosquittoInbox {
     /// The settings of encryption of a connection that has failed since they were last cleared: libmosquitto frees its
     /// session before the call returns.
     var failedEncryption: OpenSSL.Context?
-    /// The last retained message that was accepted, as ``RetainedMark`` writes it; and the one that may be next.
-    private(set) var retained: String?
-    private var newRetained: String?
-    /// The last payload that arrived; nil if it arrives again.
-    private var last: [UInt8]?
+    /// The last retained messages that were accepted; and those with the ones that are not accepted yet.
+    private(set) var retained: RetainedMarks
+    private var newRetained: RetainedMarks
+    /// A hash of the last payload of each topic, of at most ``RetainedMarks/most`` topics.
+    private var last: [String: Int] = [:]
     private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
     private(set) var notices: [String] = []
 
-    init(_ settings: MQTTSettings, clientID: String, retained: String?) {
+    init(_ settings: MQTTSettings, clientID: String, retained: RetainedMarks) {
         self.settings = settings
         (self.retained, newRetained) = (retained, retained)
-        topic = Array(settings.topic.utf8CString)
+        // The settings were checked.
+        filters = settings.subscriptions.compactMap { try? MQTTTopicFilter($0.filter) }
         limit = settings.payloadLimit
         isSessionClean = settings.cleanSession
         repeatsRetained = settings.version != .v5 || settings.cleanSession
@@ -93,7 +94,7 @@ final class MosquittoInbox {
 
     /// Removes the first payloads, which were accepted.
     func removeFirst(_ number: Int) {
-        for payload in payloads.prefix(number) { bytes -= payload.bytes.count }
+        for payload in payloads.prefix(number) { bytes -= payload.size }
         counts.taken += number
         if number == payloads.count {
             payloads.removeAll(keepingCapacity: true)
@@ -113,8 +114,8 @@ final class MosquittoInbox {
         let left = zip(payloads, comesAgain).filter { !$0.1 }.map(\.0)
         payloads = left
         comesAgain = left.map { _ in false }
-        bytes = left.reduce(0) { $0 + $1.bytes.count }
-        (newRetained, last) = (retained, nil)
+        bytes = left.reduce(0) { $0 + $1.size }
+        (newRetained, last) = (retained, [:])
     }
 
     // MARK: From the callbacks
@@ -124,18 +125,17 @@ final class MosquittoInbox {
         answers.append(answer)
     }
 
-    fileprivate func note(_ message: UnsafePointer<mosquitto_message>) {
+    fileprivate func note(_ message: UnsafePointer<mosquitto_message>, _ properties: OpaquePointer?) {
         let message = unsafe message.pointee
         count += 1
         let isRedelivered = isNextRedelivered
         isNextRedelivered = false
         if unsafe message.qos > 0 { hasAcknowledgement = true }
-        // Both are C strings, which libmosquitto keeps during the callback.
-        let isPush = unsafe topic.withUnsafeBufferPointer { topic in
-            guard let name = unsafe message.topic, let topic = topic.baseAddress else { return false }
-            return unsafe strcmp(name, topic) == 0
+        // A C string, which libmosquitto keeps during the callback.
+        let topic = unsafe message.topic.map { unsafe String(cString: $0) } ?? ""
+        guard filters.contains(where: { $0.matches(topic) }) else {
+            return ignore(\.otherTopic, "a message of a topic that is not subscribed")
         }
-        guard isPush else { return ignore(\.otherTopic, "a message of a topic that is not subscribed") }
         let size = unsafe Int(message.payloadlen)
         guard size <= limit else {
             return ignore(\.tooLarge, "a message of \(size) bytes, more than the limit of \(limit); it is lost")
@@ -146,27 +146,48 @@ final class MosquittoInbox {
         // Whoever clears a retained message publishes an empty one, which says nothing else.
         if copy.isEmpty {
             counts.empty += 1
-            return remember(nil)
+            return remember(topic, nil)
         }
-        if repeatsRetained, unsafe message.retain {
-            let mark = RetainedMark.text(settings, copy)
+        let isRetained = unsafe message.retain
+        if repeatsRetained {
             // Equal to the message before it: published while this device was away, and queued in its session too.
-            guard mark != newRetained, copy != last else {
+            if isRetained, newRetained.contains(settings, topic, copy) || last[topic] == copy.hashValue {
                 counts.retainedAgain += 1
-                return remember(mark)
+                return remember(topic, copy)
             }
-            newRetained = mark
+            if isRetained { newRetained.keep(settings, topic, copy) }
+            if last.count == RetainedMarks.most { last = [:] }
+            last[topic] = copy.hashValue
         }
-        last = copy
-        payloads.append(RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate))
+        var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
+        payload.mqtt = unsafe publish(topic, isRetained: isRetained, properties)
+        payloads.append(payload)
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
-        bytes += size
+        bytes += payload.size
     }
 
-    /// Remembers the topic's retained message; at once, unless another message must be accepted before.
-    private func remember(_ mark: String?) {
-        newRetained = mark
-        if payloads.isEmpty { retained = mark }
+    /// What the broker says of a message, within the bounds.
+    private func publish(_ topic: String, isRetained: Bool, _ properties: OpaquePointer?) -> MQTTPublish {
+        var publish = MQTTPublish(topic: topic)
+        publish.isRetained = isRetained
+        guard let properties = unsafe properties.map({ unsafe MosquittoProperties(list: $0) }) else { return publish }
+        publish.expirySeconds = properties.number(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL)
+        publish.responseTopic = properties.text(MQTT_PROP_RESPONSE_TOPIC)
+        publish.correlationData = properties.bytes(MQTT_PROP_CORRELATION_DATA)
+        publish.contentType = properties.text(MQTT_PROP_CONTENT_TYPE)
+        publish.userProperties = properties.pairs(MQTT_PROP_USER_PROPERTY)
+        guard publish.bytes > MQTTPublish.mostBytes else { return publish }
+        // Somebody who waits for an answer needs these two most.
+        ignore(\.cutProperties, "properties beyond \(MQTTPublish.mostBytes) bytes of a message")
+        (publish.userProperties, publish.contentType) = ([], nil)
+        if publish.bytes > MQTTPublish.mostBytes { (publish.responseTopic, publish.correlationData) = (nil, nil) }
+        return publish
+    }
+
+    /// Remembers a topic's retained message; at once, unless another message must be accepted before.
+    private func remember(_ topic: String, _ payload: [UInt8]?) {
+        newRetained.keep(settings, topic, payload)
+        if payloads.isEmpty { retained = newRetained }
     }
 
     /// Counts an answer to a subscription that was not requested, or was already answered.
@@ -215,9 +236,9 @@ extension MosquittoInbox {
         unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
             unsafe MosquittoInbox.behind(context)?.note(.end(code: code))
         }
-        unsafe mosquitto_message_v5_callback_set(handle) { _, context, message, _ in
+        unsafe mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
             guard let message = unsafe message else { return }
-            unsafe MosquittoInbox.behind(context)?.note(message)
+            unsafe MosquittoInbox.behind(context)?.note(message, properties)
         }
     }
 

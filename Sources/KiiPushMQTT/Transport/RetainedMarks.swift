@@ -7,36 +7,92 @@ import Glibc
 import KiiPush
 import KiiPushSystem
 
-/// The last retained message that an inbox has accepted, as a digest in a file.
+/// The last retained message of each topic that an inbox has accepted, as digests.
 ///
 /// A broker sends a topic's retained message again with each subscription, so after each restart: with the digest it is
-/// accepted once per change.
-struct RetainedMark {
+/// accepted once per change. The topics whose messages changed longest ago are forgotten beyond ``most``.
+struct RetainedMarks: Equatable {
+    /// The most topics: some 66 KiB of digests.
+    static let most = 1000
+
+    /// The digest of a topic, and that of its message.
+    private struct Mark: Equatable {
+        let topic: String
+        let message: String
+    }
+
+    /// The newest last.
+    private var marks: [Mark] = []
+
+    init() {}
+
+    /// Reads the lines of a file; one without a topic is an older release's, for the only topic that it had.
+    init(lines: String) {
+        for line in lines.split(separator: "\n").suffix(Self.most) {
+            let words = line.split(separator: " ")
+            marks.append(Mark(topic: words.count > 1 ? String(words[0]) : "", message: String(words[words.count - 1])))
+        }
+    }
+
+    var lines: String { marks.map { "\($0.topic) \($0.message)\n" }.joined() }
+
+    /// Whether this is the last retained message of its topic.
+    func contains(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]) -> Bool {
+        let (topic, message) = Self.digests(settings, topic, payload)
+        return marks.contains { ($0.topic.isEmpty || $0.topic == topic) && $0.message == message }
+    }
+
+    /// Remembers a topic's message, or, with nil, that it has none; returns whether that is new.
+    @discardableResult
+    mutating func keep(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]?) -> Bool {
+        let (topic, message) = Self.digests(settings, topic, payload ?? [])
+        let index = marks.firstIndex { $0.topic == topic || $0.topic.isEmpty && $0.message == message }
+        guard payload != nil else {
+            if let index { marks.remove(at: index) }
+            return index != nil
+        }
+        let mark = Mark(topic: topic, message: message)
+        if let index {
+            if marks[index] == mark { return false }
+            marks.remove(at: index)
+        }
+        marks.append(mark)
+        if marks.count > Self.most { marks.removeFirst() }
+        return true
+    }
+
+    private static func digests(
+        _ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]
+    ) -> (topic: String, message: String) {
+        let place = "\(settings.host):\(settings.port) \(topic)"
+        let message = "\(place) \(payload.count) \(String(decoding: payload, as: UTF8.self))"
+        return (ResourceKey(own: place).digest.description, ResourceKey(own: message).digest.description)
+    }
+}
+
+/// The file that remembers retained messages over a restart.
+struct RetainedFile {
     /// The file; nil remembers nothing beyond the process.
     private let path: String?
     /// What the file has.
-    private(set) var kept: String?
+    private(set) var kept = RetainedMarks()
 
     /// Reads the file; without one, and if it cannot be read, no message is remembered.
     init(_ path: String?) {
         self.path = path
-        guard let path, let bytes = try? ByteReader(regularFile: path).readAll(limit: 128) else { return }
-        kept = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard let path, let bytes = try? ByteReader(regularFile: path).readAll(limit: 100 * RetainedMarks.most) else {
+            return
+        }
+        kept = RetainedMarks(lines: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The digest of a message of a topic at a broker.
-    static func text(_ settings: MQTTSettings, _ payload: [UInt8]) -> String {
-        let payload = "\(payload.count) \(String(decoding: payload, as: UTF8.self))"
-        return ResourceKey(own: "\(settings.host):\(settings.port) \(settings.topic) \(payload)").digest.description
-    }
-
-    /// Remembers a message that is safe in the inbox, or, with nil, that there is none.
+    /// Remembers messages that are safe in the inbox.
     ///
-    /// - Returns: why it cannot be remembered; nil if it is.
-    mutating func keep(_ text: String?) -> String? {
-        guard let path, text != kept else { return nil }
-        kept = text
-        do throws(ErrorNumber) { try replaceFile(path, with: (text ?? "") + "\n") } catch {
+    /// - Returns: why they cannot be remembered; nil if they are.
+    mutating func keep(_ marks: RetainedMarks) -> String? {
+        guard let path, marks != kept else { return nil }
+        kept = marks
+        do throws(ErrorNumber) { try replaceFile(path, with: marks.lines) } catch {
             return "\(path) cannot be written: \(error); a retained message may be handled again after a restart"
         }
         return nil

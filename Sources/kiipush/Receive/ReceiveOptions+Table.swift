@@ -23,7 +23,7 @@ extension ReceiveOptions {
             $0.named.socket = $1
         },
         .value(
-            "--mqtt", "ADDRESS", "mqtt[s]://[user@]host[:port]/topic: MQTT 3.1.1, QoS 1, persistent session",
+            "--mqtt", "ADDRESS", "mqtt[s]://[user@]host[:port][/topic]: MQTT 3.1.1, QoS 1, persistent session",
             as: text
         ) {
             $0.named.sources.append("--mqtt")
@@ -39,6 +39,17 @@ extension ReceiveOptions {
     ]
 
     private static let ofMQTT: [CommandOption<ReceiveOptions>] = [
+        .value(
+            "--mqtt-topic", "FILTER",
+            "a topic besides the address's, or a filter with + and #, such as cmd/+/set; 0:FILTER requests QoS 0. May "
+                + "be repeated, up to \(MQTTSettings.mostSubscriptions) topics"
+        ) { $0.named.topics.append($1) },
+        .value("--mqtt-birth", "TOPIC=TEXT", "published, retained, whenever the agent has connected") {
+            $0.named.birth = $1
+        },
+        .value(
+            "--mqtt-will", "TOPIC=TEXT", "published, retained, when the connection is lost, and when the agent ends"
+        ) { $0.named.will = $1 },
         .value("--client-id", "ID", "the client id; generated and kept in the state directory if not given") {
             $0.named.clientID = $1
         },

@@ -42,14 +42,19 @@ extension ReceiveOptions {
         var passwordFile: String?
         var version: MQTTSettings.Version?
         var isClean = false
+        var topics: [String] = []
+        var birth: String?
+        var will: String?
 
         /// The options that only an MQTT source takes.
         var ofMQTT: [String] {
-            [
-                ("--client-id", clientID), ("--ca-file", caFile), ("--cert-file", certificateFile),
-                ("--key-file", keyFile), ("--password-file", passwordFile),
-            ].filter { $0.1 != nil }.map(\.0) + (version == nil ? [] : ["--mqtt-version"])
-                + (isClean ? ["--clean-session"] : [])
+            let values: [(String, String?)] = [
+                ("--mqtt-topic", topics.first), ("--client-id", clientID), ("--ca-file", caFile),
+                ("--cert-file", certificateFile), ("--key-file", keyFile), ("--password-file", passwordFile),
+                ("--mqtt-birth", birth), ("--mqtt-will", will), ("--mqtt-version", version?.rawValue),
+                ("--clean-session", isClean ? "" : nil),
+            ]
+            return values.filter { $0.1 != nil }.map(\.0)
         }
     }
 
@@ -154,6 +159,18 @@ extension ReceiveOptions.Named {
         if let passwordFile { settings.password = .file(passwordFile) }
         if let version { settings.version = version }
         if isClean { settings.cleanSession = true }
+        settings.subscriptions += topics.map { text in
+            let quality = ["0:": MQTTSettings.Quality.zero, "1:": .one][String(text.prefix(2))]
+            return .init(quality == nil ? text : String(text.dropFirst(2)), quality: quality ?? .one)
+        }
+        settings.birth = birth.map { Self.announcement($0) }
+        settings.will = will.map { Self.announcement($0) }
+    }
+
+    /// Reads `TOPIC=TEXT`; the settings' check refuses a wrong topic.
+    private static func announcement(_ text: String) -> MQTTSettings.Announcement {
+        let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        return .init(topic: String(decoding: parts[0], as: UTF8.self), payload: parts.dropFirst().first ?? "".utf8[...])
     }
 }
 

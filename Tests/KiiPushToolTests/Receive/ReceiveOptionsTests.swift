@@ -61,6 +61,31 @@ struct ReceiveOptionsTests {
         #expect(run.errors == [ToolRun.mistake("receive", what)])
     }
 
+    @Test("several topics, each with its quality of service, birth and will are those of the broker")
+    func topics() throws {
+        let arguments = [
+            "--rules", "r", "--mqtt", "mqtt://h", "--mqtt-topic", "cmd/+/set", "--mqtt-topic", "0:log/#",
+            "--mqtt-topic", "1:0:x", "--mqtt-birth", "s=on=1", "--mqtt-will", "s",
+        ]
+        guard case .mqtt(let settings)? = try ReceiveOptions.read(arguments)?.source else {
+            Issue.record("not MQTT")
+            return
+        }
+        #expect(settings.subscriptions == [.init("cmd/+/set"), .init("log/#", quality: .zero), .init("0:x")])
+        #expect(settings.birth == .init(topic: "s", payload: "on=1".utf8) && settings.will?.payload == [])
+    }
+
+    @Test(
+        "a topic that no broker takes is a wrong command line, with the reason",
+        arguments: [
+            ([], "expected a topic, found none"), (["--mqtt-topic", "a#"], "alone"),
+            (["--mqtt-topic", "$share/g/a"], "in no order"), (["--mqtt-topic", "a", "--mqtt-will", "a/+=x"], "will's"),
+        ])
+    func wrongTopics(arguments: [String], what: String) async {
+        let run = await ToolRun(["receive", "--rules", "r", "--mqtt", "mqtt://h"] + arguments)
+        #expect(run.code == .usage && run.errors.first?.contains(what) == true, "\(run.errors)")
+    }
+
     @Test("silences are watched of the agent and of routes, whatever their ids")
     func silences() throws {
         let options = try #require(
@@ -72,7 +97,7 @@ struct ReceiveOptionsTests {
 
     @Test(
         "an address of a broker that is none is told with the place in it",
-        arguments: ["http://h/t", "mqtt://", "mqtt://h", "mqtt://h:0/t", "mqtt://h/+", "mqtt://u:secret@h/t"])
+        arguments: ["http://h/t", "mqtt://", "mqtt://h/", "mqtt://h:0/t", "mqtt://h/a+", "mqtt://u:secret@h/t"])
     func addresses(address: String) async throws {
         let run = await ToolRun(["receive", "--rules", "r", "--mqtt", address])
         #expect(run.code == .usage)
@@ -126,7 +151,8 @@ struct ReceiveOptionsTests {
             return
         }
         #expect(settings.host == "broker.example" && settings.port == 8883 && settings.usesTLS)
-        #expect(settings.topic == "a b" && settings.user == "u" && settings.clientID == "id" && settings.caFile == "ca")
+        #expect(settings.subscriptions == [.init("a b")] && settings.user == "u" && settings.clientID == "id")
+        #expect(settings.caFile == "ca")
         #expect(settings.certificateFile == "crt" && settings.keyFile == "key")
         #expect(settings.password == .file("pw") && settings.version == .v5 && settings.cleanSession)
     }
