@@ -1,6 +1,7 @@
 // The end of a message in the chain, in the inbox, and for its transport; and leaving a message that has not ended.
 
 import KiiPush
+import Synchronization
 
 extension PushService {
     // MARK: The end
@@ -90,6 +91,10 @@ extension PushService {
             fails(.deadLetters, "a message could not be dead-lettered: \(failure.error)")
         } else {
             works(.deadLetters)
+            let merged = receiver.mergedLetters
+            if knownMergedLetters.exchange(merged, ordering: .relaxed) < merged {
+                open(Gap(.deadLetterReplaced, reason: "the dead letters are at their bound"))
+            }
         }
     }
 

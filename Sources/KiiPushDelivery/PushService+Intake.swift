@@ -11,7 +11,8 @@ struct TransportIntake: IntakeService {
     package var isDurable: Bool { service.isDurable }
 
     package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        try service.submit(payloads, number)
+        try service.saveGaps()
+        return try service.submit(payloads, number)
     }
 
     package func room() async { await service.room(number) }
@@ -25,11 +26,17 @@ struct TransportIntake: IntakeService {
         service.whenRoom(number, action)
     }
 
-    package func report(_ event: TransportEvent, _ transport: String) { service.tell(.transport(transport, event)) }
+    package func report(_ event: TransportEvent, _ transport: String) {
+        service.tell(.transport(transport, event))
+        if case .possibleGap(let reason, let cause?) = event {
+            service.open(Gap(cause, transport: transport, reason: reason))
+        }
+    }
 }
 
 extension PushService {
-    fileprivate func submit(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
+    /// Accepts payloads of a transport, or of none.
+    func submit(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> [Receipt] {
         let standard = try reserve(payloads, intake)
         let decoded = payloads.map { payload in
             Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
@@ -75,7 +82,7 @@ extension PushService {
 
     /// Makes the delivery of a message, with the settings of its first route, else the standard ones.
     private func delivery(
-        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int
+        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int?
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
         receiver.loopGuard?.hear(&routed)
@@ -147,28 +154,30 @@ extension PushService {
     /// Reserves capacity for payloads.
     ///
     /// - Returns: the current settings for messages whose route has none.
-    private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> DeliverySettings {
+    private func reserve(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
         let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
             guard state.phase.acceptsPayloads else { return .failure(.stopping) }
-            guard state.hasRoom(use.messages, use.bytes, intake) else {
-                state.refused[intake] = (use.messages, use.bytes)
-                return .failure(.full)
+            if let intake {
+                guard state.hasRoom(use.messages, use.bytes, intake) else {
+                    state.refused[intake] = (use.messages, use.bytes)
+                    return .failure(.full)
+                }
+                if !state.refused.isEmpty { state.refused[intake] = nil }
             }
-            if !state.refused.isEmpty { state.refused[intake] = nil }
             state.arriving += use.messages
-            if !state.isDurable { state.reserve(use, intake) }
+            if !state.isDurable { state.reserve(use, intake ?? -1) }
             return .success(state.delivery)
         }
         return try answer.get()
     }
 
     /// Frees the capacity that was reserved for payloads that were not accepted.
-    private func cancel(_ payloads: [RawPayload], _ intake: Int) {
+    private func cancel(_ payloads: [RawPayload], _ intake: Int?) {
         let use = Use(payloads)
         change { state in
             state.arriving -= use.messages
-            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake) }
+            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake ?? -1) }
         }
     }
 

@@ -44,6 +44,7 @@ extension PushService {
                 await endUndecodable(entry, error)
                 continue
             }
+            follow(delivery)
             if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.isGuilty = true }
             change { state in
                 let hasPlace = delivery.isSuspect || state.hasPlace(for: delivery.ticket)

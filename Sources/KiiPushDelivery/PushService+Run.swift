@@ -66,6 +66,7 @@ extension PushService {
             return state.transports
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
+            try? saveGaps()
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)

@@ -42,6 +42,8 @@ public final class PushService: Sendable {
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
+    /// How many merged dead letters were reported as gaps.
+    let knownMergedLetters = Atomic(0)
     /// Whether the state has failures, so that calls that succeed need no lock.
     let isFailing = Atomic<Bool>(false)
 

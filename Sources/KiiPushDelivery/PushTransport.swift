@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// Delivers payloads to a ``PushService``, and acknowledges them to their sender.
 ///
@@ -57,7 +57,10 @@ public enum TransportEvent: Sendable, Hashable {
     case refused(String, retryIn: Duration)
     /// Messages may have been lost irrecoverably, and why: a session that the broker forgot, a queue that overflowed, a
     /// quality of service without acknowledgement.
-    case possibleGap(String)
+    ///
+    /// With a cause, it is a `Gap`: the receiver's routes for gaps run before new messages of the transport. Without
+    /// one, it is a warning that messages may be lost later.
+    case possibleGap(String, cause: Gap.Cause? = nil)
     /// Useless input was ignored, such as a message of another topic or a changed file that cannot be read; of many,
     /// only the first is reported.
     case ignored(String)

@@ -12,6 +12,7 @@ extension ServiceState {
     ///
     /// With a durable inbox it always may, except while very many messages are being dead-lettered.
     func hasRoom(_ count: Int, _ bytes: Int, _ intake: Int) -> Bool {
+        if !gaps.isEmpty, isBehindGap(intake) { return false }
         if isDurable { return unplaced < max(settings.messages, 1) }
         if messages == 0 { return true }
         let limit = limit(intake)
@@ -23,6 +24,8 @@ extension ServiceState {
     func mayCome(_ intake: Int) -> Bool {
         let (count, bytes) = refused[intake] ?? (1, 0)
         guard phase.acceptsPayloads else { return true }
+        // It comes to have an unsaved gap saved.
+        if !gaps.isEmpty, isBehindGap(intake) { return !gaps.unsaved.isEmpty }
         if isDurable { return unplaced <= settings.messages / 4 * 3 }
         guard messages > 0 else { return true }
         let limit = limit(intake)

@@ -60,6 +60,11 @@ struct ServiceState {
     /// Reads payloads back, while the service runs.
     var reader: (@Sendable ([Spill.Item]) -> Void)?
 
+    /// The gaps that are being handled, and those that the inbox has not kept yet; the names of the transports, which
+    /// wait for them.
+    var gaps = OpenGaps()
+    private let transportNames: [String]
+
     // Handling.
 
     var lanes: Lanes
@@ -119,6 +124,7 @@ struct ServiceState {
         self.delivery = delivery
         self.transports = transports
         self.isDurable = isDurable
+        transportNames = transports.map(\.name)
         lanes = Lanes()
         running = Running(most: max(settings.concurrency, 1))
         places = Places(settings)
@@ -133,6 +139,9 @@ struct ServiceState {
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
+
+    /// Whether a transport's new payloads wait for the handling of a gap.
+    func isBehindGap(_ intake: Int) -> Bool { gaps.blocks(transportNames[intake]) }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }

@@ -41,7 +41,7 @@ final class TestIntake: IntakeService {
     var connections: [String] {
         events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } }
     }
-    var gaps: [String] { events.compactMap { if case .possibleGap(let why) = $0 { why } else { nil } } }
+    var gaps: [String] { events.compactMap { if case .possibleGap(let why, _) = $0 { why } else { nil } } }
     var losses: [String] { events.compactMap { if case .disconnected(let why, _) = $0 { why } else { nil } } }
     var refusals: [String] { events.compactMap { if case .refused(let why, _) = $0 { why } else { nil } } }
     var pauses: [Duration] { events.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } } }

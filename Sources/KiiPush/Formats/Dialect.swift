@@ -24,7 +24,7 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
         case .fcm, .mqtt: .long
         case .jpush: .jpush
         case .quickblox: .quickBlox
-        case .unknown: root.hasAppleDictionary && !root.isFCMForApple(text) ? .apns : .long
+        case .gap, .unknown: root.hasAppleDictionary && !root.isFCMForApple(text) ? .apns : .long
         }
     }
 

@@ -117,6 +117,14 @@ package final class MessageStorage: Sendable {
     /// The transport that delivered it.
     var transport: Transport? { received.transport }
 
+    /// Whether it reports a ``Gap``.
+    package var isGap: Bool { content.received.transport?.format == .gap }
+
+    /// The transport that a route's condition is about: for a gap, the one that has it.
+    package var routedTransport: Transport? {
+        isGap ? member("transport").flatMap(\.string).map { Transport($0) } : transport
+    }
+
     /// The text of a token; empty for an absent one.
     // By a span: a slice of the array would be counted as one reference more.
     func string(_ token: JSONToken) -> String {
@@ -138,7 +146,7 @@ package final class MessageStorage: Sendable {
         switch transport?.format ?? .unknown {
         case .fcm, .quickblox: break
         case .unknown where dialect != .apns && dialect != .jpush: break
-        case .apns, .jpush, .mqtt, .unknown: return nil
+        case .apns, .jpush, .mqtt, .gap, .unknown: return nil
         }
         return member(NetworkKeys.fcmMessageID)?.idText.map { NetworkID(network: .fcm, id: $0) }
     }

@@ -104,6 +104,8 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         case jpush
         case mqtt
         case quickblox
+        /// This SDK itself, see ``Gap``.
+        case gap
         /// Any other: the body decides.
         case unknown
     }
@@ -124,6 +126,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
             case "jpush": .jpush
             case "mqtt": .mqtt
             case "quickblox": .quickblox
+            case "kiipush.gap": .gap
             default: .unknown
             }
     }
@@ -141,6 +144,9 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     public static let mqtt: Transport = "mqtt"
     /// QuickBlox, whose pushes are not Kii pushes and count as Direct Push.
     public static let quickblox: Transport = "quickblox"
+
+    /// This SDK itself, which reports a ``Gap``; no network has this name.
+    public static let gap: Transport = "kiipush.gap"
 
     /// The transport's name.
     public var description: String { name }

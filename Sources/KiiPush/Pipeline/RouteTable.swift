@@ -8,6 +8,8 @@ package final class RouteTable: Sendable {
     /// How many times rules had been loaded when it was made.
     let generation: Int
     private let candidates: [RouteCandidate]
+    /// The routes for gaps, in order; they match nothing else.
+    private let gaps: [Route]
     private let index: TextIndex
 
     init(_ routes: [Route], generation: Int = 0) {
@@ -28,6 +30,7 @@ package final class RouteTable: Sendable {
             let choices = FiledText.all(of: route.criteria)
             let rarest = choices.min { commonest($0) < commonest($1) }
             candidates.append(RouteCandidate(route, filedUnder: rarest?.first?.field))
+            if route.criteria.isGap { continue }
             if let rarest {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
@@ -37,6 +40,7 @@ package final class RouteTable: Sendable {
             }
         }
         self.candidates = candidates
+        gaps = routes.filter(\.criteria.isGap)
         index = TextIndex(filed, unfiled: unfiled)
     }
 
@@ -44,6 +48,7 @@ package final class RouteTable: Sendable {
     func match(_ storage: MessageStorage) -> RouteMatch {
         var match = RouteMatch()
         guard !routes.isEmpty else { return match }
+        if storage.isGap { return matchGap(storage) }
         let buffer = storage.buffer
         let text = buffer.span
         var lists = index.candidates(text, storage)
@@ -55,6 +60,18 @@ package final class RouteTable: Sendable {
                 match.routes.append(routes[next])
                 if candidates[next].isLast { return match }
             }
+        }
+        return match
+    }
+}
+
+extension RouteTable {
+    private func matchGap(_ storage: MessageStorage) -> RouteMatch {
+        var match = RouteMatch()
+        let buffer = storage.buffer
+        for route in gaps where route.criteria.matchesContent(buffer.span, storage) {
+            match.routes.append(route)
+            if route.flow == .stop { break }
         }
         return match
     }

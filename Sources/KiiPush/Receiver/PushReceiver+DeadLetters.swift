@@ -21,11 +21,18 @@ extension PushReceiver {
         }
     }
 
+    /// How many dead letters took the place of an older one's payload.
+    package var mergedLetters: Int { merged.load(ordering: .relaxed) }
+
     /// Adds a dead letter to the store, and notifies the listeners.
     package func putAside(_ letter: DeadLetter) throws {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
+        let before = (try? deadLetters.count) ?? 0
         letter.id = try deadLetters.add(letter)
+        // Too often if another one is removed meanwhile, never too rarely.
+        let counts = letter.reason != .undecodable && letter.payload.transport?.format != .gap
+        if counts, let count = try? deadLetters.count, count <= before { merged.add(1, ordering: .relaxed) }
         setup.withLock { $0.deadLetterListeners.call }?(letter)
     }
 

@@ -147,6 +147,25 @@ extension HandlerRegistry {
         receiver.add(id, criteria, options, .directPush(handler))
     }
 
+    /// Calls `handler` when messages may have been lost for good; see ``Gap``.
+    ///
+    /// - Parameters:
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - transport: the transports that it matches; a gap of no single transport has none.
+    ///   - options: how the route treats gaps; no pace limits them.
+    ///   - handler: called with the gap. While it fails, new messages of the transport wait, at most until its last
+    ///     attempt.
+    public func onGap(
+        _ id: String? = nil, transport: TextPattern? = nil, options: RouteOptions = .standard,
+        handler: @escaping @Sendable (Gap, HandlerContext) async throws -> Void
+    ) {
+        var criteria = RouteCriteria(certainty: Certainty.allCases)
+        (criteria.isGap, criteria.transport) = (true, transport)
+        var options = options
+        options.pace = .unlimited
+        receiver.add(id, criteria, options, .gap(handler))
+    }
+
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     ///
     /// - Parameters:

@@ -27,6 +27,8 @@ public final class PushReceiver: Sendable {
 
     let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
+    /// How many dead letters took the place of an older one's payload; without those of gaps, and of what is no push.
+    let merged = Atomic(0)
 
     /// The state that can change while the receiver runs; read once per message.
     struct Setup {

@@ -14,6 +14,8 @@ package struct RouteCriteria: Sendable, Hashable {
     package var sender: SenderPattern?
     package var transport: TextPattern?
     package var mqtt: MQTTPattern?
+    /// Whether it is for gaps, and for no other message.
+    package var isGap = false
     package var certainty: [Certainty]
     /// Tested last, because they read the payload again.
     package var data: [DataCondition]
@@ -57,7 +59,7 @@ package struct RouteCriteria: Sendable, Hashable {
             guard type.isPresent, events.matchesEvent(text, type.range) else { return false }
         }
         if let sender, !sender.matches(text, classified) { return false }
-        if let transport, !transport.matches(storage.transport) { return false }
+        if let transport, !transport.matches(storage.routedTransport) { return false }
         if let mqtt, !mqtt.matches(storage.received.mqtt) { return false }
         return data.isEmpty || data.hold(storage)
     }

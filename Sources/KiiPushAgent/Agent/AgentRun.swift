@@ -25,6 +25,8 @@ final class AgentRun: Sendable {
     let managed = Mutex(Managed())
     /// Whether a transport has ever been connected, so that a message could have arrived.
     let hasConnected = Atomic<Bool>(false)
+    /// What the state lacks of an earlier agent's; nothing is accepted before its handling.
+    private let gaps: [Gap]
     /// Whether remaining messages are lost at the end: they are in memory, and never redelivered.
     private let losesWhatIsLeft: Bool
 
@@ -50,6 +52,13 @@ final class AgentRun: Sendable {
             log.trouble(healing.isNew ? healing.text : "at an earlier start: \(healing.text)")
         }
         let counts = ServiceCounts()
+        if state?.healing?.isNew == true {
+            gaps = [Gap(.stateHealed, reason: HealedState.reason)]
+        } else if stores.isFirst {
+            gaps = [Gap(.firstStart, reason: "no message was ever accepted here")]
+        } else {
+            gaps = []
+        }
         transports = try AgentTransports(sources, settings, state, log, counts)
         losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain
         service = PushService(
@@ -88,6 +97,7 @@ final class AgentRun: Sendable {
         // Clients may connect when readiness is reported; they are accepted once the service runs.
         for socket in transports.sockets { try socket.listen() }
         defer { for socket in transports.sockets { socket.stopListening() } }
+        for gap in gaps { service.open(gap) }
         let beside = await startBeside(rulesWatch)
         // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
         // away.

@@ -110,11 +110,12 @@ private struct ReadyTransport: PushTransport {
 }
 
 /// Reports that messages may have been lost with the healed state.
-private struct HealedState: PushTransport {
+struct HealedState: PushTransport {
     let name = "state"
     let abilities: TransportAbilities = []
+    static let reason = "the state was damaged or missing; the start of this log says what was saved"
 
     func run(_ intake: PushIntake) async {
-        intake.report(.possibleGap("the state was damaged or missing; the start of this log says what was saved"))
+        intake.report(.possibleGap(Self.reason))
     }
 }

@@ -101,7 +101,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case .refused(let why, let pause):
             let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
             self.init(.warning, "\(name): refused: \(why); again in \(pause), then with longer pauses")
-        case .possibleGap(let why): self.init(.error, "\(name): messages may be lost: \(why)")
+        case .possibleGap(let why, _): self.init(.error, "\(name): messages may be lost: \(why)")
         case .ignored(let what): self.init(.warning, "\(name): ignored: \(what)")
         }
     }

@@ -127,7 +127,7 @@ package final class AgentState: Sendable {
         let inbox = try SQLiteInbox(database, shortages: shortages)
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: window)
         return AgentStores(
-            inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
+            inbox: inbox, isFirst: inbox.isUnused, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
             deduplicator: Deduplicator(store: seen, secret: database.secret))
         #else
         return AgentStores()
@@ -138,6 +138,8 @@ package final class AgentState: Sendable {
 /// The stores of an agent; in memory without a state directory.
 struct AgentStores {
     var inbox: any Inbox = InMemoryInbox()
+    /// Whether no payload was ever accepted here.
+    var isFirst = true
     var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     /// The chain's first middleware; nil for one in memory.
     var deduplicator: Deduplicator?

@@ -191,6 +191,7 @@ private struct LinesReading {
         guard lost > 0 || hasPart else { return }
         let part = hasPart ? (lost > 0 ? " and a part of one" : "a part of a line") : ""
         let lines = lost > 0 ? "\(lost) \(lost == 1 ? "line" : "lines")" : ""
-        intake.intake.report(.possibleGap("\(lines)\(part) had been read and could not be handed over"))
+        intake.intake.report(
+            .possibleGap("\(lines)\(part) had been read and could not be handed over", cause: .notAccepted))
     }
 }

@@ -60,7 +60,9 @@ extension MQTTSession {
         let hadSession = hadLink || settings.hadSession
         hadLink = true
         intake.report(.connected(connectionDetail(quality)))
-        if let gap = possibleGap(hadSession: hadSession, quality) { intake.report(.possibleGap(gap)) }
+        if let (gap, cause) = possibleGap(hadSession: hadSession, quality) {
+            intake.report(.possibleGap(gap, cause: cause))
+        }
     }
 
     private func connectionDetail(_ quality: Int32) -> String {
@@ -76,15 +78,21 @@ extension MQTTSession {
         return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(quality) granted"
     }
 
-    private func possibleGap(hadSession: Bool, _ quality: Int32) -> String? {
-        if quality == 0 {
-            return "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost"
+    private func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
+        if settings.cleanSession, hadSession {
+            return ("clean session: messages sent while the link was down are lost", .sessionLost)
         }
-        guard hadSession else { return nil }
-        if settings.cleanSession { return "clean session: messages sent while the link was down are lost" }
-        if settings.version == .v31 { return "MQTT 3.1 does not tell whether the broker kept the session" }
-        if isSessionPresent { return nil }
-        return "the broker has forgotten the session, and the messages sent while the link was down"
+        if settings.version == .v31, hadSession {
+            return ("MQTT 3.1 does not tell whether the broker kept the session", .sessionUnknown)
+        }
+        if hadSession, !isSessionPresent {
+            return ("the broker has forgotten the session, and the messages sent while the link was down", .sessionLost)
+        }
+        guard quality == 0 else { return nil }
+        return (
+            "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost",
+            hadSession ? .notAccepted : nil
+        )
     }
 }
 #endif

@@ -173,7 +173,7 @@ final class MQTTSession {
         intake.report(
             .possibleGap(
                 "\(counted(arrivals.payloads.count, "message")) \(arrivals.payloads.count == 1 ? "was" : "were") not "
-                    + "accepted, and will not be sent again"))
+                    + "accepted, and will not be sent again", cause: .notAccepted))
     }
 
     // MARK: A connection

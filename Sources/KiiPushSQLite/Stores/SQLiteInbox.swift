@@ -75,6 +75,9 @@ public final class SQLiteInbox: Inbox {
     /// True: its payloads survive a crash and a loss of power, if the disk keeps what it confirms.
     public var isDurable: Bool { true }
 
+    /// Whether no earlier process has added a payload.
+    package var isUnused: Bool { writer.lastOfOthers == 0 }
+
     /// How many payloads it keeps.
     public var count: Int { writer.rows.withLock { $0.count } }
 

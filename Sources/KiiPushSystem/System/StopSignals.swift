@@ -20,20 +20,24 @@ public final class StopSignals {
     // Dispatch waits for them, since it keeps the main thread for itself, with all signals unblocked.
     private let sources: [any DispatchSourceSignal]
 
-    /// Starts to wait for the signals.
+    /// Starts to wait for the signals; when it returns, they are caught.
     ///
     /// - Parameter stop: called once, on a thread of Dispatch.
     public init(_ stop: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "kiipush.signals")
         let first = FirstCall(stop)
+        let isCaught = DispatchSemaphore(value: 0)
         sources = [SIGTERM, SIGINT].map { signal in
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
             // Ends at once: `exit` would clean up resources that other threads use, and one of them may already be in
             // it.
             source.setEventHandler { if !first.make() { _exit(1) } }
+            // Dispatch installs it on its queue, some time after this.
+            source.setRegistrationHandler { isCaught.signal() }
             source.resume()
             return source
         }
+        for _ in sources { isCaught.wait() }
     }
 
     deinit {
