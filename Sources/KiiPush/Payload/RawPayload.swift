@@ -70,7 +70,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         case fcm
         case jpush
         case mqtt
-        case quickblox
         /// Any other: the body decides.
         case unknown
     }
@@ -90,7 +89,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
             case "fcm": .fcm
             case "jpush": .jpush
             case "mqtt": .mqtt
-            case "quickblox": .quickblox
             default: .unknown
             }
     }
@@ -106,8 +104,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     public static let jpush: Transport = "jpush"
     /// MQTT: long keys, with `sourceURI` and `senderURI`.
     public static let mqtt: Transport = "mqtt"
-    /// QuickBlox, whose pushes are not Kii pushes and count as Direct Push.
-    public static let quickblox: Transport = "quickblox"
 
     /// The transport's name.
     public var description: String { name }

@@ -12,6 +12,7 @@ package enum RouteHandler: Sendable {
     case pushToUser(Taking<PushToUserMessage>)
     case topic(Taking<TopicMessage>)
     case directPush(Taking<DirectPushMessage>)
+    case foreign(Taking<ForeignPushMessage>)
 
     /// Calls the handler.
     func callAsFunction(_ message: PushMessage, _ context: HandlerContext) async throws {
@@ -23,6 +24,7 @@ package enum RouteHandler: Sendable {
         case .pushToUser(let handler): try await handler(proven(PushToUserMessage(message)), context)
         case .topic(let handler): try await handler(proven(TopicMessage(message)), context)
         case .directPush(let handler): try await handler(proven(DirectPushMessage(message)), context)
+        case .foreign(let handler): try await handler(proven(ForeignPushMessage(message)), context)
         }
     }
 

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension PushReceiver {
-    /// Whether a message is too old for a route now; counts and traces it if it is.
+    /// Whether a message is too old for a route now, or has expired; counts and traces it if so.
     ///
     /// - Parameters:
     ///   - message: the message.
@@ -11,9 +11,13 @@ extension PushReceiver {
     ///   - standard: the limit for routes without delivery settings of their own.
     /// - Returns: whether the handler must not start.
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
-        guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil), !message.isReplayed else {
-            return false
+        if message.isReplayed { return false }
+        if let expiresAt = message.message.expiresAt, let wall = clock.wallNow, expiresAt < wall {
+            route.expired.add(1, ordering: .relaxed)
+            message.recorder?.expired(route, "its own time has passed")
+            return true
         }
+        guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil) else { return false }
         let age = age(of: message)
         guard age > limit else { return false }
         route.expired.add(1, ordering: .relaxed)

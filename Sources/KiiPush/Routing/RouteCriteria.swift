@@ -13,6 +13,10 @@ package struct RouteCriteria: Sendable, Hashable {
     package var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
     package var sender: SenderPattern?
     package var transport: TextPattern?
+    /// The name of the format of a foreign push.
+    package var format: TextPattern?
+    /// The type that its format has read.
+    package var type: TextPattern?
     package var certainty: [Certainty]
     /// Tested last, because they read the payload again.
     package var data: [DataCondition]
@@ -39,6 +43,11 @@ package struct RouteCriteria: Sendable, Hashable {
         set { kinds = newValue.map { KindSet($0) } ?? .all }
     }
 
+    /// The kinds that can match: only a Direct Push is of a format.
+    package var possibleKinds: KindSet {
+        format == nil && type == nil ? kinds : kinds.intersection(KindSet(.directPush))
+    }
+
     /// Whether all but the certainty holds.
     package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let classified = storage.classified
@@ -56,6 +65,8 @@ package struct RouteCriteria: Sendable, Hashable {
         }
         if let sender, !sender.matches(text, classified) { return false }
         if let transport, !transport.matches(storage.transport) { return false }
+        if let format, !format.matches(some: storage.foreign?.format) { return false }
+        if let type, !type.matches(some: storage.foreign?.push.type) { return false }
         return data.isEmpty || data.hold(storage)
     }
 }
