@@ -70,6 +70,16 @@ let package = Package(
                 .product(name: "KiiPushTesting", package: "kii-push"),
             ],
             path: "09-Sending", exclude: ["expected-output.txt", "README.md"]),
+        .executableTarget(
+            name: "OwnFormat", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "10-OwnFormat",
+            exclude: ["expected-output.txt", "README.md", "rules.json", "Tests"]),
+        .testTarget(
+            name: "OwnFormatTests",
+            dependencies: [
+                "OwnFormat", .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "10-OwnFormat/Tests"),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [

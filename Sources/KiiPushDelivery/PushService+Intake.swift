@@ -39,7 +39,7 @@ extension PushService {
     func submit(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> [Receipt] {
         let standard = try reserve(payloads, intake)
         let decoded = payloads.map { payload in
-            Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
+            Result { () throws(DecodeError) in try receiver.decode(payload) }
         }
         let numbers: [UInt64]
         do {
@@ -97,7 +97,7 @@ extension PushService {
     func delivery(
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
     ) throws(DecodeError) -> Delivery {
-        var (routed, table) = receiver.prepare(try PushMessage(entry.payload, limits: receiver.limits))
+        var (routed, table) = receiver.prepare(try receiver.decode(entry.payload))
         receiver.loopGuard?.hear(&routed, isAgain: true)
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(

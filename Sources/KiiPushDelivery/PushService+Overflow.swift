@@ -173,7 +173,7 @@ extension PushService {
         guard let (entries, _) = await entries(of: some.map(\.number)) else { return some }
         for (index, putOff) in some.enumerated() {
             guard let entry = entries[putOff.number],
-                let message = try? PushMessage(entry.payload, limits: receiver.limits)
+                let message = try? receiver.decode(entry.payload)
             else {
                 putOff.receipt.finish(nil)
                 continue

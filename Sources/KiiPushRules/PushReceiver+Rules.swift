@@ -12,16 +12,17 @@ extension PushReceiver {
     ///   - rules: the rules whose settings apply.
     ///   - app: the app to serve instead of the file's; nil uses the file's.
     ///   - limits: the limits of the payload decoder.
+    ///   - formats: the formats of other systems.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: stores dead letters; by default in memory, up to 1,000 letters and 8 MiB in all.
     ///   - deduplicator: the chain's first middleware, such as one with a store of yours, which has its own window; nil
     ///     makes one in memory with the file's window.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
-        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
-        deduplicator: Deduplicator? = nil
+        formats: PayloadFormats = .shipped, clock: any ReceiverClock = SystemClock(),
+        deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(), deduplicator: Deduplicator? = nil
     ) {
-        self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
+        self.init(app: app ?? rules.app, limits: limits, formats: formats, clock: clock, deadLetters: deadLetters) {
             deduplicator ?? Deduplicator(window: rules.dedupe)
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop)
             ScopeFilter(serving: rules.serving)

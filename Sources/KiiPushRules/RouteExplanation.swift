@@ -105,6 +105,8 @@ extension WhenCondition {
         case .scopeID: message.scope.id
         case .events: message.event?.name
         case .sender: message.sender.map { "\($0.typeName):\($0.id)" }
+        case .format: message.format
+        case .type: ForeignPushMessage(message)?.type
         case .transport: message.raw.transport?.name
         case .certainty: message.certainty.rawValue
         }
@@ -124,6 +126,9 @@ extension WhenCondition {
         case .scope: return "the payload states none"
         case .scopeID: return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
         case .sender: return "the payload does not say who sent it"
+        case .format: return "no format has claimed the payload"
+        case .type:
+            return message.format == nil ? "no format has claimed the payload" : "its format has read none"
         case .transport: return "none was given"
         case .kind, .events, .certainty: return nil
         }
@@ -146,6 +151,8 @@ extension WhenCondition {
         case .scopeID: only.scopeID = criteria.scopeID
         case .events: only.events = criteria.events
         case .sender: only.sender = criteria.sender
+        case .format: only.format = criteria.format
+        case .type: only.type = criteria.type
         case .transport: only.transport = criteria.transport
         case .certainty: break
         }

@@ -13,6 +13,7 @@ struct RulesText {
 extension RulesReader {
     static let whenKeys = [
         "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
+        "format", "type",
     ]
 
     /// The key `when` of a rule, and the positions of its conditions.
@@ -34,6 +35,8 @@ extension RulesReader {
             case "events": criteria.events = pattern(value, "the name of an event")
             case "sender": criteria.sender = sender(value)
             case "certainty": criteria.certainty = certainty(value)
+            case "format": criteria.format = pattern(value, "the name of a format")
+            case "type": criteria.type = pattern(value, "the type of a format's push")
             case "transport": criteria.transport = pattern(value, "the name of a transport")
             case "data":
                 let (data, places) = data(value)

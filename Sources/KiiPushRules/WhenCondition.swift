@@ -32,6 +32,8 @@ package enum WhenCondition: String, CaseIterable {
     case scopeID
     case events
     case sender
+    case format
+    case type
     case transport
     case certainty
 
@@ -46,6 +48,8 @@ package enum WhenCondition: String, CaseIterable {
         case .scopeID: criteria.scopeID != nil
         case .events: criteria.events != nil
         case .sender: criteria.sender != nil
+        case .format: criteria.format != nil
+        case .type: criteria.type != nil
         case .transport: criteria.transport != nil
         case .certainty: criteria.certainty != [.certain, .likely]
         }
@@ -62,6 +66,8 @@ package enum WhenCondition: String, CaseIterable {
         case .scopeID: writer.pattern(criteria.scopeID)
         case .events: writer.pattern(criteria.events)
         case .sender: writer.texts(criteria.sender?.ruleTexts ?? [])
+        case .format: writer.pattern(criteria.format)
+        case .type: writer.pattern(criteria.type)
         case .transport: writer.pattern(criteria.transport)
         case .certainty: writer.texts(criteria.certainty.map { RuleText($0.rawValue) })
         }

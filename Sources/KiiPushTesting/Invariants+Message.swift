@@ -43,7 +43,8 @@ extension Invariants {
         for field in KiiField.allCases {
             try hold(message[field]?.utf8.contains { $0 > 0x20 } ?? true, "a field that is there is not blank")
         }
-        try hold(message.sentAt == nil || message[.when] != nil, "a time stands in its field")
+        try hold(
+            message.sentAt == nil || message[.when] != nil || message.format != nil, "a time stands in its field")
         try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time stands in its field")
         _ = (message.alert, message.aps?.isSilent, message.appID, message.event)
 
@@ -60,7 +61,9 @@ extension Invariants {
 
         guard let direct = DirectPushMessage(message) else { return }
         try hold((direct.command != nil) == (message.dialect == .thingIF), "a command is what Thing-IF sends")
-        try hold((direct.quickBlox != nil) == (message.dialect == .quickBlox), "QuickBlox's is what QuickBlox sends")
+        try hold((direct.quickBlox != nil) == (message.format == "quickblox"), "QuickBlox's is what QuickBlox sends")
+        try hold((message.format != nil) == (message.dialect == .foreign), "a format has no dialect of Kii's")
+        try hold((ForeignPushMessage(message) != nil) == (message.format != nil), "a format's push is viewed as one")
         try hold(direct.command?.actions.isEmpty != true, "a command has an action")
         _ = (direct.completedCommandID, direct.quickBlox?.call?.participants)
     }

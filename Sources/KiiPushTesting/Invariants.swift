@@ -19,16 +19,22 @@ public enum Invariants {
     ///
     /// - Throws: the broken invariant.
     public static func check(payload bytes: [UInt8]) throws(Broken) {
-        for transport in transports { try check(RawPayload(bytes, transport: transport)) }
+        for transport in transports {
+            try check(RawPayload(bytes, transport: transport))
+            try check(RawPayload(bytes, transport: transport), formats: .shipped.adding(MirrorFormat()))
+        }
     }
 
     /// Decodes one payload: the result is a valid message, or an error with a position inside the payload.
     ///
+    /// - Parameters:
+    ///   - payload: the payload.
+    ///   - formats: the formats of other systems.
     /// - Throws: the broken invariant.
-    public static func check(_ payload: RawPayload) throws(Broken) {
+    public static func check(_ payload: RawPayload, formats: PayloadFormats = .shipped) throws(Broken) {
         let message: PushMessage
         do throws(DecodeError) {
-            message = try PushMessage(payload, app: "0123abcd")
+            message = try PushMessage(payload, app: "0123abcd", formats: formats)
         } catch {
             try hold((0...payload.bytes.count).contains(error.offset), "an error is inside the payload")
             try hold(error.description.contains(exactly: error.code.rawValue), "an error says its code")
@@ -70,5 +76,25 @@ public enum Invariants {
 
     static func hold(_ condition: Bool, _ promise: String) throws(Broken) {
         if !condition { throw Broken(description: promise) }
+    }
+}
+
+/// Claims every other payload, and returns as much of it as a format can: what the receiver bounds is then any input.
+private struct MirrorFormat: PayloadFormat {
+    let name = "mirror"
+
+    func recognise(_ payload: borrowing PayloadView) -> Evidence? {
+        payload.bytes.count % 2 == 0 ? Evidence(payload.members.map(\.key)) : nil
+    }
+
+    func read(_ payload: borrowing PayloadView) throws(DecodeError) -> ForeignPush {
+        let text = payload.text
+        if let text, text.utf8.count % 8 == 6 { throw DecodeError(.badEncoding, at: text.utf8.count * 2, text) }
+        var push = ForeignPush(
+            id: text, source: text, type: text, subject: text, sentAt: Int64(payload.bytes.count),
+            alert: Alert(title: text, subtitle: nil, body: nil), data: text.map { .json($0) } ?? .payload)
+        push.ownKeys = payload.members.map(\.key)
+        if case .object(let members)? = payload.json { push.apple = members }
+        return push
     }
 }

@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 public import KiiPushRules
 import KiiPushSystem
 
@@ -18,12 +18,14 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
 
     /// Uses the tests of rules that are already parsed.
     ///
-    /// - Parameter rules: the rules.
+    /// - Parameters:
+    ///   - rules: the rules.
+    ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` if they cannot be loaded; `RuleTestFailure` if there is no test, since an empty suite
     ///   would pass.
-    public init(_ rules: RoutingRules) throws {
+    public init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws {
         self.rules = rules
-        let runner = try RuleTestRunner(rules)
+        let runner = try RuleTestRunner(rules, formats: formats)
         if let failure = runner.missingTests { throw failure }
         cases = rules.tests.map { RuleCase(test: $0, runner: runner) }
     }
@@ -33,9 +35,10 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     /// - Parameters:
     ///   - text: the text.
     ///   - file: the name of the file in errors.
+    ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` with every problem; `RuleTestFailure` if there is no test.
-    public init(text: String, file: String = "rules.json") throws {
-        try self.init(RoutingRules(text, file: file))
+    public init(text: String, file: String = "rules.json", formats: PayloadFormats = .shipped) throws {
+        try self.init(RoutingRules(text, file: file), formats: formats)
     }
 
     /// Reads a rules file and uses its tests.
@@ -43,14 +46,17 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     /// - Parameters:
     ///   - path: the file; a relative path starts at the folder of the source file that makes the suite, since the
     ///     working directory of a test varies.
+    ///   - formats: the formats of other systems.
     ///   - source: the source file; omit it.
     /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; `RuleTestFailure` if
     ///   there is no test.
-    public init(contentsOf path: String, from source: String = #filePath) throws {
+    public init(
+        contentsOf path: String, formats: PayloadFormats = .shipped, from source: String = #filePath
+    ) throws {
         let folder = source.prefix(through: source.lastIndex(of: "/") ?? source.startIndex)
         let file = path.hasPrefix("/") ? path : folder + path
         let bytes = try ByteReader(path: file).readAll(limit: RoutingRules.mostBytes)
-        try self.init(RoutingRules(bytes, file: EscapedText(file).description))
+        try self.init(RoutingRules(bytes, file: EscapedText(file).description), formats: formats)
     }
 
     /// The first index, 0.

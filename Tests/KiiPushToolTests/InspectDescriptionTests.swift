@@ -100,7 +100,7 @@ struct InspectDescriptionTests {
             }
             """
         let line = try await ToolRun.inspect(text, "--transport", "quickblox")
-        #expect(line.contains(#""dialect":"quickBlox""#) && line.contains(#""body":"Message received from Bob""#))
+        #expect(line.contains(#""dialect":"foreign""#) && line.contains(#""body":"Message received from Bob""#))
         #expect(line.contains(#""badge":5,"sound":"mysound.wav""#) && line.contains(#""data":{"user_id":234}"#))
     }
 

@@ -44,13 +44,13 @@ struct InspectFormatsTests {
         for line in [
             try await ToolRun.inspect(payload), try await ToolRun.inspect(payload, "--transport", "quickblox"),
         ] {
-            #expect(line.contains(#""kind":"directPush","certainty":"certain","dialect":"quickBlox""#))
+            #expect(line.contains(#""kind":"directPush","certainty":"certain","dialect":"foreign""#))
             #expect(line.contains(#""evidence":["collapse_key"]"#) && line.contains(#""sender":null"#))
             #expect(line.contains(#""alert":{"title":null,"subtitle":null,"body":"Hi Bob"}"#))
             #expect(line.contains(#""data":{"message":"Hi+Bob","user_id":"234","sender":"x"},"fields":{}"#))
         }
         let stated = try await ToolRun.inspect(#"{"aps":{"alert":"x"},"bi":"b"}"#, "--transport", "quickblox")
-        #expect(stated.contains(#""kind":"directPush","certainty":"certain","dialect":"quickBlox","evidence":[]"#))
+        #expect(stated.contains(#""kind":"directPush","certainty":"certain","dialect":"foreign","evidence":[]"#))
         #expect(stated.contains(#""data":{"bi":"b"},"fields":{}"#))
     }
 
@@ -64,8 +64,8 @@ struct InspectFormatsTests {
         #expect(run.code == .failed)
         #expect(
             run.errors == [
-                "\(bogus.path):1:85: badEncoding: Base64 comes in groups of four characters; this text has 70, and 0 of "
-                    + "padding"
+                "\(bogus.path):1:85: badEncoding: quickblox: Base64 comes in groups of four characters; this text has "
+                    + "70, and 0 of padding"
             ])
     }
 

@@ -27,7 +27,8 @@ public struct Alert: Sendable, Hashable {
     /// The image that is shown while the app starts: `launch-image`.
     public private(set) var launchImage: String?
 
-    init(title: String?, subtitle: String?, body: String?) {
+    /// Makes an alert of texts.
+    public init(title: String?, subtitle: String?, body: String?) {
         self.title = title
         self.subtitle = subtitle
         self.body = body

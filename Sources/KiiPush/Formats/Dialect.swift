@@ -1,7 +1,4 @@
-/// The format of a payload.
-///
-/// To add one: a file beside this one with its keys, its envelope or its body; a case here; and the line in `Envelope`
-/// or `Body` that recognises it.
+/// The key style of a payload, or that it has none of Kii's keys.
 @nonexhaustive
 public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// Apple's: an `aps` object and short keys.
@@ -12,8 +9,8 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     case jpush
     /// A Thing-IF command: no Kii keys, and a body of its own.
     case thingIF
-    /// QuickBlox's: no Kii keys, and keys of its own.
-    case quickBlox
+    /// Another system's, read by a ``PayloadFormat``: no Kii keys. ``PushMessage/format`` names it.
+    case foreign
 
     /// The dialect of a payload without an envelope.
     ///
@@ -23,7 +20,6 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
         case .apns: .apns
         case .fcm, .mqtt: .long
         case .jpush: .jpush
-        case .quickblox: .quickBlox
         case .gap, .unknown: root.hasAppleDictionary && !root.isFCMForApple(text) ? .apns : .long
         }
     }
@@ -32,5 +28,5 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     package var hasShortKeys: Bool { self == .apns }
 
     /// Whether it has Kii's fields.
-    var hasKiiKeys: Bool { self != .quickBlox }
+    var hasKiiKeys: Bool { self != .foreign }
 }

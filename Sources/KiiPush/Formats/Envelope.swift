@@ -3,7 +3,6 @@
 /// - JPush delivers extras: the payload is the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
 /// - FCM's own message object has the payload under `data`, at its root or inside `message`; the objects of client
 ///   libraries have it under a key of their own.
-/// - A QuickBlox sender's `event.message` is text in one of five encodings.
 ///
 /// A stated transport decides which envelope is expected; without one, the body does.
 struct Envelope {
@@ -23,50 +22,9 @@ struct Envelope {
         if format == .jpush || format == .unknown && outer.wrapped.isJPush {
             return try jpush(outer, text, limits)
         }
-        if outer.mayBeKiis || format == .mqtt || format == .quickblox { return nil }
+        if outer.mayBeKiis || format == .mqtt { return nil }
         if format == .apns, !outer.fields(in: .apns).isEmpty { return nil }
         return try wrapped(text, format, limits)
-    }
-
-    /// Reads the members of a payload that is not a QuickBlox event into `root`.
-    ///
-    /// - Throws: `DecodeError`; `notAPush` for a reply of the API over MQTT.
-    static func read(
-        _ text: [UInt8], _ limits: PayloadLimits, into root: inout RootMembers
-    ) throws(DecodeError) {
-        do throws(DecodeError) {
-            try root.read(text.span, limits: limits)
-        } catch {
-            guard error.code != .limitExceeded, APIReply.isOne(text.span) else { throw error }
-            throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
-        }
-    }
-
-    // MARK: QuickBlox
-
-    /// The payload of a QuickBlox sender's text; nil if the bytes are not such a text.
-    static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope? {
-        guard mayBeEvent(bytes) else { return nil }
-        if bytes.count > limits.bytes { throw limits.tooLarge }
-        if let offset = JSONString.firstInvalid(bytes.span) {
-            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
-        }
-        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
-        do throws(DecodeError) {
-            let root = try RootMembers(text.span, limits: limits)
-            return Envelope(text: text, root: root, dialect: .quickBlox, messageID: nil)
-        } catch {
-            // Its offset refers to the decoded text, which the caller does not have.
-            let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
-            throw DecodeError(error.code, at: 0, detail)
-        }
-    }
-
-    /// Whether a payload begins like a QuickBlox sender's text: a JSON object does not, and Base64 of UTF-8 never
-    /// begins with `+` or `/`.
-    private static func mayBeEvent(_ bytes: [UInt8]) -> Bool {
-        guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
-        return first.isDigit || (0x61...0x7A).contains(first | 0x20)
     }
 
     // MARK: JPush
@@ -171,7 +129,9 @@ struct Envelope {
             let detail = "in \(name), at byte \(failure.offset) of its text: \(failure.detail)"
             throw DecodeError(failure.code, at: Int(token.start), detail)
         }
-        let id = Body.member(NetworkKeys.fcmMessageID, bytes.span)?.idText.map { NetworkID(network: .fcm, id: $0) }
+        let id = ObjectMembers.value(of: NetworkKeys.fcmMessageID, bytes.span)?.idText.map {
+            NetworkID(network: .fcm, id: $0)
+        }
         return Envelope(text: inner, root: root, dialect: dialect, messageID: id)
     }
 

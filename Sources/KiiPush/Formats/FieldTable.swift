@@ -118,6 +118,9 @@ struct FieldSet: OptionSet, Hashable {
     /// The keys, in either style, that hardly anybody but Kii sends.
     static let telling: FieldSet = [resourceKeys, objectKeys, FieldSet(.topic)]
 
+    /// The keys that prove nothing of Kii when they stand alone.
+    static let ofOthers: FieldSet = [FieldSet(.topic), FieldSet(.type)]
+
     /// The keys that name the owner of a scope.
     static let scopeOwners: FieldSet = [FieldSet(.scopeUserID), FieldSet(.scopeGroupID), FieldSet(.scopeThingID)]
 

@@ -1,7 +1,7 @@
 /// A parameter of a QuickBlox event for iOS; all but one correspond to a value of Apple's dictionary.
 ///
 /// QuickBlox's server translates it for iOS and ignores it for Android. A payload that still has one is the sender's
-/// own text, so it is translated here: it moves from the data to ``PushMessage/aps``, or to ``QuickBloxPush/isVoIP``.
+/// own text, so it is translated: it moves from the data to ``PushMessage/aps``, or to ``QuickBloxPush/isVoIP``.
 /// From QuickBlox's reference of push notification formats.
 enum QuickBloxParameter: String, CaseIterable {
     case badge = "ios_badge"
@@ -10,13 +10,6 @@ enum QuickBloxParameter: String, CaseIterable {
     case contentAvailable = "ios_content_available"
     case mutableContent = "ios_mutable_content"
     case voIP = "ios_voip"
-
-    /// The parameter that a root key names.
-    init?(_ text: Span<UInt8>, _ key: JSONToken) {
-        let names = Self.allCases
-        guard let found = names.first(where: { key.matches($0.rawValue.utf8.span, in: text) }) else { return nil }
-        self = found
-    }
 
     /// The corresponding key of Apple's dictionary; nil if it has none.
     var appleKey: String? {

@@ -26,6 +26,7 @@ public struct QuickBloxPush: Sendable, Hashable {
 
     /// The keys that only QuickBlox sends.
     enum Marks {
+        static let all = [voipCall, iosVoIP, dialogID, collapseKey]
         static let voipCall = "VOIPCall"
         static let iosVoIP = QuickBloxParameter.voIP.rawValue
         static let dialogID = "dialog_id"
@@ -35,6 +36,7 @@ public struct QuickBloxPush: Sendable, Hashable {
 
     /// The name of a root member's key, if only QuickBlox sends such a member: a call's marks are 1, and ids not blank.
     static func mark(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) -> String? {
+        guard value.kind == .string || value.kind == .number else { return nil }
         for mark in [Marks.voipCall, Marks.iosVoIP] where key.matches(mark.utf8.span, in: text) {
             return DataValue(text, value).bool == true ? mark : nil
         }

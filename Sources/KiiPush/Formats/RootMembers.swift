@@ -91,7 +91,7 @@ struct RootMembers {
         let long = fields(in: .long).intersection(.telling)
         guard !long.isEmpty, fields(in: .apns).isDisjoint(with: .telling) else { return false }
         let isWhole = long.contains(.scopeType) && (long.contains(.bucketID) || long.contains(.topic))
-        return isWhole || Body.member(NetworkKeys.fcmIDForApple, text) != nil
+        return isWhole || ObjectMembers.value(of: NetworkKeys.fcmIDForApple, text) != nil
     }
 
     /// The dialect of a payload that a client library has wrapped; nil if it has none of Kii's keys.

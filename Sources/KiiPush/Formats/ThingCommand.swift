@@ -67,6 +67,14 @@ public struct ThingCommand: Sendable, Hashable {
         sentActions = .array(sent)
     }
 
+    /// The keys that are evidence for a Direct Push.
+    static let evidence = [Keys.id, Keys.actions]
+
+    /// Whether a payload is a command.
+    static func isOne(_ payload: borrowing PayloadView) -> Bool {
+        payload.has(Keys.id) && payload.has(Keys.actions) && ThingCommand({ payload[$0] }) != nil
+    }
+
     /// The keys of a command, as on the wire; from public samples of both dialects.
     enum Keys {
         static let id = "commandID"

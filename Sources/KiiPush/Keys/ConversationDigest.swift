@@ -9,7 +9,7 @@
 /// | bucket event without an object | bucket, event and sender |
 /// | Push to User without a sender | topic, type and names of the data |
 /// | command of Thing-IF | issuer, and names of its actions |
-/// | QuickBlox push | chat, else caller, else user |
+/// | push of a format | source and subject; type, unless it has a subject |
 /// | other Direct Push | sender, type and names of the data |
 ///
 /// A slider that sends forty commands has one key, like a loop that it starts; another control has another key.
@@ -24,8 +24,8 @@ struct ConversationDigest {
                 Self.digest(of: message, place)
             } else if let command = direct?.command {
                 Self.digest(of: command, secret)
-            } else if let quickBlox = direct?.quickBlox {
-                Self.digest(of: quickBlox, secret)
+            } else if let foreign = message.storage.foreign {
+                Self.digest(of: foreign, secret)
             } else {
                 Self.digest(ofData: message, secret)
             }
@@ -54,15 +54,14 @@ struct ConversationDigest {
         return digest
     }
 
-    private static func digest(of push: QuickBloxPush, _ secret: DedupeSecret) -> KeyedDigest {
+    private static func digest(of foreign: ForeignContent, _ secret: DedupeSecret) -> KeyedDigest {
         var digest = KeyedDigest(secret)
-        digest.add(UInt64(Part.quickBlox) << 56)
-        if let dialog = push.dialogID {
-            digest.add(Part.dialog, dialog)
-        } else if let caller = push.call?.participants.first {
-            digest.add(Part.caller, caller)
-        } else if let user = push.userID {
-            digest.add(Part.user, user)
+        digest.add(Part.format, foreign.format)
+        digest.add(Part.source, foreign.push.source ?? "")
+        if let subject = foreign.push.subject {
+            digest.add(Part.subject, subject)
+        } else if let type = foreign.push.type {
+            digest.add(Part.type, type)
         }
         return digest
     }
@@ -80,10 +79,10 @@ struct ConversationDigest {
         static let issuer: UInt8 = 64
         static let alias: UInt8 = 65
         static let action: UInt8 = 66
-        static let quickBlox: UInt8 = 67
-        static let dialog: UInt8 = 68
-        static let caller: UInt8 = 69
-        static let user: UInt8 = 70
+        static let format: UInt8 = 67
+        static let source: UInt8 = 68
+        static let subject: UInt8 = 69
+        static let type: UInt8 = 70
         static let names: UInt8 = 71
     }
 }

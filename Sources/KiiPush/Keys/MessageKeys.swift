@@ -5,6 +5,7 @@ extension PushMessage {
     ///   of the push, which counts if one of two messages does not state the modification, as over APNs.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
+    /// - A push of a ``PayloadFormat`` with an id: app, format, source and id.
     /// - Else, or if the bucket, the topic or the time is missing: the transport's name and its own id of the message;
     ///   the id that the transport passed on, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a weak digest of the whole payload without the keys that a network
@@ -28,6 +29,7 @@ extension PushMessage {
             let buffer = storage.buffer
             if let place, let keys = placedKeys(app, buffer.span, secret, at: place) { return keys }
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
+            if let key = foreignKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
                 digest.add(KeyPart.transport, transport.utf8.span, 0..<transport.utf8.count)
@@ -78,6 +80,15 @@ extension PushMessage {
         return digest.finish()
     }
 
+    private func foreignKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
+        guard let foreign = storage.foreign, foreign.push.id != nil else { return nil }
+        var digest = KeyedDigest(secret)
+        let buffer = storage.buffer
+        addApp(app, buffer.span, &digest)
+        digest.add(identityOf: foreign)
+        return digest.finish()
+    }
+
     /// The network's own id: the one that the transport passed on, else that of the payload or its envelope.
     private var transportID: (transport: String, id: String)? {
         if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
@@ -94,6 +105,12 @@ extension PushMessage {
         }
         var digest = KeyedDigest(secret)
         sum.add(to: &digest)
+        if let foreign = storage.foreign, foreign.hasIdentity {
+            digest.add(identityOf: foreign)
+            digest.add(KeyPart.foreign, foreign.push.type ?? "")
+            digest.add(KeyPart.foreign, foreign.push.subject ?? "")
+            digest.add(UInt64(bitPattern: foreign.push.sentAt ?? 0))
+        }
         return digest.finish()
     }
 
@@ -108,7 +125,18 @@ extension PushMessage {
     }
 }
 
+extension ForeignContent {
+    /// Whether parts of the message may be outside of its data, since the format reads them separately.
+    fileprivate var hasIdentity: Bool { push.id != nil || push.source != nil || push.type != nil }
+}
+
 extension KeyedDigest {
+    fileprivate mutating func add(identityOf foreign: ForeignContent) {
+        add(KeyPart.foreign, foreign.format)
+        add(KeyPart.foreign, foreign.push.source ?? "")
+        add(KeyPart.foreign, foreign.push.id ?? "")
+    }
+
     /// The key of the parts so far, and a time.
     fileprivate func key(_ meaning: UInt8, _ time: Int64) -> DedupeKey {
         var copy = self

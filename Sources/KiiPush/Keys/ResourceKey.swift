@@ -36,8 +36,13 @@ extension ResourceKey {
         self.init(digest)
     }
 
-    /// The object of a message; nil if it has none.
+    /// The object of a message, or the subject of one of a format; nil if it has neither.
     package init?(ofItsObject message: PushMessage) {
+        if let foreign = message.storage.foreign {
+            guard let subject = foreign.push.subject else { return nil }
+            self.init(foreign, subject: subject)
+            return
+        }
         guard message.storage.classified.hasObject else { return nil }
         self.init(objectOf: message, .published)
     }
@@ -63,9 +68,20 @@ extension ResourceKey {
         self.init(digest)
     }
 
-    /// The bucket or topic of a message, or else its sender; nil if it has none of them.
+    private init(_ foreign: ForeignContent, subject: String) {
+        var digest = KeyedDigest(.published)
+        digest.add(PlacePart.format, foreign.format)
+        digest.add(PlacePart.source, foreign.push.source ?? "")
+        digest.add(PlacePart.subject, subject)
+        self.init(digest)
+    }
+
+    /// The bucket or topic of a message, or the source of one of a format, or else its sender; nil if it has none of
+    /// them.
     package init?(groupOf message: PushMessage) {
-        if let place = ResourceDigest(of: message.storage, .published) {
+        if let foreign = message.storage.foreign, foreign.push.source != nil {
+            self.init(foreign, subject: "")
+        } else if let place = ResourceDigest(of: message.storage, .published) {
             self.init(digest: place.wide.finish())
         } else {
             self.init(senderOf: message)
@@ -86,6 +102,9 @@ private enum PlacePart {
     static let sender: UInt8 = 4
     static let scope: UInt8 = 5
     static let own: UInt8 = 6
+    static let format: UInt8 = 7
+    static let source: UInt8 = 8
+    static let subject: UInt8 = 9
 }
 
 extension KeyedDigest {

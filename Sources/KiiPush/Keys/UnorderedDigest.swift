@@ -24,6 +24,7 @@ enum KeyPart {
     static let number: UInt8 = 22
     static let missing: UInt8 = 23
     static let routeID: UInt8 = 24
+    static let foreign: UInt8 = 25
 }
 
 /// A digest of an object's members that ignores their order: the sum of a keyed digest of each.

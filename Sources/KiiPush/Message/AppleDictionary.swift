@@ -30,7 +30,7 @@ public struct AppleDictionary: Sendable {
 
     init?(_ storage: MessageStorage) {
         self.storage = storage
-        let parameters = QuickBloxParameter.translated(storage)
+        let parameters = storage.foreign?.push.apple ?? []
         guard storage.aps.kind == .object || !parameters.isEmpty else { return nil }
         var seen: Set<String> = []
         if storage.aps.kind == .object {
@@ -45,9 +45,7 @@ public struct AppleDictionary: Sendable {
         }
         for (name, value) in parameters where seen.insert(name).inserted { take(name, value) }
         // The text counts as a parameter only beside others: a push with nothing but text has no dictionary.
-        if !parameters.isEmpty, alert == nil, let text = QuickBloxPush(storage.member, alert: nil).text {
-            alert = Alert(title: nil, subtitle: nil, body: text)
-        }
+        if !parameters.isEmpty, alert == nil { alert = storage.foreign?.push.alert }
     }
 
     private mutating func take(_ name: String, _ text: Span<UInt8>, _ value: JSONToken) {
@@ -63,7 +61,7 @@ public struct AppleDictionary: Sendable {
         }
     }
 
-    /// Sets a QuickBlox parameter; numbers may be strings, like most of its values.
+    /// Sets a value that a format has read; numbers may be strings, like most of QuickBlox's.
     private mutating func take(_ name: String, _ value: DataValue) {
         switch name {
         case "badge": badge = value.integer
@@ -92,7 +90,7 @@ extension AppleDictionary {
                 if name.matches(key.utf8.span, in: text) { return DataValue(text, value) }
             }
         }
-        return QuickBloxParameter.translated(storage).first { $0.key.isExactly(key) }?.value
+        return storage.foreign?.push.apple.first { $0.key.isExactly(key) }?.value
     }
 
     /// All members, in the order of the payload.
@@ -100,7 +98,7 @@ extension AppleDictionary {
         let buffer = storage.buffer
         var members: [(key: String, value: DataValue)] = []
         if case .object(let own) = DataValue(buffer.span, storage.aps) { members = own }
-        for parameter in QuickBloxParameter.translated(storage)
+        for parameter in storage.foreign?.push.apple ?? []
         where !members.contains(where: { $0.key.isExactly(parameter.key) }) {
             members.append(parameter)
         }
@@ -139,20 +137,4 @@ extension JSONToken {
 
     /// The text of a string; nil for any other value.
     func plainString(in text: Span<UInt8>) -> String? { kind == .string ? string(in: text) : nil }
-}
-
-extension QuickBloxParameter {
-    /// The QuickBlox parameters of a payload under Apple's keys, in the payload's order; none for other payloads.
-    static func translated(_ storage: MessageStorage) -> [(key: String, value: DataValue)] {
-        guard storage.dialect == .quickBlox else { return [] }
-        let buffer = storage.buffer
-        let text = buffer.span.extracting(storage.payloadRange)
-        var translated: [(key: String, value: DataValue)] = []
-        var members = ObjectMembers(text)
-        while let (key, value) = members.next(text) {
-            guard value.kind != .null, let name = QuickBloxParameter(text, key)?.appleKey else { continue }
-            translated.append((name, DataValue(text, value)))
-        }
-        return translated
-    }
 }

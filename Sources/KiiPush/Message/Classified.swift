@@ -100,6 +100,16 @@ package struct Classified {
         }
     }
 
+    /// Whether a payload may be of another system than Kii: it has no evidence for Kii, or a topic alone, which is a
+    /// likely key of others.
+    func mayBeForeign(_ fields: FieldTable) -> Bool {
+        switch kind {
+        case .directPush: evidence.isEmpty && fields.present.isDisjoint(with: .scopeKeys)
+        case .pushToUser: fields.present.isSubset(of: .ofOthers)
+        case .pushToApp: false
+        }
+    }
+
     /// Judges a Direct Push by its scope, which Kii sends only with buckets and topics.
     ///
     /// The scope of a user, a group or a thing is evidence for a Push to User without its topic: everybody who may send

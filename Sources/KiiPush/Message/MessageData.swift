@@ -50,7 +50,7 @@ public struct MessageData: Sendable {
     /// The first result of `body` that is not nil, which ends the search.
     func first<Result>(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Result?) -> Result? {
         let buffer = storage.buffer
-        let text = buffer.span.extracting(storage.payloadRange)
+        let text = buffer.span.extracting(storage.dataRange)
         var members = ObjectMembers(text)
         while let (key, value) = members.next(text) {
             guard isData(text, key) else { continue }
@@ -60,8 +60,12 @@ public struct MessageData: Sendable {
     }
 
     private func isData(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
+        if let foreign = storage.foreign {
+            if foreign.push.ownKeys.contains(where: { key.matches($0.utf8.span, in: text) }) { return false }
+            // Data that a format has made are nobody else's.
+            if foreign.dataRange != nil { return true }
+        }
         if let known = key.rootKey(in: text) { return known.isData(in: storage.keyDialect) }
-        if storage.dialect == .quickBlox, QuickBloxParameter(text, key) != nil { return false }
         return !NetworkKeys.isAdded(text, key)
     }
 }

@@ -138,19 +138,14 @@ public struct DirectPushMessage: Sendable {
 
     /// The command, if it is one that Thing-IF sends to a thing.
     public var command: ThingCommand? {
-        message.storage.body == .command ? ThingCommand(message.storage.member) : nil
+        message.storage.isCommand ? ThingCommand(message.storage.member) : nil
     }
 
     /// The id of the completed command, if this is the push by which Thing-IF notifies the command's sender.
     ///
     /// Such a push contains only the id, so an administrator can send one that looks the same.
     public var completedCommandID: String? {
-        let isData = message.storage.body == .data && message.dialect.hasKiiKeys
+        let isData = !message.storage.isCommand && message.dialect.hasKiiKeys
         return isData && data.keys == [ThingCommand.Keys.id] ? data[ThingCommand.Keys.id]?.idText : nil
-    }
-
-    /// Its contents, if it is a QuickBlox push.
-    public var quickBlox: QuickBloxPush? {
-        message.dialect == .quickBlox ? QuickBloxPush(message.storage.member, alert: message.aps?.alert) : nil
     }
 }

@@ -8,7 +8,9 @@ struct MessageContent {
     let envelopeID: NetworkID?
     let dialect: Dialect
     let keyDialect: Dialect
-    let body: Body
+    let isCommand: Bool
+    /// What a format has read; nil for a push of Kii.
+    let foreign: ForeignContent?
     let fields: FieldTable
     let aps: JSONToken
     let stamp: JSONToken
@@ -16,45 +18,65 @@ struct MessageContent {
     let certainty: Certainty
 
     /// Decodes and classifies a payload.
-    init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
+    init(
+        _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
+    ) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
+        let formats = format == .gap ? [] : formats
         var buffer: [UInt8] = []
         swap(&buffer, &raw.bytes)
         var root = RootMembers()
-        if format == .quickblox, let event = try Envelope.quickBlox(buffer, limits) {
+        var foreign: ForeignContent?
+        var claim: FormatClaim?
+        do throws(DecodeError) {
+            try root.read(buffer.span, limits: limits)
+        } catch {
+            let other = try formats.read(buffer, raw.transport, limits, or: error)
             raw.bytes = buffer
-            (buffer, root) = (event.text, event.root)
-        } else {
-            try Envelope.read(buffer, limits, into: &root)
+            (buffer, root, foreign) = (other.text, other.root, other.content)
+        }
+        if foreign == nil, formats.own(raw.transport) {
+            claim = try formats.claim(
+                PayloadView(buffer, count: buffer.count, raw.transport, isObject: true, limits))
         }
         var dialect = Dialect.plain(format, root, buffer.span)
         var envelopeID: NetworkID?
-        if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
+        if root.wrapped.isAny, foreign == nil, claim == nil,
+            let envelope = try Envelope.open(root, buffer, format, limits)
+        {
             raw.bytes = buffer
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
         }
         let payloadRange = 0..<buffer.count
-        let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
         var fields = FieldTable()
-        fields.take(root.slots.span, found, dialect, &buffer)
         var classified = Classified()
-        classified.read(buffer.span, fields, dialect)
-        var body = Body.data
-        var keyDialect = dialect
-        if classified.kind == .directPush {
-            let isKii = !classified.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
-            body = Body(buffer.span.extracting(payloadRange), dialect, mayBeQuickBlox: !isKii)
-            if body == .command { dialect = .thingIF }
-            if case .quickBlox = body {
-                // Its keys are its own: keys that look like Kii's fields are data.
-                (dialect, keyDialect) = (.quickBlox, .quickBlox)
-                fields = FieldTable()
-                classified = Classified()
-                classified.read(buffer.span, fields, dialect)
+        var isCommand = false
+        if foreign == nil, claim == nil {
+            fields.take(root.slots.span, root.fields(in: dialect), dialect, &buffer)
+            classified.read(buffer.span, fields, dialect)
+            if classified.mayBeForeign(fields) {
+                let view = PayloadView(
+                    buffer, count: payloadRange.count, raw.transport, isObject: true,
+                    isWrapped: !raw.bytes.isEmpty, limits)
+                let isDirect = classified.kind == .directPush
+                claim = try formats.claim(view, besideTopic: !isDirect)
+                isCommand = claim == nil && isDirect && ThingCommand.isOne(view)
+            } else if classified.kind == .directPush {
+                isCommand = ThingCommand.isOne(
+                    PayloadView(buffer, count: payloadRange.count, raw.transport, isObject: true, limits))
+                classified.judgeByScope(fields, isCommand: isCommand)
             }
-            if isKii { classified.judgeByScope(fields, isCommand: body == .command) }
         }
+        if let claim {
+            foreign = try claim.content(appendingTo: &buffer, limits)
+            // Its keys are its own: keys that look like Kii's fields are data.
+            fields = FieldTable()
+            classified = Classified()
+        }
+        if foreign != nil { dialect = .foreign }
+        let keyDialect = dialect
+        if isCommand { dialect = .thingIF }
         if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
         received = consume raw
@@ -63,13 +85,15 @@ struct MessageContent {
         self.envelopeID = envelopeID
         self.dialect = dialect
         self.keyDialect = keyDialect
-        self.body = body
+        self.isCommand = isCommand
+        self.foreign = foreign
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
         stamp = root.slots.span[RootKey.stamp.slot]
         self.classified = classified
-        let isClear = classified.conflictSet.isEmpty && fields.wrongTypes.isEmpty
-        let isByAbsence = classified.evidence.isSubset(of: .scopeKeys) && body == .data && dialect.hasKiiKeys
+        let isClear =
+            classified.conflictSet.isEmpty && fields.wrongTypes.isEmpty && foreign?.rivals.isEmpty != false
+        let isByAbsence = classified.evidence.isSubset(of: .scopeKeys) && !isCommand && foreign == nil
         certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
 }
@@ -81,20 +105,28 @@ package final class MessageStorage: Sendable {
     fileprivate let content: MessageContent
 
     /// Decodes and classifies a payload.
-    init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
-        content = try MessageContent(raw, limits: limits, app: app)
+    init(
+        _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
+    ) throws(DecodeError) {
+        content = try MessageContent(raw, limits: limits, app: app, formats: formats)
     }
 
-    /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes.
+    /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes, and by the
+    /// data that a format has read.
     package var buffer: [UInt8] { content.buffer }
     /// The payload's own text, without the unescaped texts after it.
     var payloadRange: Range<Int> { content.payloadRange }
+    /// The object whose members are the data.
+    package var dataRange: Range<Int> { content.foreign?.dataRange ?? content.payloadRange }
     /// The network's own id of the message, from its envelope.
     var envelopeID: NetworkID? { content.envelopeID }
     var dialect: Dialect { content.dialect }
     /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
     var keyDialect: Dialect { content.keyDialect }
-    var body: Body { content.body }
+    /// Whether it is a Thing-IF command, strictly read.
+    var isCommand: Bool { content.isCommand }
+    /// What a format has read; nil for a push of Kii.
+    package var foreign: ForeignContent? { content.foreign }
     var fields: FieldTable { content.fields }
     var aps: JSONToken { content.aps }
     /// The value of the stamp's key, of any type.
@@ -135,7 +167,7 @@ package final class MessageStorage: Sendable {
     /// The value of a root member, whether or not it is data.
     func member(_ name: String) -> DataValue? {
         let buffer = buffer
-        return Body.member(name, buffer.span.extracting(payloadRange))
+        return ObjectMembers.value(of: name, buffer.span.extracting(payloadRange))
     }
 
     /// The network's own id of the message: that of its envelope, else the one that FCM puts into the payload.
@@ -144,7 +176,7 @@ package final class MessageStorage: Sendable {
     var networkID: NetworkID? {
         if let envelopeID { return envelopeID }
         switch transport?.format ?? .unknown {
-        case .fcm, .quickblox: break
+        case .fcm: break
         case .unknown where dialect != .apns && dialect != .jpush: break
         case .apns, .jpush, .mqtt, .gap, .unknown: return nil
         }

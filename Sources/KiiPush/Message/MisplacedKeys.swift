@@ -8,9 +8,9 @@ package enum MisplacedKeys {
         guard message.kind == .directPush, message.classification.evidence.isEmpty,
             case .object(let root) = message.rawObject
         else { return nil }
-        if message.dialect == .quickBlox {
+        if let format = message.format {
             guard has(root, longKeys, atLeast: 1) || has(root, shortKeys, atLeast: 2) else { return nil }
-            return "Kii's keys are in the payload, but not read over quickblox; give the transport that it came by"
+            return "Kii's keys are in the payload, but not read over \(format); give the transport that it came by"
         }
         if message.dialect.hasShortKeys, has(root, longKeys, atLeast: 1) {
             return

@@ -16,7 +16,9 @@ extension PushMessage: CustomStringConvertible {
             add("bucket", self[.bucketID] ?? bucket?.name)
             add("object", self[.objectID] ?? object?.id)
         case .pushToUser: add("topic", self[.topic] ?? topic?.name)
-        case .directPush: break
+        case .directPush:
+            add("format", format)
+            add("type", storage.foreign?.push.type)
         }
         add("from", sender.map { "\($0.typeName) \($0.id)" })
         // Other years are no dates, but times in another unit.
@@ -27,8 +29,8 @@ extension PushMessage: CustomStringConvertible {
 
     /// The payload's JSON text as it came, without its envelope.
     ///
-    /// It contains the sender's data, so keep it out of logs. For an event of QuickBlox in Base64, it is the decoded
-    /// text. The payload with its envelope is ``raw``.
+    /// It contains the sender's data, so keep it out of logs. For a payload of a format that is not JSON, it is the data
+    /// that were read. The payload with its envelope is ``raw``.
     public var jsonText: String {
         let buffer = storage.buffer
         return buffer.span.string(storage.payloadRange)

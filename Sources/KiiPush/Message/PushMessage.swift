@@ -18,11 +18,13 @@ public struct PushMessage: Sendable {
     ///   - payload: the payload as received.
     ///   - limits: the limits of size and nesting.
     ///   - app: the expected app; a payload that names another has the conflict `appID`.
-    /// - Throws: ``DecodeError`` if it is not a JSON object within the limits, or has a duplicate key.
+    ///   - formats: the formats of other systems.
+    /// - Throws: ``DecodeError`` if it is neither a JSON object within the limits, with each key once, nor of a format.
     public init(
-        _ payload: consuming RawPayload, limits: PayloadLimits = .standard, app: String? = nil
+        _ payload: consuming RawPayload, limits: PayloadLimits = .standard, app: String? = nil,
+        formats: PayloadFormats = .shipped
     ) throws(DecodeError) {
-        storage = try MessageStorage(payload, limits: limits, app: app)
+        storage = try MessageStorage(payload, limits: limits, app: app, formats: formats)
     }
 
     /// The payload as received; the counterpart of `rawMessage`.
@@ -45,16 +47,25 @@ public struct PushMessage: Sendable {
     /// The certainty of the kind.
     public var certainty: Certainty { storage.certainty }
 
-    /// The format of the payload.
+    /// The key style of the payload.
     public var dialect: Dialect { storage.dialect }
+
+    /// The name of the ``PayloadFormat`` that has claimed the payload; nil for every payload that none has.
+    ///
+    /// ``ForeignPushMessage`` has what it read.
+    public var format: String? { storage.foreign?.format }
 
     /// The kind, its certainty, and the evidence for and against it.
     public var classification: Classification {
-        let evidence = KiiField.inOrder.filter { storage.classified.evidence.contains($0) }
-        return Classification(
-            kind: kind, certainty: certainty,
-            evidence: evidence.map { dialect.hasShortKeys ? $0.shortName : $0.longName } + storage.body.evidence,
-            conflicts: storage.classified.conflictSet.conflicts(in: storage.fields))
+        let fields = KiiField.inOrder.filter { storage.classified.evidence.contains($0) }
+        let evidence = fields.map { dialect.hasShortKeys ? $0.shortName : $0.longName }
+        let others = storage.isCommand ? ThingCommand.evidence : storage.foreign?.evidence ?? []
+        var conflicts = storage.classified.conflictSet.conflicts(in: storage.fields)
+        if let foreign = storage.foreign, !foreign.rivals.isEmpty {
+            let formats = ([foreign.format] + foreign.rivals).joined(separator: ", ")
+            conflicts.append(Conflict(name: "format", reason: "several formats claim the payload: \(formats)"))
+        }
+        return Classification(kind: kind, certainty: certainty, evidence: evidence + others, conflicts: conflicts)
     }
 
     // MARK: Fields
@@ -71,7 +82,10 @@ public struct PushMessage: Sendable {
     public var event: KiiEvent? { self[.type].map { KiiEvent($0) } }
 
     /// When the push was made, in milliseconds since 1970.
-    public var sentAt: Int64? { storage.fields.when }
+    public var sentAt: Int64? { storage.foreign?.push.sentAt ?? storage.fields.when }
+
+    /// When the push is no longer of use, in milliseconds since 1970; only a ``PayloadFormat`` reads such a time.
+    public var expiresAt: Int64? { storage.foreign?.push.expiresAt }
 
     /// When the object was modified, in milliseconds since 1970; nil if the payload does not say.
     ///
@@ -152,14 +166,10 @@ public struct PushMessage: Sendable {
 
     /// The text that the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
     ///
-    /// It is in Apple's dictionary; a QuickBlox push over Android has only its text.
-    public var alert: Alert? {
-        if let alert = aps?.alert { return alert }
-        guard dialect == .quickBlox, let text = QuickBloxPush(storage.member, alert: nil).text else { return nil }
-        return Alert(title: nil, subtitle: nil, body: text)
-    }
+    /// It is in Apple's dictionary, or a ``PayloadFormat`` has read it.
+    public var alert: Alert? { aps?.alert ?? storage.foreign?.push.alert }
 
-    /// Apple's dictionary, if the payload has one or the equivalent parameters of a QuickBlox event.
+    /// Apple's dictionary, if the payload has one, or a ``PayloadFormat`` has read what corresponds to it.
     public var aps: AppleDictionary? { AppleDictionary(storage) }
 
     /// The sender's own data: every root key that is not Kii's, Apple's or the network's.

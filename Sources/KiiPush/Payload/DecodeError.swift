@@ -26,7 +26,7 @@ public struct DecodeError: Error, Sendable, Hashable {
         case limitExceeded
         /// A reply of Kii's API over MQTT: text with a start line, on the connection that also brings pushes.
         case notAPush
-        /// QuickBlox's `event.message`, or its Base64, is broken.
+        /// A ``PayloadFormat`` has recognised the payload, and found it broken.
         case badEncoding
     }
 
@@ -39,7 +39,13 @@ public struct DecodeError: Error, Sendable, Hashable {
     /// The details, and what to do about it.
     public let detail: String
 
-    package init(_ code: Code, at offset: Int, _ detail: String) {
+    /// States why a payload is refused; for a ``PayloadFormat``.
+    ///
+    /// - Parameters:
+    ///   - code: what was wrong; `badEncoding` unless another one says more.
+    ///   - offset: the position, in bytes from the beginning of the payload.
+    ///   - detail: the details and what to do about it, without a value of the payload; 256 characters of it count.
+    public init(_ code: Code, at offset: Int, _ detail: String) {
         self.code = code
         self.offset = offset
         self.detail = detail

@@ -20,6 +20,15 @@ package struct ObjectMembers {
         isFirst = false
         return (key, value)
     }
+
+    /// The value of a root member; nil without one.
+    static func value(of name: String, _ text: Span<UInt8>) -> DataValue? {
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) {
+            if key.matches(name.utf8.span, in: text) { return DataValue(text, value) }
+        }
+        return nil
+    }
 }
 
 extension JSONReader {

@@ -103,7 +103,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         case fcm
         case jpush
         case mqtt
-        case quickblox
         /// This SDK itself, see ``Gap``.
         case gap
         /// Any other: the body decides.
@@ -125,7 +124,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
             case "fcm": .fcm
             case "jpush": .jpush
             case "mqtt": .mqtt
-            case "quickblox": .quickblox
             case "kiipush.gap": .gap
             default: .unknown
             }
@@ -142,8 +140,6 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     public static let jpush: Transport = "jpush"
     /// MQTT: long keys, with `sourceURI` and `senderURI`.
     public static let mqtt: Transport = "mqtt"
-    /// QuickBlox, whose pushes are not Kii pushes and count as Direct Push.
-    public static let quickblox: Transport = "quickblox"
 
     /// This SDK itself, which reports a ``Gap``; no network has this name.
     public static let gap: Transport = "kiipush.gap"

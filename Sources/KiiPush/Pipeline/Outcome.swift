@@ -133,6 +133,9 @@ extension Outcome {
         }
     }
 
+    /// Whether it is not final.
+    var isPaced: Bool { if case .paced = self { true } else { false } }
+
     /// Whether the deduplication store remembers the message, so that it is a duplicate when it arrives again.
     package var isRemembered: Bool {
         switch self {

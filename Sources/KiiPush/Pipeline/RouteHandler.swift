@@ -13,6 +13,7 @@ package enum RouteHandler: Sendable {
     case topic(Taking<TopicMessage>)
     case directPush(Taking<DirectPushMessage>)
     case gap(Taking<Gap>)
+    case foreign(Taking<ForeignPushMessage>)
 
     /// Calls the handler.
     func callAsFunction(_ message: PushMessage, _ context: HandlerContext) async throws {
@@ -25,6 +26,7 @@ package enum RouteHandler: Sendable {
         case .topic(let handler): try await handler(proven(TopicMessage(message)), context)
         case .directPush(let handler): try await handler(proven(DirectPushMessage(message)), context)
         case .gap(let handler): try await handler(proven(Gap(message)), context)
+        case .foreign(let handler): try await handler(proven(ForeignPushMessage(message)), context)
         }
     }
 

@@ -34,7 +34,7 @@ package final class RouteTable: Sendable {
             if let rarest {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
-                for kind in route.criteria.kinds.kinds {
+                for kind in route.criteria.possibleKinds.kinds {
                     unfiled[kind.tableIndex].append(Int32(number))
                 }
             }

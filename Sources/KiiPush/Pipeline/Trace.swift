@@ -122,7 +122,8 @@ package final class TraceRecorder: Sendable {
 
     /// Records the decoded message; its routes are looked up next.
     func decoded(_ message: PushMessage) {
-        end("decode", "\(message.kind), \(message.certainty.rawValue)")
+        let format = message.format.map { ", \($0)" } ?? ""
+        end("decode", "\(message.kind), \(message.certainty.rawValue)\(format)")
         begin()
     }
 
@@ -167,13 +168,18 @@ package final class TraceRecorder: Sendable {
 
     /// Records that a route's handler is not called because the message is too old.
     func expired(_ route: Route, _ age: Duration, _ limit: Duration, _ limitName: String, sentAt: Int64?) {
-        begin()
-        record.withLock { $0.expired.append(route.id) }
         // Whole seconds, which is the wall clock's precision, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
         let unit = sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
-        end("handle \(route.id)", "expired: \(shown.ruleText) old, \(limitName) \(limit.ruleText)\(unit)")
+        expired(route, "\(shown.ruleText) old, \(limitName) \(limit.ruleText)\(unit)")
+    }
+
+    /// Records that a route's handler is not called, and why.
+    func expired(_ route: Route, _ reason: String) {
+        begin()
+        record.withLock { $0.expired.append(route.id) }
+        end("handle \(route.id)", "expired: \(reason)")
     }
 
     /// Records what the deduplication store is asked to do.

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension PushReceiver {
-    /// Whether a message is too old for a route now, or its publisher's expiry is over; counts and traces it if it is.
+    /// Whether a message is too old for a route now, or has expired; counts and traces it if so.
     ///
     /// - Parameters:
     ///   - message: the message.
@@ -15,6 +15,11 @@ extension PushReceiver {
         if let validity = message.message.storage.received.mqtt?.expirySeconds {
             let (waited, limit) = (waited(message, clock.wallNow), Duration.seconds(Int64(validity)))
             if waited >= limit { return expire(message, for: route, waited, limit, "MQTT expiry") }
+        }
+        if let expiresAt = message.message.expiresAt, let wall = clock.wallNow, expiresAt < wall {
+            route.expired.add(1, ordering: .relaxed)
+            message.recorder?.expired(route, "its own time has passed")
+            return true
         }
         guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil) else { return false }
         let age = age(of: message)

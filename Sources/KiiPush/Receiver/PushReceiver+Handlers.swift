@@ -166,6 +166,32 @@ extension HandlerRegistry {
         receiver.add(id, criteria, options, .gap(handler))
     }
 
+    /// Calls `handler` for each Direct Push that a ``PayloadFormat`` has claimed.
+    ///
+    /// ```swift
+    /// receiver.onDirectPush("events", format: "cloudevents", type: "com.example.*") { event, context in
+    ///     print("  \(event.type ?? "?"): \(event.data)")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - format: the names of the formats; `*` in a name matches any run of characters.
+    ///   - type: the types that it matches; nil matches any, and none.
+    ///   - certainty: how certain the kind must be; a payload that several formats claim is `ambiguous`.
+    ///   - data: conditions on the data that the format has read.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the message.
+    public func onDirectPush(
+        _ id: String? = nil, format: TextPattern, type: TextPattern? = nil,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
+        handler: @escaping @Sendable (ForeignPushMessage, HandlerContext) async throws -> Void
+    ) {
+        var criteria = RouteCriteria(kind: .directPush, certainty: certainty, data: data)
+        (criteria.format, criteria.type) = (format, type)
+        receiver.add(id, criteria, options, .foreign(handler))
+    }
+
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     ///
     /// - Parameters:

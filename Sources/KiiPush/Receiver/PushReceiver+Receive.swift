@@ -50,6 +50,11 @@ extension PushReceiver {
     /// A number for a message.
     package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
+    /// Decodes a payload.
+    package func decode(_ payload: consuming RawPayload) throws(DecodeError) -> PushMessage {
+        try PushMessage(payload, limits: limits, formats: formats)
+    }
+
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, recorder) = begin()
@@ -59,7 +64,7 @@ extension PushReceiver {
         let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
         do {
-            message = try PushMessage(payload, limits: limits)
+            message = try decode(payload)
         } catch {
             end(transport, error, id, recorder)
             throw error
@@ -176,8 +181,10 @@ extension PushReceiver {
     ///   - maxAge: the limit for routes without delivery settings of their own.
     /// - Returns: the outcome for this route alone.
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
-        let mayExpire = route.maxAge != nil || maxAge != nil || message.message.storage.hasMQTT
-        if mayExpire, isTooOld(message, for: route, maxAge) { return .expired }
+        let mayBeTooOld =
+            route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil
+            || message.message.storage.hasMQTT
+        if mayBeTooOld, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route, attempt: Int(message.attempt))
         do {
             try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
@@ -199,6 +206,9 @@ extension PushReceiver {
         chain.settle(message, outcome, incoming.passed ?? 0)
         chain.loopGuard?.forget(message)
         counters.count(outcome)
+        if let format = message.message.format, !outcome.isPaced {
+            formatCounts.withLock { $0[format, default: 0] += 1 }
+        }
         message.recorder?.finish(message, outcome)
     }
 }

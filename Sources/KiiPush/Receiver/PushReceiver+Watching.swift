@@ -33,8 +33,13 @@ extension HandlerRegistry {
 }
 
 extension PushReceiver {
-    /// The numbers of messages received so far, by outcome and by route.
-    public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }
+    /// The numbers of messages received so far, by outcome, by route and by format.
+    public var metrics: Metrics {
+        var metrics = counters.snapshot(setup.withLock { $0.routes })
+        let counts = formatCounts.withLock { $0 }
+        for name in formats.names { metrics.formats[name] = counts[name] ?? 0 }
+        return metrics
+    }
 
     /// The names of the middlewares that a message passes, in order.
     public var middleware: [String] { chain.names }

@@ -18,9 +18,12 @@ public final class PushReceiver: Sendable {
     public let app: String?
 
     package let limits: PayloadLimits
+    package let formats: PayloadFormats
     package let clock: any ReceiverClock
     package let chain: CompiledChain
     package let counters = OutcomeCounters()
+    /// How many messages of each format have ended.
+    let formatCounts = Mutex<[String: Int]>([:])
 
     /// The store of dead letters: messages that are not handled again unless they are replayed.
     public let deadLetters: any DeadLetterStore
@@ -75,14 +78,15 @@ public final class PushReceiver: Sendable {
     ///   - serving: the scopes that are served; nil serves all.
     ///   - loop: the enabled layers of the loop guard, and their settings.
     ///   - limits: the limits for decoding payloads.
+    ///   - formats: the formats of other systems.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: the dead-letter store; by default in memory, for 1,000 dead letters of 8 MiB in all.
     public convenience init(
         app: String? = nil, me: [Sender] = [], writesAs: [Sender] = [], serving: ScopePattern? = nil,
-        loop: LoopSettings = .standard, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
-        deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
+        loop: LoopSettings = .standard, limits: PayloadLimits = .standard, formats: PayloadFormats = .shipped,
+        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     ) {
-        self.init(app: app, limits: limits, clock: clock, deadLetters: deadLetters) {
+        self.init(app: app, limits: limits, formats: formats, clock: clock, deadLetters: deadLetters) {
             Deduplicator()
             LoopGuard(me: me, writesAs: writesAs, settings: loop)
             ScopeFilter(serving: serving)
@@ -94,18 +98,20 @@ public final class PushReceiver: Sendable {
     /// - Parameters:
     ///   - app: the app that is served.
     ///   - limits: the limits for decoding payloads.
+    ///   - formats: the formats of other systems.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: the dead-letter store.
     ///   - middleware: the chain, in order. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``, and put
     ///     your own middlewares among them; ``chainProblems`` reports mistakes in the order. A chain may have at most
     ///     one deduplicator and one loop guard.
     public init(
-        app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
-        deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
+        app: String? = nil, limits: PayloadLimits = .standard, formats: PayloadFormats = .shipped,
+        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
         @MiddlewareBuilder middleware: () -> [any Middleware]
     ) {
         self.app = app
         self.limits = limits
+        self.formats = formats
         self.clock = clock
         self.deadLetters = deadLetters
         chain = CompiledChain(middleware(), clock: clock)

@@ -73,7 +73,7 @@ extension [DataCondition] {
             for index in indices where key.matches(self[index].key.utf8.span, in: text) { values[index] = value }
         }
         let buffer = storage.buffer
-        let text = buffer.span.extracting(storage.payloadRange)
+        let text = buffer.span.extracting(storage.dataRange)
         return indices.allSatisfy { self[$0].predicate.holds(text, values[$0]) }
     }
 }

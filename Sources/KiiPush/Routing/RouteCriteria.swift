@@ -16,6 +16,10 @@ package struct RouteCriteria: Sendable, Hashable {
     package var mqtt: MQTTPattern?
     /// Whether it is for gaps, and for no other message.
     package var isGap = false
+    /// The name of the format of a foreign push.
+    package var format: TextPattern?
+    /// The type that its format has read.
+    package var type: TextPattern?
     package var certainty: [Certainty]
     /// Tested last, because they read the payload again.
     package var data: [DataCondition]
@@ -43,6 +47,11 @@ package struct RouteCriteria: Sendable, Hashable {
         set { kinds = newValue.map { KindSet($0) } ?? .all }
     }
 
+    /// The kinds that can match: only a Direct Push is of a format.
+    package var possibleKinds: KindSet {
+        format == nil && type == nil ? kinds : kinds.intersection(KindSet(.directPush))
+    }
+
     /// Whether all but the certainty holds.
     package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let classified = storage.classified
@@ -61,6 +70,8 @@ package struct RouteCriteria: Sendable, Hashable {
         if let sender, !sender.matches(text, classified) { return false }
         if let transport, !transport.matches(storage.routedTransport) { return false }
         if let mqtt, !mqtt.matches(storage.received.mqtt) { return false }
+        if let format, !format.matches(some: storage.foreign?.format) { return false }
+        if let type, !type.matches(some: storage.foreign?.push.type) { return false }
         return data.isEmpty || data.hold(storage)
     }
 }

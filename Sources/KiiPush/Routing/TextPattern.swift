@@ -63,10 +63,10 @@ public struct TextPattern: Sendable, Hashable {
     }
 
     /// Whether the transport is known and its name matches.
-    package func matches(_ transport: Transport?) -> Bool {
-        guard let name = transport?.name else { return false }
-        return matches(name)
-    }
+    package func matches(_ transport: Transport?) -> Bool { matches(some: transport?.name) }
+
+    /// Whether there is a text, and it matches.
+    package func matches(some text: String?) -> Bool { text.map { matches($0) } ?? false }
 
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 

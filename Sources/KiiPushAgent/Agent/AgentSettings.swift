@@ -10,6 +10,8 @@ public struct AgentSettings: Sendable {
     public var service = ServiceSettings.standard
     /// How messages are tried whose route has no settings of its own; a rules file has its own.
     public var delivery = DeliverySettings()
+    /// The formats of other systems that it reads.
+    public var formats = PayloadFormats.shipped
     /// The file with metrics for Prometheus, written every five seconds; nil for none.
     public var metrics: String?
     /// The file that records incoming payloads for `kiipush rules diff` and `report`, at most 16 MiB and one more

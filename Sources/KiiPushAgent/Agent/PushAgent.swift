@@ -85,7 +85,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         @MiddlewareBuilder middleware: (Deduplicator) -> [any Middleware]
     ) throws {
         try self.init(AgentHost(isQuiet: settings.isQuiet), state, settings) { stores in
-            PushReceiver(app: app, deadLetters: stores.deadLetters) {
+            PushReceiver(app: app, formats: settings.formats, deadLetters: stores.deadLetters) {
                 for stage in middleware(stores.deduplicator ?? Deduplicator()) { stage }
             }
         }
@@ -99,7 +99,8 @@ public final class PushAgent: HandlerRegistry, Sendable {
         settings.delivery = rules.delivery
         try self.init(host, state, settings, window: rules.dedupe) { stores in
             PushReceiver(
-                rules: rules, app: app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
+                rules: rules, app: app, formats: settings.formats, deadLetters: stores.deadLetters,
+                deduplicator: stores.deduplicator)
         }
     }
 

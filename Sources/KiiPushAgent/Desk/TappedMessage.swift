@@ -42,7 +42,7 @@ struct TappedMessage: Sendable {
             return "bucket \(bucket.name)" + (message.object.map { "/\($0.id)" } ?? "")
         }
         if let topic = message.topic { return "topic \(topic.name)" }
-        return message.kind.description
+        return message.format.map { "\(message.kind) of \($0)" } ?? message.kind.description
     }
 
     private func json(app: String?) -> String {

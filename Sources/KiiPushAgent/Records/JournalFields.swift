@@ -26,6 +26,7 @@ extension JournalLine {
         fields += trace.routes.prefix(mostRoutes).map { Field("KIIPUSH_ROUTE", $0) }
         if let message = trace.message {
             fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))
+            if let format = message.format { fields.append(Field("KIIPUSH_FORMAT", format)) }
             fields.append(Field("KIIPUSH_BYTES", "\(message.raw.bytes.count)"))
         }
         if let transport = trace.transport {

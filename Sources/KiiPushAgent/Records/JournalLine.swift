@@ -62,7 +62,10 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             parts.append("too old for \(trace.expired.prefix(8).map(Suggestion.shown).joined(separator: ", "))")
         }
         if !trace.expired.isEmpty, let doubt = trace.message?.sentAt?.doubtOfUnit { parts.append(doubt) }
-        if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
+        if let message = trace.message {
+            let format = message.format.map { ", \($0)" } ?? ""
+            parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)\(format)")
+        }
         let carrier = trace.transport.map { Suggestion.shown($0.name) }
         let size = trace.message.map { counted($0.raw.bytes.count, "byte") }
         let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")

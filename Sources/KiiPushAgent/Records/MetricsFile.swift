@@ -17,6 +17,7 @@ package import KiiPushSystem
 /// | name | |
 /// |---|---|
 /// | `kiipush_messages_total{outcome,reason}` | messages that ended; `reason` is empty where the outcome has none |
+/// | `kiipush_format_messages_total{format}` | messages that ended, of each format that the receiver knows |
 /// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_paced_total` | results of a route's handler |
 /// | `kiipush_service_messages{state}` | `waiting`, `handling`, `retrying` and `paced` ones, now |
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | accepted payloads that have not ended |

@@ -14,6 +14,9 @@ enum MetricsText {
         text += family(
             "messages_total", .counter, "Messages that have ended.",
             ended.map { ([("outcome", $0.outcome), ("reason", $0.reason ?? "")], $0.messages) })
+        text += family(
+            "format_messages_total", .counter, "Messages of a format that have ended.",
+            metrics.formats.sorted { $0.key < $1.key }.map { ([("format", $0.key)], $0.value) })
         text += routes(metrics.routes)
         text += service(status)
         text += loops(paced)

@@ -128,7 +128,7 @@ package enum JSONReport {
 }
 
 extension JSONReport {
-    /// Apple's dictionary as sent, the contents of other pushes than Kii's, and what a person should know.
+    /// Apple's dictionary as sent, what formats have read of other pushes than Kii's, and what a person should know.
     private static func writeRest(_ message: PushMessage, _ writer: inout JSONWriter) {
         writer.key("apple")
         writer.value(message.aps.map { .object($0.members) } ?? .null)
@@ -147,6 +147,14 @@ extension JSONReport {
                 writer.member("video", call.isVideo)
                 writer.member("calledAt", call.calledAt)
             }
+        }
+        writer.member("foreign", if: ForeignPushMessage(message)) { writer, push in
+            writer.member("format", push.format)
+            writer.member("id", push.id)
+            writer.member("source", push.source)
+            writer.member("type", push.type)
+            writer.member("subject", push.subject)
+            writer.member("expiresAt", push.expiresAt)
         }
         writer.key("mqtt")
         if let mqtt = message.raw.mqtt { mqtt.write(to: &writer) } else { writer.null() }

@@ -33,7 +33,11 @@ extension RulesLint {
             )
             return
         }
-        for (condition, kind) in [(ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser)] {
+        let ofDirect = criteria.format != nil ? "format" : criteria.type != nil ? "type" : nil
+        let ofKinds = [
+            (ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser), (ofDirect, .directPush),
+        ]
+        for (condition, kind) in ofKinds {
             guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
             report(
                 .neverMatches, position(condition, of: rule), rule.id,
@@ -234,6 +238,8 @@ extension RouteCriteria {
         case .scopeID: return texts(scopeID)
         case .events: return texts(events)
         case .transport: return texts(transport)
+        case .format: return texts(format)
+        case .type: return texts(type)
         case .scope: return (scope?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
         case .sender: return (sender?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
         case .kind, .certainty: return []

@@ -15,7 +15,7 @@ struct RuleProfile {
     init(_ criteria: RouteCriteria) {
         self.criteria = criteria
         let wantedCertainty: UInt8 = criteria.certainty.reduce(0) { $0 | Self.bit($1) }
-        var kinds = criteria.kinds
+        var kinds = criteria.possibleKinds
         if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
         // Likely are a Direct Push by absence and a Push to User without its topic.
@@ -86,7 +86,8 @@ struct RuleProfile {
         guard !kinds.isDisjoint(with: other.kinds), certainty & other.certainty != 0,
             mayMeet(criteria.bucket, theirs.bucket), mayMeet(criteria.object, theirs.object),
             mayMeet(criteria.topic, theirs.topic), mayMeet(criteria.events, theirs.events),
-            mayMeet(criteria.transport, theirs.transport)
+            mayMeet(criteria.transport, theirs.transport), mayMeet(criteria.format, theirs.format),
+            mayMeet(criteria.type, theirs.type)
         else { return false }
         if let scopes, let others = other.scopes {
             let haveCommon = scopes.contains { mine in

@@ -82,7 +82,7 @@ package final class ReceiverHarness: Sendable {
     /// Call it just before sending the payload: the messages of a test or a corpus then keep their relative ages,
     /// whatever the current date.
     package func startWallClock(with payload: RawPayload) {
-        guard clock.wallNow == nil, let sentAt = (try? PushMessage(payload))?.sentAt else { return }
+        guard clock.wallNow == nil, let sentAt = (try? receiver.decode(payload))?.sentAt else { return }
         clock.wallNow = sentAt
     }
 

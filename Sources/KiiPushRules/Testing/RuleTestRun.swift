@@ -14,7 +14,7 @@ struct RuleTestRun {
     /// Makes a run with its own receiver, with the routes of one that has loaded the rules with stand-ins.
     init(_ rules: RoutingRules, _ test: RuleTest, routesOf compiled: PushReceiver, coverage: RuleCoverage?) {
         (self.rules, self.test, self.coverage) = (rules, test, coverage)
-        let receiver = PushReceiver(rules: rules, clock: clock)
+        let receiver = PushReceiver(rules: rules, formats: compiled.formats, clock: clock)
         receiver.takeRoutes(of: compiled)
         harness = ReceiverHarness(receiver, clock: clock) { StandInFailure(handler: $0) }
     }

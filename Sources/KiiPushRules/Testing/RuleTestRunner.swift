@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// Runs the tests of a rules file, each through its own real receiver on a virtual clock.
 ///
@@ -19,10 +19,13 @@ public final class RuleTestRunner: Sendable {
 
     /// Compiles the rules.
     ///
+    /// - Parameters:
+    ///   - rules: the rules.
+    ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` if they cannot be loaded.
-    public init(_ rules: RoutingRules) throws(RulesError) {
+    public init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws(RulesError) {
         self.rules = rules
-        compiled = PushReceiver(rules: rules, clock: RuleTestClock())
+        compiled = PushReceiver(rules: rules, formats: formats, clock: RuleTestClock())
         try compiled.loadStandIns(rules)
     }
 

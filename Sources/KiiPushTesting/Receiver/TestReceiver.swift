@@ -45,12 +45,14 @@ public final class TestReceiver: Sendable {
     /// - Parameters:
     ///   - rules: the rules, loaded at once.
     ///   - app: the app to serve instead of the file's; nil uses the file's.
+    ///   - formats: the formats of other systems.
     ///   - clock: the clock.
     /// - Throws: `RulesError` if the rules cannot be loaded.
     public convenience init(
-        rules: RoutingRules, app: String? = nil, clock: ManualClock = ManualClock()
+        rules: RoutingRules, app: String? = nil, formats: PayloadFormats = .shipped,
+        clock: ManualClock = ManualClock()
     ) throws(RulesError) {
-        let receiver = PushReceiver(rules: rules, app: app, clock: clock)
+        let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
         try receiver.loadStandIns(rules)
         self.init(receiver, clock: clock)
     }

@@ -15,7 +15,7 @@ enum TextReport {
             add("conflict", "\(conflict.name): \(conflict.reason)", .warning)
         }
         for hint in message.hints { add("hint", hint, .warning) }
-        add("format", message.dialect.rawValue)
+        add("format", message.format ?? message.dialect.rawValue)
         add("event", message.event?.name)
         add("scope", scope(message.scope))
         for field in message.unusedFields {
@@ -33,7 +33,14 @@ enum TextReport {
         add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
         add("origin", message[.origin])
         add("app", message.appID)
+        if let push = ForeignPushMessage(message) {
+            add("type", push.type)
+            add("source", push.source)
+            add("subject", push.subject)
+            add("id", push.id)
+        }
         add("sent", message.sentAt.map(time))
+        add("expires", message.expiresAt.map(time))
         add("modified", message.modifiedAt.map(time))
         add("alert", message.alert.map(alert))
         for (name, text) in shown(message.aps) { add(name, text) }

@@ -36,7 +36,7 @@ struct DialectTests {
     @Test("a stated transport decides, whatever stands in the body", arguments: byBody)
     func stated(_ it: Case) throws {
         let stated: [(Transport, Dialect)] = [
-            (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .quickBlox),
+            (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .foreign),
         ]
         for (transport, dialect) in stated {
             #expect(try PushMessage(json: it.payload, over: transport).dialect == dialect)

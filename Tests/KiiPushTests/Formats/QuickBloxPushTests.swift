@@ -83,7 +83,7 @@ struct QuickBloxPushTests {
     func marks(key: String, value: String) throws {
         for payload in ["{\"\(key)\":\(value)}", "{\"aps\":{},\"\(key)\":\(value),\"x\":1}"] {
             let message = try PushMessage(json: payload)
-            #expect(message.dialect == .quickBlox && message.kind == .directPush && message.certainty == .certain)
+            #expect(message.dialect == .foreign && message.kind == .directPush && message.certainty == .certain)
             #expect(message.classification.evidence == [key.replacing(#"\u0067"#, with: "g")])
             #expect(DirectPushMessage(message)?.quickBlox != nil)
         }
@@ -123,7 +123,7 @@ struct QuickBloxPushTests {
     @Test("a Kii push that has such a key stays Kii's", arguments: kiis)
     func besideKii(payload: String) throws {
         let message = try PushMessage(json: payload)
-        #expect(message.dialect != .quickBlox && DirectPushMessage(message)?.quickBlox == nil)
+        #expect(message.dialect != .foreign && DirectPushMessage(message)?.quickBlox == nil)
         let marks: Set = ["dialog_id", "collapse_key", "ios_voip", "VOIPCall"]
         #expect(marks.isDisjoint(with: message.classification.evidence))
     }
@@ -131,7 +131,7 @@ struct QuickBloxPushTests {
     @Test("QuickBlox stated, anything is its push, and nothing in it is Kii's", arguments: kiis + ["{}", #"{"x":1}"#])
     func stated(payload: String) throws {
         let message = try PushMessage(json: payload, over: .quickblox)
-        #expect(message.dialect == .quickBlox && message.kind == .directPush && message.certainty == .certain)
+        #expect(message.dialect == .foreign && message.kind == .directPush && message.certainty == .certain)
         #expect(KiiField.allCases.allSatisfy { message[$0] == nil } && message.sender == nil && message.appID == nil)
         #expect(message.scope.kind == .unknown && message.bucket == nil && message.topic == nil)
         #expect(DirectPushMessage(message)?.quickBlox != nil)

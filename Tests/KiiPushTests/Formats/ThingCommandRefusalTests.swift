@@ -94,7 +94,7 @@ struct ThingCommandRefusalTests {
         let event = QuickBloxEvent.json("{\(Self.body)}").encoded
         for message in [stated, marked, try PushMessage(json: event, over: .quickblox)] {
             let push = try #require(DirectPushMessage(message))
-            #expect(message.dialect == .quickBlox && push.command == nil && push.quickBlox != nil)
+            #expect(message.dialect == .foreign && push.command == nil && push.quickBlox != nil)
             #expect(message.dedupeKeys(secret: .published).strength == .weak)
         }
     }

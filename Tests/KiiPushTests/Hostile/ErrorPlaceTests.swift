@@ -12,7 +12,7 @@ struct ErrorPlaceTests {
         let payload = RawPayload(Self.long + "&a=QQ==", transport: .quickblox)
         let error = try #require(throws: DecodeError.self) { try PushMessage(payload) }
         #expect(error.code == .duplicateKey && error.offset == 0)
-        #expect(error.detail.hasPrefix("in the text that the event holds, at byte 188: "))
+        #expect(error.detail.hasPrefix("quickblox: in the data that the payload holds, at byte 188: "))
     }
 
     @Test("bytes that are not UTF-8 are found where they stand in a QuickBlox event")

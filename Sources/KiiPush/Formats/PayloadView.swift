@@ -1,0 +1,98 @@
+/// A payload as a ``PayloadFormat`` sees it: its bytes, and the keys of a JSON object.
+///
+/// The envelope of a network is removed. It is valid during the call only.
+public struct PayloadView: ~Copyable, Sendable {
+    /// The transport that delivered the payload, if it is known.
+    public let transport: Transport?
+
+    /// Whether the payload is one JSON object within the limits, with each root key once.
+    public let isObject: Bool
+
+    private let buffer: [UInt8]
+    private let count: Int
+    /// A bit for each root key, by its first and last byte and its length: an absent key costs no search.
+    private let keyBits: UInt64
+    let limits: PayloadLimits
+    /// Whether it was inside a network's envelope, so that the bytes have another place in what was received.
+    let isWrapped: Bool
+
+    /// Views the first bytes of a buffer, whose object was checked if it is one.
+    init(
+        _ buffer: [UInt8], count: Int, _ transport: Transport?, isObject: Bool, isWrapped: Bool = false,
+        _ limits: PayloadLimits
+    ) {
+        (self.buffer, self.count, self.transport) = (buffer, count, transport)
+        (self.isObject, self.isWrapped, self.limits) = (isObject, isWrapped, limits)
+        keyBits = isObject ? Self.keyBits(buffer.span) : 0
+    }
+
+    private static func keyBits(_ text: Span<UInt8>) -> UInt64 {
+        var bits: UInt64 = 0
+        var members = ObjectMembers(text)
+        while let (key, _) = members.next(text) {
+            bits |= key.hasEscapes ? .max : bit(text, key.range)
+        }
+        return bits
+    }
+
+    @inline(__always)
+    private static func bit(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+        guard let last = range.last else { return 1 }
+        let sum = UInt64(text[range.lowerBound]) &* 5 &+ UInt64(text[last]) &+ UInt64(range.count) &* 11
+        return 1 &<< (sum & 63)
+    }
+
+    // MARK: A JSON object
+
+    /// Whether the object has a root key, with any value.
+    public func has(_ key: String) -> Bool { token(key) != nil }
+
+    /// The value of a root key; nil if the payload is no object, or does not have it.
+    public subscript(key: String) -> DataValue? {
+        token(key).map { DataValue(buffer.span, $0) }
+    }
+
+    /// The root members, in the order of the payload; empty if the payload is no object.
+    public var members: [(key: String, value: DataValue)] {
+        var all: [(String, DataValue)] = []
+        forEach { text, key, value in all.append((key.string(in: text), DataValue(text, value))) }
+        return all
+    }
+
+    func token(_ name: String) -> JSONToken? {
+        let wanted = name.utf8.span
+        guard keyBits & Self.bit(wanted, 0..<wanted.count) != 0 else { return nil }
+        let text = buffer.span
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) {
+            if key.matches(wanted, in: text) { return value }
+        }
+        return nil
+    }
+
+    /// Calls `body` with the tokens of each root member, and the text that they refer to.
+    func forEach(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Void) {
+        guard isObject else { return }
+        let text = buffer.span
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) { body(text, key, value) }
+    }
+
+    // MARK: Any bytes
+
+    /// The payload's bytes.
+    public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[..<count]) }
+
+    /// The payload as text; nil if it is not UTF-8.
+    public var text: String? { String(validating: buffer[..<count], as: UTF8.self) }
+
+    /// The payload as JSON of any type, such as an array; nil if it is none within the limits.
+    ///
+    /// Each access reads the payload again.
+    public var json: DataValue? {
+        let text = buffer.span.extracting(..<count)
+        var reader = JSONReader(limits: limits)
+        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
+        return DataValue(text, token)
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import KiiPush
+
+struct CloudEventsTests {
+    private func event(_ members: String, over transport: Transport? = nil) throws -> ForeignPushMessage? {
+        let payload = #"{"specversion":"1.0","id":"A-1","source":"/sensors/7","type":"com.example.temp"\#(members)}"#
+        return ForeignPushMessage(try PushMessage(RawPayload(payload, transport: transport)))
+    }
+
+    @Test(
+        "an event in structured mode is read, over every transport",
+        arguments: [nil, Transport.mqtt, .fcm, .apns, "http"])
+    func attributes(transport: Transport?) throws {
+        let event = try #require(
+            try event(
+                #","subject":"cellar","time":"2026-11-27T13:00:00.5+01:00","expirytime":"2026-11-27T12:05:00Z","#
+                    + #""datacontenttype":"application/json","traceparent":"00-1","data":{"value":4.5,"topic":"t"}"#,
+                over: transport))
+        #expect(event.format == "cloudevents" && event.id == "A-1" && event.source == "/sensors/7")
+        #expect(event.type == "com.example.temp" && event.subject == "cellar")
+        #expect(event.sentAt == 1_795_780_800_500 && event.expiresAt == 1_795_781_100_000)
+        #expect(event.data.keys == ["value", "topic"] && event.data["value"]?.double == 4.5)
+        #expect(event.message.rawObject["traceparent"] == .string("00-1"))
+        #expect(event.message.kind == .directPush && event.message.certainty == .certain)
+        #expect(event.message.classification.evidence == ["specversion", "id", "source", "type"])
+    }
+
+    @Test(
+        "data of any type are data",
+        arguments: [
+            (#","data":"text""#, #"{"data":"text"}"#), (#","data":[1,2]"#, #"{"data":[1,2]}"#),
+            (#","data":7"#, #"{"data":7}"#),
+            (#","data_base64":"AQI=""#, #"{"data_base64":"AQI="}"#), (#","data":null"#, "{}"), ("", "{}"),
+            (#","data":{}"#, "{}"),
+            (#","data":{"a":1,"a":2}"#, #"{"a":1}"#), (#","data":{"\u0061":"\u0000"}"#, #"{"a":"\u0000"}"#),
+        ])
+    func data(members: String, data: String) throws {
+        #expect(try event(members)?.data.description == data)
+    }
+
+    @Test("an extension that is named like a key of Kii's changes nothing")
+    func extensions() throws {
+        let event = try #require(try event(#","topic":"t","data":{"bucketID":"b"}"#))
+        #expect(event.message.kind == .directPush && event.data.keys == ["bucketID"])
+    }
+
+    @Test(
+        "what has not all four attributes is no event",
+        arguments: [
+            #"{"specversion":"1.0","id":"1","source":"/a"}"#, #"{"id":"1","source":"/a","type":"t"}"#,
+            #"{"specversion":"2.0","id":"1","source":"/a","type":"t"}"#,
+            #"{"specversion":1,"id":"1","source":"/a","type":"t"}"#,
+            #"{"specversion":"1.0","source":"/a","type":"t"}"#, #"{"specversion":"1.0","id":"1","type":"t"}"#,
+        ])
+    func others(payload: String) throws {
+        #expect(try PushMessage(RawPayload(payload)).format == nil)
+    }
+
+    @Test(
+        "a broken attribute refuses the event, where it is",
+        arguments: [
+            (#"{"specversion":"1.0","id":7,"source":"/a","type":"t"}"#, "'id' must be a text", 26),
+            (#"{"specversion":"1.0","id":" ","source":"/a","type":"t"}"#, "'id' must be a text that is not blank", 27),
+            (
+                #"{"specversion":"1.0","id":"1","source":null,"type":"t"}"#,
+                "'source' must be a text that is not blank", 39
+            ),
+            (#"{"specversion":"1.0","id":"1","source":"/a","type":["t"]}"#, "'type' must be a text", 51),
+            (
+                #"{"specversion":"1.0","id":"1","source":"/a","type":"t","time":"today"}"#,
+                "'time' must be a time such as 2026-11-27T12:00:00Z", 63
+            ),
+        ])
+    func broken(payload: String, detail: String, offset: Int) {
+        let error = #expect(throws: DecodeError.self) { try PushMessage(RawPayload(payload)) }
+        #expect(error == DecodeError(.badEncoding, at: offset, "cloudevents: \(detail)"))
+    }
+}
