@@ -19,13 +19,19 @@ public struct RoutingRule: Sendable {
 
     /// The position of one condition: a key of `when`, or one of `data`.
     public struct Condition: Sendable, Hashable {
-        /// The key of `when`, such as `bucket` or `data`.
+        /// The key of `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
+        /// `any/0/bucket`.
         public let name: String
         /// The key of the data, if ``name`` is `data`.
         public let key: String?
         /// The position of the condition's key.
         public let position: SourcePosition
     }
+
+    /// The most levels of `any`, `all` and `not` inside each other.
+    public static let mostLevels = 8
+    /// The most objects of conditions in all the `any`, `all` and `not` of a rule.
+    public static let mostParts = 100
 
     /// The rule's id, unique in its file; also its route's.
     public let id: String
@@ -48,9 +54,9 @@ public struct RoutingRule: Sendable {
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
     package let actionPosition: SourcePosition
     /// The positions of its conditions, in the order of the file.
-    public let conditions: [Condition]
+    public internal(set) var conditions: [Condition]
 
-    package let criteria: RouteCriteria
+    package internal(set) var criteria: RouteCriteria
 
     /// Where ``delivery`` begins; nil if the rule does not state it.
     let deliveryPosition: SourcePosition?
@@ -60,6 +66,9 @@ public struct RoutingRule: Sendable {
 
     /// The position of the field of ``dedupe``.
     let dedupePosition: SourcePosition?
+
+    /// The path of the part of `when` that the linter checks as a rule; nil for the whole rule.
+    var part: String?
 }
 
 extension RoutingRule: CustomStringConvertible {

@@ -3,13 +3,19 @@
 import KiiPush
 
 extension RulesReader {
-    /// The key `data` of `when`: each root key with its predicate.
+    /// The key `data` of `when`: each root key or JSON Pointer with its predicate.
     mutating func data(_ node: RulesNode) -> ([DataCondition], [RoutingRule.Condition]) {
         var data: [DataCondition] = []
         var places: [RoutingRule.Condition] = []
         for member in object(node, "an object with keys of the data")?.members ?? [] {
             places.append(
                 RoutingRule.Condition(name: "data", key: member.key, position: position(member.keyOffset)))
+            if member.key.utf8.first == UInt8(ascii: "/") {
+                do throws(DataPointerError) { _ = try DataPointer(member.key) } catch {
+                    report(member.keyOffset, error.what)
+                    continue
+                }
+            }
             if let predicate = predicate(member.value) {
                 data.append(DataCondition(key: member.key, predicate: predicate))
             }

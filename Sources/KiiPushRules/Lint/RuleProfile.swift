@@ -47,7 +47,7 @@ struct RuleProfile {
     func takesAll(of written: RuleProfile) -> Bool {
         let given = written.criteria
         guard criteria.kinds.isSuperset(of: written.kinds), given.certainty.allSatisfy(criteria.certainty.contains),
-            criteria.events == nil, criteria.sender == nil, criteria.transport == nil
+            criteria.events == nil, criteria.sender == nil, criteria.transport == nil, criteria.groups.isEmpty
         else { return false }
         return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
             && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)
@@ -76,7 +76,7 @@ struct RuleProfile {
 
     // MARK: Overlap
 
-    /// False only if no message matches both; ignores data, except for messages that have none.
+    /// False only if no message matches both; ignores combined conditions, and data except for messages without any.
     func mayMeet(_ other: RuleProfile) -> Bool {
         func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
             guard let left, let right else { return true }

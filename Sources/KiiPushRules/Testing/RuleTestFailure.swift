@@ -130,9 +130,13 @@ public struct RuleVerdict: Sendable {
         case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
         case .misses(let check):
             "'\(rule)' misses \(check.key.map { "\(check.name) \($0.quotedAsJSON)" } ?? check.name): "
-                + "expected \(check.expected), found \(check.actual ?? "nothing")"
-                + "\(check.reason.map { ": \($0)" } ?? "") (\(file):\(position))"
+                + "expected \(check.expected), \(Self.found(check)) (\(file):\(position))"
         }
+    }
+
+    private static func found(_ check: RouteCheck) -> String {
+        if !check.parts.isEmpty { return check.reason ?? "" }
+        return "found \(check.actual ?? "nothing")\(check.reason.map { ": \($0)" } ?? "")"
     }
 
     /// Each rule's verdict on a message, in order.
@@ -144,11 +148,8 @@ public struct RuleVerdict: Sendable {
                 if rule.flow == .stop { taker = rule.id }
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }
-            let place = rule.conditions.first { condition in
-                condition.name == missed.name
-                    && condition.key.map { Array($0.utf8) } == missed.key.map { Array($0.utf8) }
-            }
-            return RuleVerdict(rule: rule.id, position: place?.position ?? rule.position, answer: .misses(missed))
+            let place = rule.place(missed.name, missed.key) ?? rule.position
+            return RuleVerdict(rule: rule.id, position: place, answer: .misses(missed))
         }
     }
 }

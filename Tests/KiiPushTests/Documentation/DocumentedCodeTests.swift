@@ -160,8 +160,9 @@ struct DocumentedCodeTests {
     @Test("the data conditions' own example asks for data")
     func data() throws {
         let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
-        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
-        #expect(hot.allSatisfy { $0.holds(for: message) })
+        let nested: [DataCondition] = [.data("/rooms/*/temp", .greater(30))]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2","rooms":[{"temp":9},{"temp":31}]}"#))
+        #expect((hot + nested).allSatisfy { $0.holds(for: message) })
     }
 
     @Test("the guide to loop safety has paced messages take their turns, and dead letters replayed")

@@ -34,7 +34,11 @@ struct RulesSchemaTests {
         let ofSend = keys(definitions["send"])
         #expect(ofSend.isSuperset(of: RulesReader.besideBody) && ofSend.count == 17)
         #expect(keys(definitions["when"]) == Set(RulesReader.whenKeys))
-        #expect(Set(RulesReader.whenKeys) == Set(WhenCondition.allCases.map(\.rawValue) + ["data"]))
+        #expect(
+            Set(RulesReader.whenKeys)
+                == Set(
+                    WhenCondition.allCases.map(\.rawValue) + ["data"] + ConditionGroup.Operator.allCases.map(\.rawValue)
+                ))
         #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
         #expect(keys(definitions["step"]) == Set(RulesReader.stepKeys))
         #expect(keys(definitions["expectation"]) == Set(RulesReader.expectKeys))
@@ -94,6 +98,8 @@ struct RulesSchemaTests {
             ("member", #""dedupe":{"by":"data.messageId"}"#), ("member", #""dedupe":{"by":"data.a.\u0301 b"}"#),
             ("when", ""), ("when", #""kind":"*","scope":["APP*","user:*","app",{"equals":"thing:a*"}],"sender":"*""#),
             ("when", #""certainty":["c*",{"equals":"likely"}],"events":"*","transport":{"equals":"a*"}"#),
+            ("when", #""any":[{"bucket":"a"},{"not":{"all":[{"topic":"t"}]}}],"all":[{"kind":"*"}]"#),
+            ("when", #""data":{"/a/0/*/~0~1":1,"/":2,"//a":3,"/*":4,"":5,"a~2/b":6}"#),
             ("data", "null"), ("data", #"["a",{"not":[1,true]}]"#),
             ("data", #"{"greater":"1e3","less":-1,"prefix":""}"#),
             ("data", #"{"anyOf":[null,false,"*"],"exists":false,"suffix":"x","not":{"equals":7}}"#),
@@ -170,6 +176,9 @@ struct RulesSchemaTests {
             ("when", #""bucket":{"prefix":"a"}"#), ("when", #""bucket":{}"#), ("when", #""kind":"push""#),
             ("when", #""kind":{"equals":"*"}"#), ("when", #""scope":"USER""#), ("when", #""scope":"user:""#),
             ("when", #""sender":"U1""#), ("when", #""sender":"group:g""#), ("when", #""certainty":["sure"]"#),
+            ("when", #""any":[]"#), ("when", #""any":{"bucket":"a"}"#), ("when", #""all":[{}]"#),
+            ("when", #""not":[{"bucket":"a"}]"#), ("when", #""not":{"certainty":"certain"}"#),
+            ("when", #""any":[{"buckt":"a"}]"#), ("when", #""data":{"/a~2":1}"#), ("when", #""data":{"/*/a":1}"#),
             ("when", #""transport":null"#), ("when", #""data":1"#), ("data", "[]"), ("data", "{}"),
             ("data", #"{"matches":"a"}"#), ("data", #"{"greater":"x"}"#), ("data", #"{"less":true}"#),
             ("data", #"{"exists":"yes"}"#), ("data", #"{"anyOf":[]}"#), ("data", #"{"anyOf":[[1]]}"#),
