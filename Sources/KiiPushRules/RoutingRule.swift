@@ -176,10 +176,12 @@ extension RulesReader {
             report(node.offset, "expected a program and its arguments, found an empty list")
             return nil
         }
-        guard name(program, "the path of a program") != nil else { return nil }
-        var arguments: [String] = []
-        for node in nodes {
-            guard let argument = string(node, "an argument, a string") else { return nil }
+        guard let path = name(program, "the path of a program", fills: true) else { return nil }
+        var arguments = [path]
+        for node in nodes.dropFirst() {
+            guard let text = string(node, "an argument, a string"),
+                let argument = filled(text, at: node, allowsSecrets: true)
+            else { return nil }
             guard !argument.utf8.contains(0) else {
                 report(node.offset, "an argument cannot contain a zero byte")
                 return nil
@@ -192,7 +194,7 @@ extension RulesReader {
     private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected) { $0 != .none }.map { ($0, node.offset) }
+            target(node, expected, fills: true) { $0 != .none }.map { ($0, node.offset) }
         } ?? []
     }
 }

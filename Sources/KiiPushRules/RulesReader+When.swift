@@ -128,7 +128,9 @@ extension RulesReader {
             }
             value = member
         }
-        guard let text = string(value, isInList || isExact ? what : "\(what), or a list of them") else { return nil }
+        guard let text = string(value, isInList || isExact ? what : "\(what), or a list of them", fills: true) else {
+            return nil
+        }
         guard !text.isEmpty else {
             report(value.offset, "expected \(what), found an empty string, which matches nothing; \"*\" matches any")
             return nil

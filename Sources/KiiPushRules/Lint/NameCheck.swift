@@ -112,7 +112,7 @@ extension RuleTemplate {
         for part in parts {
             switch part {
             case .text(let text): pieces[pieces.count - 1] += text
-            case .field: pieces.append("")
+            case .field, .secret: pieces.append("")
             }
         }
         return pieces

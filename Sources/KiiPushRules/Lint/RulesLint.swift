@@ -47,6 +47,7 @@ struct RulesLint {
     }
 
     mutating func run(_ handlers: [String]?) {
+        checkParameters()
         checkSettings()
         checkSettingIDs()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }

@@ -12,6 +12,8 @@ public struct RuleTestFailure: Error, Sendable {
     public let step: Int?
     /// Where the step begins.
     public let stepPosition: SourcePosition?
+    /// The number of the row of the test's values, from 1; nil if it has none.
+    public let row: Int?
     /// The key of `expect`; nil if something else is wrong.
     public let key: String?
     /// The expected value; nil without a key.
@@ -34,7 +36,8 @@ extension RuleTestFailure: CustomStringConvertible {
     public var reason: String {
         guard let test else { return what }
         let step = step.map { ", step \($0) (line \(stepPosition?.line ?? 0))" } ?? ""
-        return "test '\(test)'\(step): \(what)"
+        let row = row.map { ", row \($0)" } ?? ""
+        return "test '\(test)'\(row)\(step): \(what)"
     }
 
     /// An explanation for people, in lines: the stages, then at most 40 rules.

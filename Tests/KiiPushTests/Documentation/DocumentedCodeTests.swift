@@ -147,6 +147,13 @@ struct DocumentedCodeTests {
         #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
     }
 
+    @Test("the parameters' own example gives a device its values")
+    func params() throws {
+        let text = #"{"version":1,"params":{"thing":{"type":"string"},"limit":{"type":"number"}},"rules":[]}"#
+        let rules = try RoutingRules(text, params: ["thing": "th.7", "limit": "21"])
+        #expect(rules.params.map(\.name) == ["thing", "limit"])
+    }
+
     @Test("the rules' own example loads them")
     func rules() throws {
         let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#

@@ -40,6 +40,7 @@ struct RulesSchemaTests {
                     WhenCondition.allCases.map(\.rawValue) + ["data"] + ConditionGroup.Operator.allCases.map(\.rawValue)
                 ))
         #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
+        #expect(keys(definitions["parameter"]) == Set(RulesReader.parameterKeys))
         #expect(keys(definitions["step"]) == Set(RulesReader.stepKeys))
         #expect(keys(definitions["expectation"]) == Set(RulesReader.expectKeys))
         guard case .array(let forms)? = definitions["predicate"]?["anyOf"] else { return #expect(Bool(false)) }
@@ -50,6 +51,8 @@ struct RulesSchemaTests {
     func sameNames() {
         #expect(names(definitions["kind"]) == Set(PushKind.allCases.map(\.rawValue)))
         #expect(names(definitions["certainty"]) == Set(Certainty.allCases.map(\.rawValue)))
+        let type = definitions["parameter"]?["properties"]?["type"]
+        #expect(names(type) == Set(RuleParameter.ValueType.allCases.map(\.rawValue)))
         #expect(names(definitions["scopeType"]) == Set(RulesReader.scopeTypes.map(\.name)))
         let delivery = definitions["delivery"]?["properties"]
         #expect(names(delivery?["order"]) == Set(DeliverySettings.Order.allCases.map(\.rawValue)))
@@ -87,6 +90,11 @@ struct RulesSchemaTests {
             ("root", #""dedupe":{"window":"0s","count":0,"weak":"36500d"}"#),
             ("root", #""delivery":{"maxAge":"1.5h"}"#), ("root", #""delivery":{"maxAge":false}"#),
             ("root", #""tests":[{"name":"n","now":1700000000000,"steps":[]}]"#),
+            ("root", #""params":{"a":{"type":"number","doc":"d","default":1},"b":{"type":"string","secret":true}}"#),
+            (
+                "root",
+                #""params":{"a":{"type":"string","default":"thing:t"}},"me":["${param.a}"],"serving":["${param.a}"],"tests":[{"name":"n","params":[{"a":"user:u"}],"steps":[]}]"#
+            ),
             ("rule", #"{"id":"a","then":{"run":["/bin/ls","","-l"]},"continue":true,"writes":[]}"#),
             (
                 "member",
@@ -146,6 +154,12 @@ struct RulesSchemaTests {
             ("root", #""delivery":{"maxAge":"0s"}"#), ("root", #""delivery":{"maxAge":true}"#),
             ("root", #""delivery":{"maxAge":60}"#), ("root", #""tests":[{"name":"n","now":-1,"steps":[]}]"#),
             ("root", #""tests":[{"name":"n","now":"1s","steps":[]}]"#),
+            ("root", #""params":[]"#), ("root", #""params":{"a":{}}"#),
+            ("root", #""params":{"a b":{"type":"string"}}"#),
+            ("root", #""params":{"a":{"type":"text"}}"#), ("root", #""params":{"a":{"type":"number","default":"1"}}"#),
+            ("root", #""params":{"a":{"type":"string","secret":true,"default":"s"}}"#),
+            ("root", #""tests":[{"name":"n","params":[],"steps":[]}]"#),
+            ("root", #""tests":[{"name":"n","params":[{"a":[]}],"steps":[]}]"#),
             ("root", #""tests":{}"#), ("root", #""tests":[{"name":"n"}]"#), ("root", #""tests":[{"steps":[]}]"#),
             ("rule", #"{"then":{"print":true}}"#), ("rule", #"{"id":"a"}"#),
             ("rule", #"{"id":"*","then":{"print":true}}"#),
