@@ -169,7 +169,11 @@ struct RulesReader {
 
     /// A non-empty string without control characters, which would garble reports.
     ///
-    /// - Parameter fills: whether placeholders of parameters are replaced.
+    /// - Parameters:
+    ///   - node: the text.
+    ///   - what: what is expected.
+    ///   - fills: whether placeholders of parameters are replaced.
+    /// - Returns: the name; nil if it is none, which is reported.
     mutating func name(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
         guard let name = string(node, what, fills: fills) else { return nil }
         guard !name.isEmpty else {
@@ -252,6 +256,7 @@ struct RulesReader {
     ///   - what: what is expected.
     ///   - fills: whether placeholders of parameters are replaced.
     ///   - accepts: whether such a resource is expected.
+    /// - Returns: the URI; nil if it is none, which is reported.
     mutating func target(
         _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI.Resource) -> Bool
     ) -> KiiURI? {

@@ -102,7 +102,8 @@ public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
         for (number, failure) in failures.enumerated() {
             lines.append(failure.description)
             // All expectations of a step share its explanation.
-            let isLastOfStep = number + 1 == failures.count || failures[number + 1].step != failure.step
+            let isLastOfStep =
+                number + 1 == failures.count || failures[number + 1].step != failure.step
                 || failures[number + 1].row != failure.row
             if isLastOfStep { lines += failure.explanation.map { "    \($0)" } }
         }

@@ -66,6 +66,7 @@ public struct AgentRules: Sendable, Hashable {
     ///   - path: the file.
     ///   - params: the values of this device for the parameters of the file, and of each that replaces it; a new file
     ///     that lacks a value is refused.
+    /// - Returns: the rules.
     public static func file(_ path: String, params: ParameterValues = [:]) -> AgentRules {
         AgentRules(path: path, params: params)
     }
