@@ -54,7 +54,7 @@ extension RouteCriteria {
             case .data(let data):
                 let actual = data.actual(message)
                 return check(
-                    actual, data.holds(for: message), actual == nil ? message.placeOfNested(data.key) : nil)
+                    actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
             case .group(let group):
                 let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
                 let held = parts.count { $0.allSatisfy(\.holds) }
@@ -79,6 +79,20 @@ extension ConditionGroup {
         case .any, .all: "\(held) of \(parts.count) hold"
         case .not: held > 0 ? "it holds" : "it does not hold"
         }
+    }
+}
+
+extension DataCondition {
+    /// Why a message has no value: where the pointer ends, or where a root key is instead; nil if nowhere.
+    fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
+        guard pointer != nil else { return message.placeOfNested(key) }
+        var path = key[...]
+        while let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            path = path[..<slash]
+            let isThere = DataCondition(key: String(path), predicate: .exists()).holds(for: message)
+            if isThere { return "'\(path)' has no '\(key[slash...])'" }
+        }
+        return nil
     }
 }
 

@@ -50,8 +50,9 @@ public struct RuleTemplate: Sendable, Hashable {
                     if entry.parameter.isSecret { part = .secret(entry.parameter.name) }
                     let value = entry.value?.string ?? ""
                     text += Array(value.utf8)
-                    written += Array(
-                        value.split(separator: "${", omittingEmptySubsequences: false).joined(separator: "$${").utf8)
+                    for (byte, next) in zip(value.utf8, value.utf8.dropFirst() + [0]) {
+                        written += byte == dollar && next == open ? [dollar, dollar] : [byte]
+                    }
                 } else {
                     part = .field(try RuleField(name))
                 }

@@ -132,5 +132,5 @@ extension Explanation {
 
 extension RouteCheck {
     /// The check, and those inside it.
-    fileprivate var withParts: [RouteCheck] { [self] + parts.flatMap(\.withParts) }
+    var withParts: [RouteCheck] { [self] + parts.flatMap(\.withParts) }
 }
