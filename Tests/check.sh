@@ -80,6 +80,7 @@ has() {
         mosquitto) ls /usr/sbin/mosquitto ;;
         mosquitto-clients) command -v mosquitto_pub ;;
         nghttp2-server) ls /usr/sbin/nghttpd ;;
+        python3-jsonschema) python3 -c 'import jsonschema' ;;
         prometheus) command -v promtool || ls .build/prometheus/usr/bin/promtool ;;
         systemd) command -v systemd-analyze ;;
         *) command -v "$1" ;;

@@ -5,7 +5,7 @@ package import KiiPush
 extension RoutingRule {
     /// One condition of a rule.
     package struct JudgedCondition {
-        /// The key of `when`, such as `bucket` or `data`.
+        /// The key of `when`, such as `bucket` or `data`, or its path inside `any`, `all` and `not`.
         package let name: String
         /// The key of the data, if ``name`` is `data`.
         package let key: String?
@@ -15,43 +15,95 @@ extension RoutingRule {
         package let canMiss: Bool
     }
 
-    /// The conditions in the order of evaluation, the same as that of ``explain(_:)``.
-    package var judgedConditions: [JudgedCondition] {
-        func condition(_ name: String, _ key: String?, canMiss: Bool) -> JudgedCondition {
-            let place = conditions.first { condition in
-                condition.name == name
-                    && (key.map { condition.key?.isExactly($0) == true } ?? (condition.key == nil))
+    /// The conditions in the order of evaluation, the same as that of ``explain(_:)``; those inside a combined one
+    /// follow it.
+    package var judgedConditions: [JudgedCondition] { judged(criteria, path: "") }
+
+    private func judged(_ criteria: RouteCriteria, path: String) -> [JudgedCondition] {
+        criteria.conditions(isRoot: path.isEmpty).flatMap { condition -> [JudgedCondition] in
+            let name = path + condition.name
+            let place = place(name, condition.key)
+            var canMiss = true
+            var inner: [JudgedCondition] = []
+            switch condition {
+            case .key(.certainty): canMiss = !Certainty.allCases.allSatisfy(criteria.certainty.contains)
+            case .key, .data: break
+            case .group(let group): inner = group.paths(name).flatMap { judged($0.criteria, path: $0.path) }
             }
-            return JudgedCondition(name: name, key: key, position: place?.position, canMiss: canMiss)
+            return [JudgedCondition(name: name, key: condition.key, position: place, canMiss: canMiss)] + inner
         }
-        return judged.map { judged in
-            let takesAll = judged == .certainty && Certainty.allCases.allSatisfy(criteria.certainty.contains)
-            return condition(judged.rawValue, nil, canMiss: !takesAll)
-        } + criteria.data.map { condition("data", $0.key, canMiss: true) }
     }
 
+    /// The position of a condition; nil if the file does not state it.
+    package func place(_ name: String, _ key: String?) -> SourcePosition? {
+        conditions.first { condition in
+            condition.name.isExactly(name)
+                && (key.map { condition.key?.isExactly($0) == true } ?? (condition.key == nil))
+        }?.position
+    }
+
+    /// Evaluates the conditions in order until one decides.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - note: called with the number of each evaluated condition in ``judgedConditions``, and whether it held.
+    /// - Returns: whether the rule matches.
+    package func judge(_ message: PushMessage, note: (Int, Bool) -> Void) -> Bool {
+        var number = 0
+        guard criteria.isGap == message.storage.isGap else { return false }
+        return criteria.judge(message, isRoot: true, &number, note)
+    }
+}
+
+extension RouteCriteria {
     private static let behindTheKind = WhenCondition.allCases.filter { $0 != .kind }
 
-    private var judged: [WhenCondition] {
-        WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: criteria) }
+    /// Evaluates the conditions in order until one fails; `number` is then that of the next one.
+    fileprivate func judge(
+        _ message: PushMessage, isRoot: Bool, _ number: inout Int, _ note: (Int, Bool) -> Void
+    ) -> Bool {
+        func noted(_ holds: Bool) -> Bool {
+            note(number, holds)
+            number += 1
+            return holds
+        }
+        // This runs for every rule and every message, and most rules fail here: a quick test comes first.
+        if kinds != .all, !noted(kinds.contains(KindSet(message.kind))) { return false }
+        for condition in Self.behindTheKind where isRoot && condition == .certainty || condition.isSet(in: self) {
+            guard noted(condition.holds(self, message)) else { return false }
+        }
+        for condition in data { guard noted(condition.holds(for: message)) else { return false } }
+        for group in groups {
+            let own = number
+            number += 1
+            let holds = group.judge(message, &number, note)
+            note(own, holds)
+            guard holds else { return false }
+        }
+        return true
     }
 
-    /// How many conditions hold for a message before the first that does not; all of them if the rule matches.
-    package func heldConditions(_ message: PushMessage) -> Int {
+    /// How many conditions there are, with those inside combined ones; of a part, not of a rule.
+    fileprivate var count: Int {
+        WhenCondition.allCases.count { $0.isSet(in: self) } + data.count
+            + groups.reduce(0) { $0 + 1 + $1.parts.reduce(0) { $0 + $1.count } }
+    }
+}
+
+extension ConditionGroup {
+    /// Evaluates the parts until one decides; `number` is then that of the condition after the group.
+    fileprivate func judge(_ message: PushMessage, _ number: inout Int, _ note: (Int, Bool) -> Void) -> Bool {
         var held = 0
-        // This runs for every rule and every message, and most rules fail here: a quick test comes first.
-        if criteria.kinds != .all {
-            guard criteria.kinds.contains(KindSet(message.kind)) else { return 0 }
-            held = 1
+        var isDecided = false
+        for part in parts {
+            let next = number + part.count
+            if !isDecided {
+                let holds = part.judge(message, isRoot: false, &number, note)
+                if holds { held += 1 }
+                isDecided = holds == (combining == .any)
+            }
+            number = next
         }
-        for condition in Self.behindTheKind where condition == .certainty || condition.isSet(in: criteria) {
-            guard condition.holds(criteria, message) else { return held }
-            held += 1
-        }
-        for condition in criteria.data {
-            guard condition.holds(for: message) else { return held }
-            held += 1
-        }
-        return held
+        return holds(combining == .all && isDecided ? 0 : held)
     }
 }

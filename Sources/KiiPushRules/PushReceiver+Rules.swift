@@ -41,12 +41,20 @@ extension PushReceiver {
     ///   - actions: runs programs and prints; needed only for rules that ask for it.
     /// - Returns: the generation of the table: the number of loads so far.
     /// - Throws: ``RulesError`` if a rule names an unregistered handler, has the id of a route that code declares, or
-    ///   needs actions that are missing.
+    ///   needs actions that are missing, or if a secret parameter has no value.
     @discardableResult
     public func load(_ rules: RoutingRules, actions: (any RuleActions)? = nil) throws(RulesError) -> Int {
+        try load(rules, actions, rules.secrets)
+    }
+
+    @discardableResult
+    func load(
+        _ rules: RoutingRules, _ actions: (any RuleActions)?, _ secrets: RuleSecrets
+    ) throws(RulesError) -> Int {
         try load { handlers, isTaken throws(RulesError) in
             let compiler = RuleCompiler(
-                file: rules.file, handlers: handlers, actions: actions, maxAge: rules.delivery.maxAge)
+                file: rules.file, handlers: handlers, actions: actions, maxAge: rules.delivery.maxAge,
+                secrets: secrets)
             return try compiler.routes(rules.rules, taken: isTaken)
         }
     }

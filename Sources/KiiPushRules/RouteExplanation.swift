@@ -4,7 +4,8 @@ public import KiiPush
 ///
 /// Shows values of the message on purpose; keep it out of logs.
 public struct RouteCheck: Sendable, Hashable {
-    /// The condition's key in `when`, such as `bucket` or `data`.
+    /// The condition's key in `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
+    /// `any/0/bucket`.
     public let name: String
     /// The key of the data, if ``name`` is `data`.
     public let key: String?
@@ -14,8 +15,11 @@ public struct RouteCheck: Sendable, Hashable {
     public let actual: String?
     /// Whether the condition holds.
     public let holds: Bool
-    /// Why the message has no value, in a few words; nil if it has one, or if there is no more to say.
+    /// Why the message has no value, in a few words, or how many parts of a combined condition hold; nil if there is
+    /// no more to say.
     public let reason: String?
+    /// The conditions inside `any`, `all` or `not`, in order, each evaluated; empty for others.
+    public let parts: [RouteCheck]
 }
 
 extension Route {
@@ -32,32 +36,77 @@ extension RoutingRule {
 
 extension RouteCriteria {
     func explain(_ message: PushMessage) -> [RouteCheck] {
-        let checks = WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: self) }.map { condition in
-            var expected = JSONWriter()
-            condition.write(self, to: &expected)
-            let actual = condition.actual(message)
-            return RouteCheck(
-                name: condition.rawValue, key: nil, expected: expected.text,
-                actual: actual?.quotedAsJSON, holds: condition.holds(self, message),
-                reason: actual == nil ? condition.reasonForNothing(message) : nil)
-        }
-        return checks
-            + data.map { condition in
-                var expected = JSONWriter()
-                condition.predicate.write(to: &expected)
-                let actual = message.data[condition.key]?.jsonText
-                return RouteCheck(
-                    name: "data", key: condition.key, expected: expected.text, actual: actual,
-                    holds: condition.holds(for: message),
-                    reason: actual == nil ? message.placeOfNested(condition.key) : nil)
+        let checks = explain(message, path: "")
+        if isGap == message.storage.isGap { return checks }
+        func name(_ isGap: Bool) -> String { isGap ? "\"gap\"" : "\"message\"" }
+        let check = RouteCheck(
+            name: "on", key: nil, expected: name(isGap), actual: name(!isGap), holds: false, reason: nil, parts: [])
+        return [check] + checks
+    }
+
+    private func explain(_ message: PushMessage, path: String) -> [RouteCheck] {
+        conditions(isRoot: path.isEmpty).map { condition in
+            let name = path + condition.name
+            func check(_ actual: String?, _ holds: Bool, _ reason: String?, _ parts: [RouteCheck] = []) -> RouteCheck {
+                RouteCheck(
+                    name: name, key: condition.key, expected: condition.text(self), actual: actual, holds: holds,
+                    reason: reason, parts: parts)
             }
+            switch condition {
+            case .key(let key):
+                let actual = key.actual(message)
+                return check(
+                    actual?.quotedAsJSON, key.holds(self, message),
+                    actual == nil ? key.reasonForNothing(message) : nil)
+            case .data(let data):
+                let actual = data.actual(message)
+                return check(
+                    actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
+            case .group(let group):
+                let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
+                let held = parts.count { $0.allSatisfy(\.holds) }
+                return check(nil, group.holds(held), group.words(held), Array(parts.joined()))
+            }
+        }
+    }
+}
+
+extension ConditionGroup {
+    /// Whether it holds if so many of its parts hold.
+    func holds(_ held: Int) -> Bool {
+        switch combining {
+        case .any: held > 0
+        case .all: held == parts.count
+        case .not: held < parts.count
+        }
+    }
+
+    fileprivate func words(_ held: Int) -> String {
+        switch combining {
+        case .any, .all: "\(held) of \(parts.count) hold"
+        case .not: held > 0 ? "it holds" : "it does not hold"
+        }
+    }
+}
+
+extension DataCondition {
+    /// Why a message has no value: where the pointer ends, or where a root key is instead; nil if nowhere.
+    fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
+        guard pointer != nil else { return message.placeOfNested(key) }
+        var path = key[...]
+        while let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            path = path[..<slash]
+            let isThere = DataCondition(key: String(path), predicate: .exists()).holds(for: message)
+            if isThere { return "'\(path)' has no '\(key[slash...])'" }
+        }
+        return nil
     }
 }
 
 extension PushMessage {
     /// Where a key is inside a value of the data, in words; nil if it is not, or deeper than three levels.
     ///
-    /// A condition reads the root keys of the data only, and a dot in its key does not look into a value.
+    /// A key without a slash is a root key of the data, and a dot in it does not look into a value.
     fileprivate func placeOfNested(_ key: String) -> String? {
         func place(of key: Substring, in members: [(key: String, value: DataValue)], depth: Int) -> (
             path: [String], key: Substring
@@ -80,7 +129,8 @@ extension PushMessage {
         }
         return place(of: key[...], in: data.members, depth: 0).map { found in
             let what = found.key.utf8.elementsEqual(key.utf8) ? "it" : "'\(found.key)'"
-            return "\(what) is inside '\(found.path.joined(separator: "."))', and a condition reads root keys only"
+            let pointer = (found.path + ["\(found.key)"]).map { "/\($0.asPointerPart)" }.joined()
+            return "\(what) is inside '\(found.path.joined(separator: "."))'; write \(pointer.quotedAsJSON)"
         }
     }
 }
@@ -107,7 +157,8 @@ extension WhenCondition {
         case .sender: message.sender.map { "\($0.typeName):\($0.id)" }
         case .format: message.format
         case .type: ForeignPushMessage(message)?.type
-        case .transport: message.raw.transport?.name
+        case .transport: message.storage.routedTransport?.name
+        case .mqtt: message.raw.mqtt?.topic
         case .certainty: message.certainty.rawValue
         }
     }
@@ -130,6 +181,7 @@ extension WhenCondition {
         case .type:
             return message.format == nil ? "no format has claimed the payload" : "its format has read none"
         case .transport: return "none was given"
+        case .mqtt: return "nothing is known of MQTT"
         case .kind, .events, .certainty: return nil
         }
     }
@@ -154,6 +206,7 @@ extension WhenCondition {
         case .format: only.format = criteria.format
         case .type: only.type = criteria.type
         case .transport: only.transport = criteria.transport
+        case .mqtt: only.mqtt = criteria.mqtt
         case .certainty: break
         }
         let buffer = message.storage.buffer
@@ -164,16 +217,14 @@ extension WhenCondition {
 extension RoutingRule {
     /// What the rule requires: each condition that is set, as the rules file writes it.
     package var wanted: [(name: String, key: String?, text: String)] {
-        let conditions = WhenCondition.allCases.filter { $0.isSet(in: criteria) }.map { condition in
-            var writer = JSONWriter()
-            condition.write(criteria, to: &writer)
-            return (name: condition.rawValue, key: nil as String?, text: writer.text)
-        }
-        return conditions
-            + criteria.data.map { condition in
-                var writer = JSONWriter()
-                condition.predicate.write(to: &writer)
-                return (name: "data", key: condition.key, text: writer.text)
-            }
+        criteria.conditions(isRoot: false).map { (name: $0.name, key: $0.key, text: $0.text(criteria)) }
+    }
+}
+
+extension String {
+    /// The text as a part of a JSON Pointer.
+    var asPointerPart: String {
+        split(separator: "~", omittingEmptySubsequences: false).joined(separator: "~0")
+            .split(separator: "/", omittingEmptySubsequences: false).joined(separator: "~1")
     }
 }

@@ -19,13 +19,19 @@ public struct RoutingRule: Sendable {
 
     /// The position of one condition: a key of `when`, or one of `data`.
     public struct Condition: Sendable, Hashable {
-        /// The key of `when`, such as `bucket` or `data`.
+        /// The key of `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
+        /// `any/0/bucket`.
         public let name: String
         /// The key of the data, if ``name`` is `data`.
         public let key: String?
         /// The position of the condition's key.
         public let position: SourcePosition
     }
+
+    /// The most levels of `any`, `all` and `not` inside each other.
+    public static let mostLevels = 8
+    /// The most objects of conditions in all the `any`, `all` and `not` of a rule.
+    public static let mostParts = 100
 
     /// The rule's id, unique in its file; also its route's.
     public let id: String
@@ -48,9 +54,9 @@ public struct RoutingRule: Sendable {
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
     package let actionPosition: SourcePosition
     /// The positions of its conditions, in the order of the file.
-    public let conditions: [Condition]
+    public internal(set) var conditions: [Condition]
 
-    package let criteria: RouteCriteria
+    package internal(set) var criteria: RouteCriteria
 
     /// Where ``delivery`` begins; nil if the rule does not state it.
     let deliveryPosition: SourcePosition?
@@ -60,6 +66,9 @@ public struct RoutingRule: Sendable {
 
     /// The position of the field of ``dedupe``.
     let dedupePosition: SourcePosition?
+
+    /// The path of the part of `when` that the linter checks as a rule; nil for the whole rule.
+    var part: String?
 }
 
 extension RoutingRule: CustomStringConvertible {
@@ -68,7 +77,7 @@ extension RoutingRule: CustomStringConvertible {
 }
 
 extension RulesReader {
-    static let ruleKeys = ["id", "when", "then", "continue", "writes", "pace", "delivery", "loop", "dedupe"]
+    static let ruleKeys = ["id", "on", "when", "then", "continue", "writes", "pace", "delivery", "loop", "dedupe"]
 
     /// The rules of a file; omits a rule with a problem, which also refuses the file.
     mutating func rules(
@@ -92,6 +101,7 @@ extension RulesReader {
         var criteria = RouteCriteria()
         var conditions: [RoutingRule.Condition] = []
         if let node = object["when"] { (criteria, conditions) = when(node) }
+        if let node = object["on"] { criteria.isGap = on(node, object["when"]) }
         let action = required("then", of: object).flatMap { self.action($0, sender) }
         let goesOn = object["continue"].flatMap { bool($0) } ?? false
         let writes = object["writes"].map { self.writes($0) } ?? []
@@ -167,10 +177,12 @@ extension RulesReader {
             report(node.offset, "expected a program and its arguments, found an empty list")
             return nil
         }
-        guard name(program, "the path of a program") != nil else { return nil }
-        var arguments: [String] = []
-        for node in nodes {
-            guard let argument = string(node, "an argument, a string") else { return nil }
+        guard let path = name(program, "the path of a program", fills: true) else { return nil }
+        var arguments = [path]
+        for node in nodes.dropFirst() {
+            guard let text = string(node, "an argument, a string"),
+                let argument = filled(text, at: node, allowsSecrets: true)
+            else { return nil }
             guard !argument.utf8.contains(0) else {
                 report(node.offset, "an argument cannot contain a zero byte")
                 return nil
@@ -183,7 +195,7 @@ extension RulesReader {
     private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected) { $0 != .none }.map { ($0, node.offset) }
+            target(node, expected, fills: true) { $0 != .none }.map { ($0, node.offset) }
         } ?? []
     }
 }

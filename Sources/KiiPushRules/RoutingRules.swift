@@ -55,15 +55,28 @@ public struct RoutingRules: Sendable {
     public private(set) var rules: [RoutingRule] = []
     /// The file's own tests.
     public private(set) var tests: [RuleTest] = []
+    /// The parameters that the file declares, in order.
+    public private(set) var params: [RuleParameter] = []
+    /// The values that were given for parameters.
+    package let given: ParameterValues
+    /// The values of parameters that are in use; nil for secrets.
+    package private(set) var values: [ExactText: DataValue] = [:]
+    /// The values of secret parameters.
+    private(set) var secrets = RuleSecrets.none
+    /// The names of the parameters that no placeholder uses.
+    private(set) var unusedParameters: [RuleParameter] = []
+    /// The rules with the values that the tests run with.
+    private(set) var variants: [RoutingRules] = []
 
     /// Parses the text of a rules file.
     ///
     /// - Parameters:
     ///   - text: the text.
     ///   - file: the name of the file in errors.
+    ///   - params: the values of this device for the parameters that the file declares.
     /// - Throws: ``RulesError`` with every problem.
-    public init(_ text: String, file: String = "rules.json") throws(RulesError) {
-        try self.init(bytes: Array(text.utf8), file: file)
+    public init(_ text: String, file: String = "rules.json", params: ParameterValues = [:]) throws(RulesError) {
+        try self.init(Array(text.utf8), file: file, params: params)
     }
 
     /// Parses the bytes of a rules file.
@@ -71,39 +84,53 @@ public struct RoutingRules: Sendable {
     /// - Parameters:
     ///   - bytes: the file's content, UTF-8 without a byte order mark.
     ///   - file: the name of the file in errors.
-    /// - Throws: ``RulesError`` with every problem.
-    public init(_ bytes: some Sequence<UInt8>, file: String = "rules.json") throws(RulesError) {
-        try self.init(bytes: Array(bytes), file: file)
-    }
-
-    private init(bytes: [UInt8], file: String) throws(RulesError) {
+    ///   - params: the values of this device for the parameters that the file declares.
+    /// - Throws: ``RulesError`` with every problem; also if a parameter that is not secret has neither a value nor a
+    ///   default, or a value has another type. A missing secret is a problem only when the rules are loaded.
+    public init(
+        _ bytes: some Sequence<UInt8>, file: String = "rules.json", params: ParameterValues = [:]
+    ) throws(RulesError) {
+        let bytes = Array(bytes)
         guard bytes.count <= Self.mostBytes else {
-            throw RulesError(
-                file, SourcePosition(line: 1, column: 1),
-                "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
+            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
         }
         let source = RulesSource(bytes, file: file)
+        try self.init(source, params, readsTests: true)
+        if !self.params.isEmpty { try makeVariants(source) }
+    }
+
+    private init(_ source: RulesSource, _ given: ParameterValues, readsTests: Bool) throws(RulesError) {
         var reader = RulesReader(source)
         let root = try Self.checkedRoot(source)
-        self.file = file
+        file = source.file
+        self.given = given
         // For an unknown version, this library cannot report other problems.
         guard let object = reader.object(root, "an object with the rules"), let version = reader.version(object) else {
-            throw reader.error ?? RulesError(file, SourcePosition(line: 1, column: 1), "no rules")
+            throw reader.error ?? RulesError(file, .start, "no rules")
         }
         self.version = version
         reader.refuseKeys(of: object, otherThan: Self.keys)
+        if let list = object["params"] {
+            let earlier = reader.error
+            params = reader.params(list, given)
+            // Without its values, the rest of the file cannot be judged.
+            if let error = reader.error, error != earlier { throw error }
+        }
         readSettings(object, &reader)
         if let list = reader.required("rules", of: object) {
             rules = reader.rules(list, delivery: delivery, sender: me.first ?? writesAs.first)
         }
-        if let list = object["tests"] { tests = reader.tests(list, rules) }
+        if readsTests, let list = object["tests"] { tests = reader.tests(list, rules, params) }
         if let error = reader.error { throw error }
+        secrets = reader.parameters.secrets
+        unusedParameters = params.filter { !reader.parameters.used.contains(ExactText($0.name)) }
+        values = reader.parameters.values
     }
 
-    static let keys = ["version", "app", "me", "serving", "dedupe", "loop", "delivery", "rules", "tests"]
+    static let keys = ["version", "params", "app", "me", "serving", "dedupe", "loop", "delivery", "rules", "tests"]
 
     private mutating func readSettings(_ object: RulesObject, _ reader: inout RulesReader) {
-        if let node = object["app"] { app = reader.name(node, "the id of an app") }
+        if let node = object["app"] { app = reader.name(node, "the id of an app", fills: true) }
         if let node = object["me"] {
             me = reader.identities(node)
             mePositions = reader.positions(node)
@@ -117,6 +144,48 @@ public struct RoutingRules: Sendable {
         if let node = object["delivery"] {
             delivery = reader.delivery(node, from: delivery)
             deliveryPosition = reader.position(node.offset)
+        }
+    }
+
+    /// The most different rows of values in all tests.
+    public static let mostRows = 100
+
+    /// Reads the rules again for each row of values of the tests.
+    private mutating func makeVariants(_ source: RulesSource) throws(RulesError) {
+        var known: [[ExactText: ParameterValues.Form]: Int] = [:]
+        for index in tests.indices {
+            let rows = tests[index].params.isEmpty ? [[:]] : tests[index].params
+            var numbers: [Int] = []
+            for row in rows {
+                let values = given.ofTest(row, params)
+                if let number = known[values.forms] {
+                    numbers.append(number)
+                    continue
+                }
+                guard variants.count < Self.mostRows else {
+                    throw RulesError(
+                        file, tests[index].position,
+                        "all tests have more than \(Self.mostRows) different rows of values")
+                }
+                known[values.forms] = variants.count
+                numbers.append(variants.count)
+                variants.append(try Self.variant(source, values, of: tests[index], row: numbers.count))
+            }
+            tests[index].variants = numbers
+        }
+    }
+
+    private static func variant(
+        _ source: RulesSource, _ values: ParameterValues, of test: RuleTest, row: Int
+    ) throws(RulesError) -> RoutingRules {
+        do throws(RulesError) { return try RoutingRules(source, values, readsTests: false) } catch {
+            let which = test.params.isEmpty ? "" : ", row \(row)"
+            throw RulesError(
+                error.problems.map { problem in
+                    RulesError.Problem(
+                        file: problem.file, position: problem.position,
+                        what: "\(problem.what) (with the values of the test '\(Suggestion.shown(test.name))'\(which))")
+                }, omitted: error.omitted)
         }
     }
 

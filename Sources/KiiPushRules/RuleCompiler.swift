@@ -7,6 +7,8 @@ struct RuleCompiler {
     let actions: (any RuleActions)?
     /// The maximum age of messages for a rule without delivery settings of its own.
     let maxAge: Duration?
+    /// The values of secrets that actions use.
+    let secrets: RuleSecrets
 
     /// A route for each rule, in order.
     ///
@@ -25,6 +27,9 @@ struct RuleCompiler {
             guard problems.count < RulesError.mostProblems else { return omitted += 1 }
             problems.append(RulesError.Problem(file: file, position: position, what: what()))
         }
+        for parameter in secrets.missing {
+            report(parameter.position, "the secret parameter '\(parameter.name)' has no value; give it one")
+        }
         for rule in rules {
             if taken(rule.id) {
                 report(rule.position, "the code also declares a route '\(Suggestion.shown(rule.id))'; rename one")
@@ -32,7 +37,8 @@ struct RuleCompiler {
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(
                 Route(
-                    id: rule.id, criteria: rule.criteria, flow: rule.flow, pace: rule.pace,
+                    id: rule.id, criteria: rule.criteria, flow: rule.flow,
+                    pace: rule.criteria.isGap ? .unlimited : rule.pace,
                     loop: rule.loop ?? .standard, delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe,
                     handler: handler,
                     handlerName: rule.handlerName))
@@ -53,16 +59,23 @@ struct RuleCompiler {
             }
             report(Suggestion.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
         case .run(let arguments):
-            if let actions { return .any { try await actions.run(arguments, for: $0, $1) } }
+            if let actions {
+                let arguments = secrets.filled(arguments)
+                return .any { try await actions.run(arguments, for: $0, $1) }
+            }
             report("this program cannot run programs; load the rules with actions that do")
         case .print:
             if let actions { return .any { try await actions.print($0, $1) } }
             report("this program cannot print messages; load the rules with actions that do")
         case .write(let write):
-            if let cloud = actions?.cloud { return .any { try await cloud.perform(try write.filled($0), $1) } }
+            if let cloud = actions?.cloud {
+                return .any { [secrets] in try await cloud.perform(try write.filled($0, secrets), $1) }
+            }
             report("this program cannot write to Kii's cloud; load the rules with actions that have a 'cloud'")
         case .send(let push):
-            if let cloud = actions?.cloud { return .any { try await cloud.perform(try push.filled($0), $1) } }
+            if let cloud = actions?.cloud {
+                return .any { [secrets] in try await cloud.perform(try push.filled($0, secrets), $1) }
+            }
             report("this program cannot send pushes; load the rules with actions that have a 'cloud'")
         }
         return nil

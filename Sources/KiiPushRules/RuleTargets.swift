@@ -78,6 +78,7 @@ extension RuleTemplate {
             case .field(let field):
                 if parts.count == 1, let known = field.pattern(taken) { return known }
                 pieces.append("")
+            case .secret: pieces.append("")
             }
         }
         return pieces.count == 1 ? .exactly(pieces[0]) : TextPattern([.pieces(pieces)])

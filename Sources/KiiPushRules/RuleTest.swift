@@ -9,10 +9,15 @@ public struct RuleTest: Sendable {
     ///
     /// Without it, the wall clock is set to the sending time of the first message that has one, when that arrives.
     public let now: Int64?
+    /// The rows of the table of values that the test runs with, in order; empty if it has none and runs once.
+    public let params: [ParameterValues]
     /// The steps, in order; a test without steps fails.
     public let steps: [RuleTestStep]
     /// Where the test begins.
     public let position: SourcePosition
+
+    /// For each run, the number of its rules in those with other values; nil for rules without parameters.
+    var variants: [Int]?
 }
 
 /// One step of a test.
@@ -106,7 +111,7 @@ public struct RuleExpectation: Sendable {
 
 extension RulesReader {
     /// The tests of a file.
-    mutating func tests(_ node: RulesNode, _ rules: [RoutingRule]) -> [RuleTest] {
+    mutating func tests(_ node: RulesNode, _ rules: [RoutingRule], _ parameters: [RuleParameter]) -> [RuleTest] {
         // A rule with a problem is missing, and was already reported.
         let known = RuleNames(rules, isComplete: error == nil)
         var tests: [RuleTest] = []
@@ -123,15 +128,34 @@ extension RulesReader {
                     if let step = step(node, &now, known) { steps.append(step) }
                 }
             }
+            let rows = object["params"].map { self.rows($0, parameters) } ?? []
             tests.append(
                 RuleTest(
-                    name: name, now: start.map { Int64($0) }, steps: steps, position: position(object.node.offset)))
+                    name: name, now: start.map { Int64($0) }, params: rows, steps: steps,
+                    position: position(object.node.offset)))
         }
         return tests
     }
 
-    static let testKeys = ["name", "now", "steps"]
-    private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
+    static let testKeys = ["name", "now", "params", "steps"]
+
+    /// The table of values of a test.
+    private mutating func rows(_ node: RulesNode, _ parameters: [RuleParameter]) -> [ParameterValues] {
+        guard let nodes = list(node, "a list of objects with the values of parameters") else { return [] }
+        if nodes.isEmpty { report(node.offset, "expected a row of values, found an empty list") }
+        return nodes.map { node in
+            let row = values(node, "an object with the values of parameters")
+            for name in row.names where !parameters.contains(where: { $0.name.isExactly(name) }) {
+                report(node.offset, Suggestion.unknown("parameter", name, known: parameters.map(\.name)))
+            }
+            for parameter in parameters where parameter.isSecret && row[parameter.name] != nil {
+                report(node.offset, "a test knows no secret: '\(parameter.name)' stays its placeholder")
+            }
+            return row
+        }
+    }
+
+    private static let stepActions = ["payload", "raw", "gap", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "mqtt", "fail", "expect"]
 
     mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
@@ -150,7 +174,7 @@ extension RulesReader {
                 "expected exactly one of \(Self.stepActions.joined(separator: ", ")) in a step, found \(named.count)")
             return nil
         }
-        if name != "payload", name != "raw" { refuseKeysOfMessages(object, name) }
+        if !["payload", "raw", "gap"].contains(name) { refuseKeysOfMessages(object, name) }
         guard let action = stepAction(name, value, object, known) else { return nil }
         return RuleTestStep(
             at: now, action: action, expect: expect, position: position(node.offset),
@@ -169,7 +193,7 @@ extension RulesReader {
     ) -> RuleTestStep.Action? {
         switch name {
         case "write":
-            return target(value, "the kiicloud:// URI of an object or a bucket") { resource in
+            return target(value, "the kiicloud:// URI of an object or a bucket", fills: false) { resource in
                 switch resource {
                 case .object, .bucket: true
                 case .none, .topic: false
@@ -177,6 +201,15 @@ extension RulesReader {
             }.map { .write($0) }
         case "kill": return killTarget(value, known).map { .kill($0) }
         case "revive": return killTarget(value, known).map { .revive($0) }
+        case "gap":
+            guard let cause: Gap.Cause = choice(value, "a gap's cause") else { return nil }
+            let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
+            let fail = object["fail"].map { handlersToFail($0, known) } ?? []
+            let gap = Gap(cause, transport: transport, reason: "a test's")
+            return .receive(
+                RuleTestStep.Incoming(
+                    bytes: gap.payload(number: Int64(value.offset)).bytes, isRaw: false, transport: .gap, mqtt: nil,
+                    fail: fail))
         default:
             let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
             let mqtt = object["mqtt"].flatMap { publish($0) }

@@ -53,12 +53,12 @@ extension RulesReader {
     private mutating func cloudTarget(
         _ node: RulesNode, _ what: String, _ accepts: (KiiURI) -> Bool
     ) -> RuleTarget? {
-        guard let uri = target(node, what, { _ in true }) else { return nil }
+        guard let uri = target(node, what, fills: false, { _ in true }) else { return nil }
         guard accepts(uri) else {
             report(node.offset, "expected \(what), found '\(Suggestion.shown(uri.description))'")
             return nil
         }
-        do throws(RuleTemplateError) { return try RuleTarget(uri) } catch {
+        do throws(RuleTemplateError) { return try RuleTarget(uri, &parameters) } catch {
             report(node.offset, error.what)
             return nil
         }
@@ -87,8 +87,13 @@ extension RulesReader {
     private mutating func ruleValue(_ node: RulesNode) -> RuleValue? {
         switch node.token.kind {
         case .string:
+            let text = text(node)
             do throws(RuleTemplateError) {
-                return RuleValue(content: .template(try RuleTemplate(text(node))))
+                // Alone, a value keeps its type.
+                if let value = try parameters.value(text, allowsSecret: true) {
+                    return RuleValue(content: .fixed(value))
+                }
+                return RuleValue(content: .template(try RuleTemplate(text, &parameters)))
             } catch {
                 report(node.offset, error.what)
                 return nil

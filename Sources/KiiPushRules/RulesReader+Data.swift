@@ -3,13 +3,19 @@
 import KiiPush
 
 extension RulesReader {
-    /// The key `data` of `when`: each root key with its predicate.
+    /// The key `data` of `when`: each root key or JSON Pointer with its predicate.
     mutating func data(_ node: RulesNode) -> ([DataCondition], [RoutingRule.Condition]) {
         var data: [DataCondition] = []
         var places: [RoutingRule.Condition] = []
         for member in object(node, "an object with keys of the data")?.members ?? [] {
             places.append(
                 RoutingRule.Condition(name: "data", key: member.key, position: position(member.keyOffset)))
+            if member.key.utf8.first == UInt8(ascii: "/") {
+                do throws(DataPointerError) { _ = try DataPointer(member.key) } catch {
+                    report(member.keyOffset, error.what)
+                    continue
+                }
+            }
             if let predicate = predicate(member.value) {
                 data.append(DataCondition(key: member.key, predicate: predicate))
             }
@@ -19,7 +25,10 @@ extension RulesReader {
 
     private mutating func predicate(_ node: RulesNode) -> DataPredicate? {
         switch node.token.kind {
-        case .string: return .matches(TextPattern(text(node)))
+        case .string:
+            guard let value = filledValue(node) else { return nil }
+            if case .string(let text) = value { return .matches(TextPattern(text)) }
+            return DataPredicate(.equals(value))
         case .number, .true, .false, .null, .absent: return scalar(node).map { DataPredicate(.equals($0)) }
         case .array:
             let nodes = elements(node)
@@ -47,8 +56,8 @@ extension RulesReader {
             }
             let values = nodes.compactMap { scalar($0) }
             return values.count == nodes.count && !nodes.isEmpty ? DataPredicate(.anyOf(values)) : nil
-        case "prefix": return string(value, "a string").map { .prefix($0) }
-        case "suffix": return string(value, "a string").map { .suffix($0) }
+        case "prefix": return string(value, "a string", fills: true).map { .prefix($0) }
+        case "suffix": return string(value, "a string", fills: true).map { .suffix($0) }
         case "greater": return number(value).map { DataPredicate(.greater($0)) }
         case "less": return number(value).map { DataPredicate(.less($0)) }
         case "exists": return bool(value).map { .exists($0) }
@@ -61,7 +70,8 @@ extension RulesReader {
 
     private mutating func scalar(_ node: RulesNode) -> DataValue? {
         switch node.token.kind {
-        case .string, .number, .true, .false, .null: return DataValue(source.bytes.span, node.token)
+        case .string: return filledValue(node)
+        case .number, .true, .false, .null: return DataValue(source.bytes.span, node.token)
         case .object, .array, .absent:
             report(node, expected: "a string, a number, true, false or null")
             return nil
@@ -70,11 +80,11 @@ extension RulesReader {
 
     /// The text of a number, which may also be in a string.
     private mutating func number(_ node: RulesNode) -> String? {
-        let text = text(node)
         guard node.token.kind == .number || node.token.kind == .string else {
             report(node, expected: "a number")
             return nil
         }
+        guard let text = filled(text(node), at: node) else { return nil }
         guard JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count) else {
             report(node.offset, "expected a number, found '\(Suggestion.shown(text))'")
             return nil

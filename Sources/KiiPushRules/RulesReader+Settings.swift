@@ -18,7 +18,7 @@ extension RulesReader {
     /// `user:U1`: one identity.
     mutating func identity(_ node: RulesNode) -> Sender? {
         let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
-        guard let text = name(node, expected) else { return nil }
+        guard let text = name(node, expected, fills: true) else { return nil }
         guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }
         guard !id.utf8.contains(UInt8(ascii: "*")) else {
             report(node.offset, "expected a single identity, found a pattern with '*'")
@@ -55,7 +55,7 @@ extension RulesReader {
         if nodes.isEmpty { report(node.offset, "an empty list serves nothing; leave it out to serve every scope") }
         return ScopePattern(
             nodes.compactMap { node in
-                guard let text = name(node, "a scope such as \"app\" or \"user:ID\"") else { return nil }
+                guard let text = name(node, "a scope such as \"app\" or \"user:ID\"", fills: true) else { return nil }
                 return ownedScope(RulesText(text: text, isExact: false, node: node))
             })
     }

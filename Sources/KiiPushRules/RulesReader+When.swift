@@ -13,16 +13,23 @@ struct RulesText {
 extension RulesReader {
     static let whenKeys = [
         "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
-        "format", "type",
+        "format", "type", "mqtt", "any", "all", "not",
     ]
 
     /// The key `when` of a rule, and the positions of its conditions.
     mutating func when(_ node: RulesNode) -> (RouteCriteria, [RoutingRule.Condition]) {
+        var parts = 0
+        return when(node, path: "", level: 0, &parts)
+    }
+
+    /// An object of conditions: `when` itself, or a part of `any`, `all` or `not`.
+    private mutating func when(
+        _ node: RulesNode, path: String, level: Int, _ parts: inout Int
+    ) -> (RouteCriteria, [RoutingRule.Condition]) {
         var criteria = RouteCriteria()
         var conditions: [RoutingRule.Condition] = []
-        guard let object = object(node, "an object with conditions", keys: Self.whenKeys) else {
-            return (criteria, conditions)
-        }
+        guard let object = object(node, "an object with conditions") else { return (criteria, conditions) }
+        refuseConditions(of: object, isPart: level > 0)
         for member in object.members {
             let value = member.value
             switch member.key {
@@ -38,23 +45,75 @@ extension RulesReader {
             case "format": criteria.format = pattern(value, "the name of a format")
             case "type": criteria.type = pattern(value, "the type of a format's push")
             case "transport": criteria.transport = pattern(value, "the name of a transport")
+            case "mqtt": criteria.mqtt = mqtt(value)
             case "data":
                 let (data, places) = data(value)
                 criteria.data = data
-                conditions += places
+                conditions += places.map {
+                    RoutingRule.Condition(name: path + $0.name, key: $0.key, position: $0.position)
+                }
                 continue
-            default: continue
+            default:
+                guard let combining = ConditionGroup.Operator(rawValue: member.key) else { continue }
+                let (group, inner) = group(combining, value, path: path + member.key, level: level + 1, &parts)
+                criteria.groups.append(group)
+                conditions += inner
             }
             conditions.append(
-                RoutingRule.Condition(name: member.key, key: nil, position: position(member.keyOffset)))
+                RoutingRule.Condition(name: path + member.key, key: nil, position: position(member.keyOffset)))
         }
+        // In one order, so that equal conditions have the same text.
+        criteria.groups.sort { $0.combining.rawValue < $1.combining.rawValue }
         return (criteria, conditions)
+    }
+
+    private mutating func refuseConditions(of object: RulesObject, isPart: Bool) {
+        if isPart, object.members.isEmpty { report(object.node.offset, "expected a condition, found none") }
+        for member in object.members where !Self.whenKeys.containsExactly(member.key) {
+            let isData = member.key.begins(exactlyWith: RouteDedupe.prefix)
+            let advice = isData ? "; write the key of the data inside \"data\": {…}" : ""
+            report(member.keyOffset, Suggestion.unknown("key", member.key, known: Self.whenKeys) + advice)
+        }
+        if isPart, let member = object.member("certainty") {
+            report(member.keyOffset, "'certainty' concerns the whole rule; write it directly in 'when'")
+        }
+    }
+
+    // MARK: Combined conditions
+
+    private mutating func group(
+        _ combining: ConditionGroup.Operator, _ node: RulesNode, path: String, level: Int, _ parts: inout Int
+    ) -> (ConditionGroup, [RoutingRule.Condition]) {
+        let nodes = combining == .not ? [node] : list(node, "a list of objects with conditions") ?? []
+        if combining != .not, node.token.kind == .array, nodes.isEmpty {
+            report(node.offset, "expected a condition, found an empty list")
+        }
+        guard level <= RoutingRule.mostLevels else {
+            report(node.offset, "conditions are combined more than \(RoutingRule.mostLevels) levels deep")
+            return (ConditionGroup(combining, []), [])
+        }
+        var criteria: [RouteCriteria] = []
+        var conditions: [RoutingRule.Condition] = []
+        for (number, node) in nodes.enumerated() {
+            parts += 1
+            guard parts <= RoutingRule.mostParts else {
+                if parts == RoutingRule.mostParts + 1 {
+                    report(node.offset, "a rule combines at most \(RoutingRule.mostParts) objects of conditions")
+                }
+                break
+            }
+            let path = combining == .not ? "\(path)/" : "\(path)/\(number)/"
+            let (part, places) = when(node, path: path, level: level, &parts)
+            criteria.append(part)
+            conditions += places
+        }
+        return (ConditionGroup(combining, criteria), conditions)
     }
 
     // MARK: Texts
 
     /// A text, or a list of alternatives; each may be `{"equals": text}` instead.
-    private mutating func texts(_ node: RulesNode, _ what: String) -> [RulesText] {
+    mutating func texts(_ node: RulesNode, _ what: String) -> [RulesText] {
         guard node.token.kind == .array else { return text(node, what, isInList: false).map { [$0] } ?? [] }
         let nodes = elements(node)
         if nodes.isEmpty { report(node.offset, "an empty list matches nothing; leave the key out to match anything") }
@@ -72,7 +131,9 @@ extension RulesReader {
             }
             value = member
         }
-        guard let text = string(value, isInList || isExact ? what : "\(what), or a list of them") else { return nil }
+        guard let text = string(value, isInList || isExact ? what : "\(what), or a list of them", fills: true) else {
+            return nil
+        }
         guard !text.isEmpty else {
             report(value.offset, "expected \(what), found an empty string, which matches nothing; \"*\" matches any")
             return nil
@@ -80,7 +141,7 @@ extension RulesReader {
         return RulesText(text: text, isExact: isExact, node: value)
     }
 
-    private mutating func pattern(_ node: RulesNode, _ what: String) -> TextPattern? {
+    mutating func pattern(_ node: RulesNode, _ what: String) -> TextPattern? {
         .anyOf(texts(node, what).map(\.pattern))
     }
 

@@ -45,7 +45,11 @@ struct RulesObject {
 struct RulesReader {
     let source: RulesSource
     private var problems: [(offset: Int, what: String)] = []
+    /// Problems of other texts, such as a file of values.
+    private var otherProblems: [RulesError.Problem] = []
     private var omitted = 0
+    /// The parameters that placeholders may name.
+    var parameters = ParameterTable()
 
     /// Starts with a text whose syntax is valid.
     init(_ source: RulesSource) { self.source = source }
@@ -61,6 +65,11 @@ struct RulesReader {
         problems.append((offset, what()))
     }
 
+    /// Records a problem of another text.
+    mutating func report(_ problem: RulesError.Problem) {
+        if otherProblems.count < RulesError.mostProblems { otherProblems.append(problem) } else { omitted += 1 }
+    }
+
     /// Records that a value has the wrong type.
     mutating func report(_ node: RulesNode, expected: String) {
         report(node.offset, "expected \(expected), found \(node.kindName)")
@@ -68,10 +77,12 @@ struct RulesReader {
 
     /// All problems so far, as one error.
     var error: RulesError? {
-        guard !problems.isEmpty else { return nil }
-        let placed = problems.map { offset, what in
-            RulesError.Problem(file: source.file, position: source.position(of: offset), what: what)
-        }
+        guard !problems.isEmpty || !otherProblems.isEmpty else { return nil }
+        let placed =
+            otherProblems
+            + problems.map { offset, what in
+                RulesError.Problem(file: source.file, position: source.position(of: offset), what: what)
+            }
         return RulesError(placed, omitted: omitted)
     }
 
@@ -148,17 +159,23 @@ struct RulesReader {
     /// The text of any value as written; of a string, unescaped.
     func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
 
-    mutating func string(_ node: RulesNode, _ what: String) -> String? {
+    mutating func string(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
         guard node.token.kind == .string else {
             report(node, expected: what)
             return nil
         }
-        return text(node)
+        return fills ? filled(text(node), at: node) : text(node)
     }
 
     /// A non-empty string without control characters, which would garble reports.
-    mutating func name(_ node: RulesNode, _ what: String) -> String? {
-        guard let name = string(node, what) else { return nil }
+    ///
+    /// - Parameters:
+    ///   - node: the text.
+    ///   - what: what is expected.
+    ///   - fills: whether placeholders of parameters are replaced.
+    /// - Returns: the name; nil if it is none, which is reported.
+    mutating func name(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
+        guard let name = string(node, what, fills: fills) else { return nil }
         guard !name.isEmpty else {
             report(node.offset, "expected \(what), found an empty string")
             return nil
@@ -233,12 +250,21 @@ struct RulesReader {
     }
 
     /// A `kiicloud://` URI of something that can be written to.
-    mutating func target(_ node: RulesNode, _ what: String, _ accepts: (KiiURI.Resource) -> Bool) -> KiiURI? {
+    ///
+    /// - Parameters:
+    ///   - node: the text.
+    ///   - what: what is expected.
+    ///   - fills: whether placeholders of parameters are replaced.
+    ///   - accepts: whether such a resource is expected.
+    /// - Returns: the URI; nil if it is none, which is reported.
+    mutating func target(
+        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI.Resource) -> Bool
+    ) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
         guard let uri = KiiURI(text), accepts(uri.resource) else {
             report(node.offset, "expected \(what), found '\(Suggestion.shown(text))'")
             return nil
         }
-        return uri
+        return fills ? filled(uri, at: node) : uri
     }
 }

@@ -10,19 +10,77 @@ extension RouteCriteria {
                 writer.key(condition.rawValue)
                 condition.write(self, to: &writer)
             }
-            guard !data.isEmpty else { return }
-            writer.key("data")
-            writer.object { writer in
-                for condition in data {
-                    writer.key(condition.key)
-                    condition.predicate.write(to: &writer)
+            if !data.isEmpty {
+                writer.key("data")
+                writer.object { writer in
+                    for condition in data {
+                        writer.key(condition.key)
+                        condition.predicate.write(to: &writer)
+                    }
                 }
             }
+            for group in groups {
+                writer.key(group.combining.rawValue)
+                group.write(to: &writer)
+            }
+        }
+    }
+
+    /// Its conditions in the order of evaluation; a rule's own ones always include the certainty.
+    func conditions(isRoot: Bool) -> [RuleCondition] {
+        WhenCondition.allCases.filter { isRoot && $0 == .certainty || $0.isSet(in: self) }.map { .key($0) }
+            + data.map { .data($0) } + groups.map { .group($0) }
+    }
+}
+
+/// One condition of a rule, as `when` writes it: a key, a key of `data`, or several combined.
+enum RuleCondition {
+    case key(WhenCondition)
+    case data(DataCondition)
+    case group(ConditionGroup)
+
+    /// The key of `when`.
+    var name: String {
+        switch self {
+        case .key(let condition): condition.rawValue
+        case .data: "data"
+        case .group(let group): group.combining.rawValue
+        }
+    }
+
+    /// The key of the data.
+    var key: String? { if case .data(let condition) = self { condition.key } else { nil } }
+
+    /// What it requires, as the rules file writes it.
+    func text(_ criteria: RouteCriteria) -> String {
+        var writer = JSONWriter()
+        switch self {
+        case .key(let condition): condition.write(criteria, to: &writer)
+        case .data(let condition): condition.predicate.write(to: &writer)
+        case .group(let group): group.write(to: &writer)
+        }
+        return writer.text
+    }
+}
+
+extension ConditionGroup {
+    /// The conditions of each part, with its path in `when`, such as `any/0`.
+    func paths(_ name: String) -> [(path: String, criteria: RouteCriteria)] {
+        parts.enumerated().map { number, part in
+            (path: combining == .not ? "\(name)/" : "\(name)/\(number)/", criteria: part)
+        }
+    }
+
+    /// Writes the list of its parts; of `not`, the part.
+    func write(to writer: inout JSONWriter) {
+        if combining == .not, let part = parts.first { return part.write(to: &writer) }
+        writer.array { writer in
+            for part in parts { part.write(to: &writer) }
         }
     }
 }
 
-/// The keys of `when`, except `data`, in the order of printing, explanation and evaluation.
+/// The keys of `when` that look at one field, in the order of printing, explanation and evaluation.
 package enum WhenCondition: String, CaseIterable {
     case kind
     case bucket
@@ -35,6 +93,7 @@ package enum WhenCondition: String, CaseIterable {
     case format
     case type
     case transport
+    case mqtt
     case certainty
 
     /// Whether a route has a condition for this key.
@@ -51,6 +110,7 @@ package enum WhenCondition: String, CaseIterable {
         case .format: criteria.format != nil
         case .type: criteria.type != nil
         case .transport: criteria.transport != nil
+        case .mqtt: criteria.mqtt != nil
         case .certainty: criteria.certainty != [.certain, .likely]
         }
     }
@@ -69,6 +129,7 @@ package enum WhenCondition: String, CaseIterable {
         case .format: writer.pattern(criteria.format)
         case .type: writer.pattern(criteria.type)
         case .transport: writer.pattern(criteria.transport)
+        case .mqtt: criteria.mqtt?.write(to: &writer)
         case .certainty: writer.texts(criteria.certainty.map { RuleText($0.rawValue) })
         }
     }
@@ -124,7 +185,7 @@ extension SenderPattern {
 }
 
 extension JSONWriter {
-    fileprivate mutating func pattern(_ pattern: TextPattern?) {
+    mutating func pattern(_ pattern: TextPattern?) {
         texts(pattern?.alternatives.map { RuleText($0) } ?? [])
     }
 

@@ -46,17 +46,19 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     /// - Parameters:
     ///   - path: the file; a relative path starts at the folder of the source file that makes the suite, since the
     ///     working directory of a test varies.
+    ///   - params: the values of parameters for which the file has no default and a test no row.
     ///   - formats: the formats of other systems.
     ///   - source: the source file; omit it.
     /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; `RuleTestFailure` if
     ///   there is no test.
     public init(
-        contentsOf path: String, formats: PayloadFormats = .shipped, from source: String = #filePath
+        contentsOf path: String, params: ParameterValues = [:], formats: PayloadFormats = .shipped,
+        from source: String = #filePath
     ) throws {
         let folder = source.prefix(through: source.lastIndex(of: "/") ?? source.startIndex)
         let file = path.hasPrefix("/") ? path : folder + path
         let bytes = try ByteReader(path: file).readAll(limit: RoutingRules.mostBytes)
-        try self.init(RoutingRules(bytes, file: EscapedText(file).description), formats: formats)
+        try self.init(RoutingRules(bytes, file: EscapedText(file).description, params: params), formats: formats)
     }
 
     /// The first index, 0.
@@ -107,7 +109,9 @@ public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
         for (number, failure) in failures.enumerated() {
             lines.append(failure.description)
             // All expectations of a step share its explanation.
-            let isLastOfStep = number + 1 == failures.count || failures[number + 1].step != failure.step
+            let isLastOfStep =
+                number + 1 == failures.count || failures[number + 1].step != failure.step
+                || failures[number + 1].row != failure.row
             if isLastOfStep { lines += failure.explanation.map { "    \($0)" } }
         }
         return lines.joined(separator: "\n")

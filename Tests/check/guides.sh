@@ -5,6 +5,8 @@ swift build --quiet "${traits[@]}" --product kiipush
 tool=$(swift build "${traits[@]}" --show-bin-path)/kiipush
 python3 Tests/commands.py "$tool"
 python3 Tests/command_lines.py "$tool"
+# The schema of the rules file by a validator that is not ours.
+python3 Tests/schema.py "$tool"
 # Each of these lines is wrong in another way.
 if found=$(python3 Tests/command_lines.py "$tool" Tests/check/canary/commands.md); then
     fail "wrong command lines are taken for right ones: $found"

@@ -1,9 +1,5 @@
 /// Messages may have been lost for good, so what the device knows may be out of date: fetch it again.
 ///
-/// ```swift
-/// agent.onGap { gap, context in try await fetchSettings() }
-/// ```
-///
 /// A gap passes the chain and is handled like a message: it is in the inbox, is tried again if its handler fails, and
 /// survives a restart. New messages of its transport wait until it has ended. It reaches only routes for gaps; without
 /// one, it is only reported.

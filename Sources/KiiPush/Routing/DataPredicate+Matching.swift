@@ -62,18 +62,18 @@ extension [DataCondition] {
         if count == 1 {
             let only = self[0]
             let found = data.first { text, key, value in
-                key.matches(only.key.utf8.span, in: text) ? only.predicate.holds(text, value) : nil
+                key.matches(only.root.utf8.span, in: text) ? only.holds(text, value) : nil
             }
             if let found { return found }
             let buffer = storage.buffer
-            return only.predicate.holds(buffer.span, .absent)
+            return only.holds(buffer.span, .absent)
         }
         var values = [JSONToken](repeating: .absent, count: count)
         data.forEach { text, key, value in
-            for index in indices where key.matches(self[index].key.utf8.span, in: text) { values[index] = value }
+            for index in indices where key.matches(self[index].root.utf8.span, in: text) { values[index] = value }
         }
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.dataRange)
-        return indices.allSatisfy { self[$0].predicate.holds(text, values[$0]) }
+        return indices.allSatisfy { self[$0].holds(text, values[$0]) }
     }
 }

@@ -123,20 +123,34 @@ extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     public init(arrayLiteral predicates: DataPredicate...) { self = .any(predicates) }
 }
 
-/// A condition on one key of the sender's data.
+/// A condition on one key of the sender's data, or on nested values.
 ///
 /// ```swift
 /// let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+/// let nested: [DataCondition] = [.data("/rooms/*/temp", .greater(30))]
 /// ```
 public struct DataCondition: Sendable, Hashable {
-    /// The key, literally: a root key of the sender's own data, in which a dot has no special meaning.
+    /// A root key of the sender's own data, literally, in which a dot has no special meaning; or a JSON Pointer
+    /// (RFC 6901), which begins with a slash.
+    ///
+    /// A pointer such as `/temp/value` or `/items/0/id` looks into objects and lists, and into strings that contain
+    /// JSON. The part `*` means each element of a list, or each member of an object: the condition holds if it holds
+    /// for one of them. A path that leads nowhere, such as one into an empty list, is a missing value. At most 32
+    /// parts; a root key that itself begins with a slash is written as the pointer `/~1key`. A text that begins with a
+    /// slash but is no pointer is a literal key.
     public let key: String
     /// The condition on its value.
     public let predicate: DataPredicate
 
+    /// The key as a pointer; nil for a root key.
+    package let pointer: DataPointer?
+    /// The root key that it reads.
+    package var root: String { pointer?.root ?? key }
+
     package init(key: String, predicate: DataPredicate) {
         self.key = key
         self.predicate = predicate
+        pointer = key.utf8.first == UInt8(ascii: "/") ? try? DataPointer(key) : nil
     }
 
     /// Makes a condition on the value of a key.

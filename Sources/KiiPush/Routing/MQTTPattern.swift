@@ -1,8 +1,4 @@
 /// A condition on what an MQTT broker said of a message; a message of another transport never meets it.
-///
-/// ```swift
-/// agent.onDirectPush(mqtt: MQTTPattern(topic: "cmd/+/set")) { event, context in … }
-/// ```
 public struct MQTTPattern: Sendable, Hashable {
     /// The topic filters of which one must match; none for any topic.
     public var topics: [MQTTTopicFilter]

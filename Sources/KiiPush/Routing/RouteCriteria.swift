@@ -21,8 +21,10 @@ package struct RouteCriteria: Sendable, Hashable {
     /// The type that its format has read.
     package var type: TextPattern?
     package var certainty: [Certainty]
-    /// Tested last, because they read the payload again.
+    /// Tested late, because they read the payload again.
     package var data: [DataCondition]
+    /// Combined conditions, which only rules have.
+    package var groups: [ConditionGroup] = []
 
     package init(
         kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil, topic: TextPattern? = nil,
@@ -72,7 +74,38 @@ package struct RouteCriteria: Sendable, Hashable {
         if let mqtt, !mqtt.matches(storage.received.mqtt) { return false }
         if let format, !format.matches(some: storage.foreign?.format) { return false }
         if let type, !type.matches(some: storage.foreign?.push.type) { return false }
-        return data.isEmpty || data.hold(storage)
+        if !data.isEmpty, !data.hold(storage) { return false }
+        return groups.isEmpty || groups.allSatisfy { $0.matches(text, storage) }
+    }
+}
+
+/// Conditions that are combined by `any`, `all` or `not`.
+package struct ConditionGroup: Sendable, Hashable {
+    /// How they are combined.
+    package enum Operator: String, Sendable, CaseIterable {
+        /// One of the parts must hold.
+        case any
+        /// Every part must hold.
+        case all
+        /// The only part must not hold.
+        case not
+    }
+
+    package let combining: Operator
+    /// Each holds if all that is in it holds; their certainty does not count.
+    package let parts: [RouteCriteria]
+
+    package init(_ combining: Operator, _ parts: [RouteCriteria]) {
+        self.combining = combining
+        self.parts = parts
+    }
+
+    fileprivate func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+        switch combining {
+        case .any: parts.contains { $0.matchesContent(text, storage) }
+        case .all: parts.allSatisfy { $0.matchesContent(text, storage) }
+        case .not: !parts.allSatisfy { $0.matchesContent(text, storage) }
+        }
     }
 }
 

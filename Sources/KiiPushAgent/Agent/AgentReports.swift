@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
@@ -21,6 +22,24 @@ final class MetricsFailure: Sendable {
     }
 }
 
+/// The rules that are in use, for the status.
+final class RulesInUse: Sendable {
+    private let rules = Mutex<AgentStatus.Rules?>(nil)
+
+    /// The rules; nil before the first ones are loaded.
+    var current: AgentStatus.Rules? { rules.withLock { $0 } }
+
+    func set(_ loaded: RulesUpdate.Loaded) {
+        let params = loaded.rules.params.map { parameter in
+            AgentStatus.Parameter(
+                name: parameter.name, value: loaded.rules.values[ExactText(parameter.name)]?.string,
+                isSecret: parameter.isSecret)
+        }
+        let new = AgentStatus.Rules(file: loaded.rules.file, digest: loaded.digest, params: params)
+        rules.withLock { $0 = new }
+    }
+}
+
 /// The agent's counters, and the two reports made from them: the metrics file and its status.
 struct AgentReports: Sendable {
     let identity: AgentIdentity
@@ -37,6 +56,7 @@ struct AgentReports: Sendable {
     /// The metrics file; nil for none.
     let metrics: String?
     let metricsFailure = MetricsFailure()
+    let rules = RulesInUse()
     /// Follows the kill file; nil if there is none.
     let kills: KillFileWatch?
     /// Avoids duplicates; nil if it remembers in memory.
@@ -95,6 +115,7 @@ struct AgentReports: Sendable {
             return failures
         }
         source.healed = healed
+        source.rules = { [rules] in rules.current }
         source.metricsFailure = { [metricsFailure] in metricsFailure.current }
         source.silent = {
             silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }

@@ -18,7 +18,7 @@ final class AgentRun: Sendable {
     let taps = TapBoard()
     let transports: AgentTransports
     /// The rules file; nil for none.
-    private let rules: String?
+    private let rules: AgentRules?
     /// Whether the state was found damaged at run time, so that another process must heal it.
     private let isStateDamaged = Atomic<Bool>(false)
     /// What the service manager knows: the state of the connection, unless there are problems.
@@ -44,7 +44,7 @@ final class AgentRun: Sendable {
 
     /// Prepares a run; it accepts nothing before ``run()``.
     init(_ agent: PushAgent, _ sources: [any PushTransport]) throws {
-        (host, state, receiver, rules) = (agent.host, agent.state, agent.receiver, agent.rules?.path)
+        (host, state, receiver, rules) = (agent.host, agent.state, agent.receiver, agent.rules)
         settings = agent.settings.fitted(startsPrograms: rules != nil, host.log)
         let (log, stores) = (host.log, agent.stores)
         // At each start, until somebody has examined and removed the old file.
@@ -116,17 +116,20 @@ final class AgentRun: Sendable {
     /// Loads the rules file for the first time, and makes the watch that follows it.
     ///
     /// - Returns: the watch; nil if the rules are refused, which it reports.
-    private func load(_ rules: String) async -> RulesWatch? {
+    private func load(_ rules: AgentRules) async -> RulesWatch? {
         let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
+        let inUse = reports.rules
         let first = Mutex<RulesUpdate?>(nil)
-        let gate = settings.gate(receiver, log)
-        let rulesWatch = RulesWatch(path: rules, gate: gate) { update in
+        let gate = settings.gate(receiver, rules.params, log)
+        let rulesWatch = RulesWatch(path: rules.path, gate: gate) { update in
             let isFirst = first.withLock { first in
                 defer { first = first ?? update }
                 return first == nil
             }
             if case .loaded(let loaded) = update {
                 for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
+                for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
+                inUse.set(loaded)
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
             }
@@ -136,11 +139,11 @@ final class AgentRun: Sendable {
         host.onHangUp { Task { await rulesWatch.look() } }
         switch first.withLock({ $0 }) {
         case .loaded(let loaded)?:
-            log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(rules))")
+            log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(rules.path))")
             // A receiver made by code keeps its own settings.
             if !loaded.needRestart.isEmpty {
                 log.trouble(
-                    "\(escaped(rules)) states other settings than the program, whose hold: "
+                    "\(escaped(rules.path)) states other settings than the program, whose hold: "
                         + loaded.needRestart.joined(separator: ", "))
             }
             return rulesWatch

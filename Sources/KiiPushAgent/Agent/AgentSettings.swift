@@ -60,20 +60,29 @@ public enum StatePlace: Sendable, Hashable {
 /// The rules of a ``PushAgent``: a file that is loaded again when it changes and passes its own tests.
 public struct AgentRules: Sendable, Hashable {
     let path: String
+    let params: ParameterValues
 
     /// Names a rules file; the handlers that it names must be registered with the agent.
-    public static func file(_ path: String) -> AgentRules { AgentRules(path: path) }
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - params: the values of this device for the parameters of the file, and of each that replaces it; a new file
+    ///     that lacks a value is refused.
+    /// - Returns: the rules.
+    public static func file(_ path: String, params: ParameterValues = [:]) -> AgentRules {
+        AgentRules(path: path, params: params)
+    }
 }
 
 extension AgentSettings {
     /// What checks and loads rules into a receiver, and runs their actions.
-    func gate(_ receiver: PushReceiver, _ log: AgentLog) -> RulesGate {
+    func gate(_ receiver: PushReceiver, _ params: ParameterValues, _ log: AgentLog) -> RulesGate {
         RulesGate(
             receiver,
             actions: ProgramActions(
                 app: receiver.app, cloud: cloud, shortages: log.shortages,
                 noteOf: { log.tell(.information, $1, of: $0) }, logOf: { log.tell(.warning, $1, of: $0) }),
-            checks: [cloudProblems])
+            params: params, checks: [cloudProblems])
     }
 
     /// Finds the rules whose cloud calls are impossible here, each with a remedy.
@@ -91,7 +100,8 @@ extension AgentSettings {
         _ path: String, _ rules: RoutingRules, app: String?, _ log: AgentLog
     ) async -> [String] {
         let problems = Mutex<[String]>([])
-        let watch = RulesWatch(path: path, gate: gate(PushReceiver(rules: rules, app: app), log)) { update in
+        let gate = gate(PushReceiver(rules: rules, app: app), rules.given, log)
+        let watch = RulesWatch(path: path, gate: gate) { update in
             if case .refused(let found) = update { problems.withLock { $0 = found.map { escaped("\($0)") } } }
         }
         await watch.look()

@@ -15,6 +15,8 @@ extension AgentStatus {
             writer.member("problems", problems)
             writer.member("open", isOpen)
             writer.member("failures", failures)
+            writer.key("rules")
+            if let rules { rules.write(&writer) } else { writer.null() }
             writer.objects("transports", transports) { writer, link in
                 writer.member("name", link.name)
                 writer.member("state", link.state.rawValue)
@@ -62,6 +64,20 @@ extension AgentStatus {
             writer.member("metricsFailure", metricsFailure)
         }
         return writer.text
+    }
+}
+
+extension AgentStatus.Rules {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("file", file)
+            writer.member("digest", digest)
+            writer.objects("params", params) { writer, parameter in
+                writer.member("name", parameter.name)
+                writer.member("value", parameter.value)
+                writer.member("secret", parameter.isSecret)
+            }
+        }
     }
 }
 

@@ -23,6 +23,15 @@ extension AgentStatus {
                 lastMessageAgo: link["lastMessageSecondsAgo"]?.integer, lastMessageAt: link["lastMessageAt"]?.date,
                 messages: link.number("messages"))
         }
+        if let rules = root["rules"], let digest = rules["digest"]?.text {
+            self.rules = Rules(
+                file: rules["file"]?.text ?? "", digest: digest,
+                params: rules.objects("params").map { parameter in
+                    Parameter(
+                        name: parameter["name"]?.text ?? "", value: parameter["value"]?.text,
+                        isSecret: parameter["secret"]?.flag ?? true)
+                })
+        }
         if let queue = root["queue"] { self.queue = Queue(queue) }
         routes = root.objects("routes").map { Route($0) }
         outcomes = root.objects("outcomes").map { count in

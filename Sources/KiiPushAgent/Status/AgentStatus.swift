@@ -94,6 +94,21 @@ package struct AgentStatus: Sendable, Equatable {
         package var forSeconds: Int64 = 0
     }
 
+    /// The rules file in use, with the values of its parameters.
+    package struct Rules: Sendable, Equatable {
+        package var file = ""
+        /// Its SHA-256, as `sha256sum` prints it.
+        package var digest = ""
+        package var params: [Parameter] = []
+    }
+
+    /// A parameter of the rules; a secret one has no value here.
+    package struct Parameter: Sendable, Equatable {
+        package var name = ""
+        package var value: String?
+        package var isSecret = false
+    }
+
     package var version = ""
     package var process: Int64 = 0
     package var state = ""
@@ -101,6 +116,8 @@ package struct AgentStatus: Sendable, Equatable {
     package var uptime: Int64 = 0
     /// Whether it accepts payloads.
     package var isOpen = false
+    /// The rules that are in use; nil for routes in code only.
+    package var rules: Rules?
     /// The stores that fail now, and why, one line each.
     package var failures: [String] = []
     package var transports: [Transport] = []

@@ -17,6 +17,8 @@ struct StatusSource: Sendable {
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
     /// The result of healing a damaged state; nil if there is no old file to examine.
     var healed: String?
+    /// The rules that are in use.
+    var rules: @Sendable () -> AgentStatus.Rules? = { nil }
     /// Why the metrics file cannot be written now.
     var metricsFailure: @Sendable () -> String? = { nil }
     /// The agent's or routes' silences that are too long.
@@ -64,6 +66,7 @@ struct StatusSource: Sendable {
             count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
         (status.shortages, status.silent, status.healed) = (shortages(), silent(), healed)
         status.metricsFailure = metricsFailure()
+        status.rules = rules()
         return status
     }
 

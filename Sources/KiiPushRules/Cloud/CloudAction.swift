@@ -31,8 +31,8 @@ public enum CloudAction: Sendable, Hashable {
 }
 
 extension RuleWrite {
-    func filled(_ message: PushMessage) throws(MissingRuleValue) -> CloudAction {
-        guard case .object(let members) = try fields.filled(message) else {
+    func filled(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> CloudAction {
+        guard case .object(let members) = try fields.filled(message, secrets) else {
             return .write(object: try object.filled(message), fields: [:], replaces: replaces)
         }
         return .write(object: try object.filled(message), fields: KeyedData(members), replaces: replaces)
@@ -40,9 +40,9 @@ extension RuleWrite {
 }
 
 extension RuleSend {
-    func filled(_ message: PushMessage) throws(MissingRuleValue) -> CloudAction {
+    func filled(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> CloudAction {
         .send(
-            topic: try topic.filled(message), sender: sender, message: try self.message.filled(message))
+            topic: try topic.filled(message), sender: sender, message: try self.message.filled(message, secrets))
     }
 }
 

@@ -123,8 +123,3 @@ public struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertib
             + (isDotted ? "a dot does not look into a value" : "require it in the rule's 'when'")
     }
 }
-
-/// A placeholder of a rule that names no known field.
-struct RuleTemplateError: Error {
-    let what: String
-}

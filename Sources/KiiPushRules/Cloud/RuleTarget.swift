@@ -4,7 +4,7 @@ public import KiiPush
 ///
 /// Each part is filled in separately, so no value of a message can redirect it: a slash stays within its part.
 public struct RuleTarget: Sendable, Hashable {
-    /// The URI as the file has it.
+    /// The URI as the file has it, with the values of parameters.
     public let uri: KiiURI
     /// The owner's id; nil for the app scope.
     let owner: RuleTemplate?
@@ -16,17 +16,26 @@ public struct RuleTarget: Sendable, Hashable {
     /// Parses the URI of an object or a topic.
     ///
     /// - Throws: ``RuleTemplateError``.
-    init(_ uri: KiiURI) throws(RuleTemplateError) {
-        self.uri = uri
+    init(_ uri: KiiURI, _ parameters: inout ParameterTable) throws(RuleTemplateError) {
+        var sources: [String: String] = [:]
+        func template(_ text: String) throws(RuleTemplateError) -> RuleTemplate {
+            // Refuses secrets, which a URI would show.
+            _ = try parameters.filled(text)
+            let template = try RuleTemplate(text, &parameters)
+            guard !template.source.isEmpty else { throw RuleTemplateError(what: "a value in the URI is empty") }
+            sources[text] = template.source
+            return template
+        }
         switch uri.owner {
         case .app: owner = nil
-        case .user(let id), .group(let id), .thing(let id), .admin(let id): owner = try RuleTemplate(id)
+        case .user(let id), .group(let id), .thing(let id), .admin(let id): owner = try template(id)
         }
         switch uri.resource {
-        case .object(let bucket, _, let id): (name, object) = (try RuleTemplate(bucket), try RuleTemplate(id))
-        case .bucket(let text, _), .topic(let text): (name, object) = (try RuleTemplate(text), nil)
+        case .object(let bucket, _, let id): (name, object) = (try template(bucket), try template(id))
+        case .bucket(let text, _), .topic(let text): (name, object) = (try template(text), nil)
         case .none: throw RuleTemplateError(what: "a URI that names nothing to write or send to")
         }
+        self.uri = uri.replacingParts { sources[$0] ?? $0 } ?? uri
     }
 
     /// The placeholders in it.

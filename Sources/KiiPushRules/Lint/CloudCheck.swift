@@ -39,10 +39,22 @@ extension RulesLint {
 
     /// Whether every message that the rule matches has the value.
     private func isThere(_ field: RuleField, _ profile: RuleProfile) -> Bool {
+        isRequired(field, profile)
+            || profile.criteria.groups.contains { group in
+                let parts = group.parts.map { isThere(field, RuleProfile($0)) }
+                return switch group.combining {
+                case .any: !parts.contains(false)
+                case .all: parts.contains(true)
+                case .not: false
+                }
+            }
+    }
+
+    private func isRequired(_ field: RuleField, _ profile: RuleProfile) -> Bool {
         let criteria = profile.criteria
         switch field.source {
         case .data(let key):
-            return criteria.data.contains { $0.key.isExactly(key) && !DataSample.missing.meets($0.predicate) }
+            return criteria.data.contains { $0.root.isExactly(key) && !DataSample.missing.meets($0.predicate) }
         case .bucket: return criteria.bucket != nil || criteria.object != nil
         case .object: return criteria.object != nil
         case .topic: return criteria.topic != nil

@@ -15,20 +15,72 @@ extension RulesLint {
         if found.contains(.neverMatches) { unmatched.insert(number) }
         checkNames(rule, profile)
         checkKiiNames(rule)
+        checkTargets(rule)
         checkRun(rule)
         checkRepeats(rule)
+        guard checkParts(rule, profile.kinds) else { return }
+        dead.insert(number)
+        unmatched.insert(number)
+    }
+
+    // MARK: Parts
+
+    /// Checks the parts of combined conditions; returns whether one of the combined conditions surely never holds.
+    private mutating func checkParts(_ rule: RoutingRule, _ kinds: KindSet) -> Bool {
+        var isNever = false
+        for group in rule.criteria.groups {
+            let before = findings.count
+            let parts = rule.parts(of: group, kinds)
+            // Of each, for a mistake in it is worth a finding anyway.
+            let never = parts.map { checkPart($0) }
+            switch group.combining {
+            case .any: isNever = isNever || !never.contains(false)
+            case .all: isNever = isNever || never.contains(true)
+            case .not:
+                let isAlways = never.contains(true)
+                findings =
+                    findings[..<before]
+                    + findings[before...].filter { !isAlways && ![.notServed, .onlyOwnMessages].contains($0.code) }
+                guard isAlways else { continue }
+                report(
+                    .alwaysHolds, position("not", of: rule), rule.id,
+                    "no message meets these conditions, so 'not' always holds; leave it out")
+            }
+        }
+        return isNever
+    }
+
+    /// Checks one part as if it were a rule; returns whether it surely never holds.
+    private mutating func checkPart(_ part: RoutingRule) -> Bool {
+        let profile = RuleProfile(part.criteria)
+        let before = findings.count
+        checkKinds(part, profile)
+        checkScopes(part, profile)
+        checkSender(part)
+        checkData(part, profile)
+        let isNever = findings[before...].contains { $0.code == .neverMatches }
+        checkNames(part, profile)
+        checkKiiNames(part)
+        checkRepeats(part)
+        return checkParts(part, profile.kinds) || isNever
     }
 
     // MARK: Kind
 
     private mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
         let criteria = rule.criteria
+        if criteria.kinds.isEmpty {
+            report(
+                .neverMatches, position("kind", of: rule), rule.id,
+                "\(subject(rule)) never matches: the conditions around it require another kind; leave it out")
+            return
+        }
         let ofApp = criteria.bucket != nil ? "bucket" : criteria.object != nil ? "object" : nil
         if let ofApp, criteria.topic != nil {
             let later = max(position(ofApp, of: rule), position("topic", of: rule))
             report(
                 .neverMatches, later, rule.id,
-                "the rule \(name(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has "
+                "\(subject(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has "
                     + "'topic'; make two rules of it"
             )
             return
@@ -41,7 +93,7 @@ extension RulesLint {
             guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
             report(
                 .neverMatches, position(condition, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' requires another; "
+                "\(subject(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' requires another; "
                     + "leave one of them out"
             )
             return
@@ -50,13 +102,13 @@ extension RulesLint {
         if let scope, profile.kinds.isEmpty {
             report(
                 .neverMatches, position(scope, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: a Direct Push that has such a '\(scope)' is ambiguous; leave it out, "
+                "\(subject(rule)) never matches: a Direct Push that has such a '\(scope)' is ambiguous; leave it out, "
                     + "or write \"certainty\": \(Self.list(criteria.certainty + [.ambiguous]))"
             )
         } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a Direct Push and a Push to User without its topic are "
+                "\(subject(rule)) never matches: only a Direct Push and a Push to User without its topic are "
                     + "'likely', other messages are 'certain' or 'ambiguous'; write \"certainty\": \"certain\""
             )
         }
@@ -80,7 +132,7 @@ extension RulesLint {
             let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
             report(
                 .neverMatches, position(fault, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: no scope listed in 'scope' has such an id; the app's scope has "
+                "\(subject(rule)) never matches: no scope listed in 'scope' has such an id; the app's scope has "
                     + "no id"
             )
             return
@@ -89,7 +141,7 @@ extension RulesLint {
         let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
         report(
             .notServed, position(fault, of: rule), rule.id,
-            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so its messages are refused; "
+            "\(subject(rule)) never matches: 'serving' lists none of its scopes, so its messages are refused; "
                 + "add the scope there, or remove the rule"
         )
     }
@@ -107,7 +159,7 @@ extension RulesLint {
         guard isOwn else { return }
         report(
             .onlyOwnMessages, position("sender", of: rule), rule.id,
-            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard "
+            "\(subject(rule)) never runs: its senders are identities of 'me', whose messages the loop guard "
                 + "drops; remove them from 'me', or match another sender"
         )
     }
@@ -121,33 +173,34 @@ extension RulesLint {
             if condition.predicate.neverHolds {
                 report(
                     .neverMatches, place, rule.id,
-                    "the rule \(name(rule)) never matches: no value of \(key) meets all that is asked of it")
+                    "\(subject(rule)) never matches: no value of \(key) meets all that is asked of it")
             } else if condition.predicate.alwaysHolds {
                 report(
                     .alwaysHolds, place, rule.id,
                     "every value of \(key) meets this, and a missing one too; leave the condition out")
             } else if let never = neverThere(condition, profile) {
                 report(
-                    .neverMatches, place, rule.id, "the rule \(name(rule)) never matches: \(key) \(never)")
+                    .neverMatches, place, rule.id, "\(subject(rule)) never matches: \(key) \(never)")
             } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing, and the rule \(name(rule)) never "
+                    "Kii sends no data with a Push to App, so \(key) is missing, and \(subject(rule)) never "
                         + "matches; match the bucket, and check the object's fields in the handler"
                 )
-            } else if condition.key.utf8.contains(UInt8(ascii: ".")), !DataSample.missing.meets(condition.predicate) {
+            } else if condition.pointer == nil, condition.key.utf8.contains(UInt8(ascii: ".")),
+                !DataSample.missing.meets(condition.predicate)
+            {
                 report(
                     .dottedKey, place, rule.id,
-                    "\(key) is one key of the data: a dot does not look into a value, and Kii's data have no levels; "
-                        + "if the payload has them, send the value under a key of its own"
-                )
+                    "\(key) is one key of the data: a dot does not look into a value; if the value is nested, write "
+                        + Suggestion.shown(condition.key.dotsAsPointer).quotedAsJSON)
             }
         }
     }
 
     /// Why a key that must be present never is.
     private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
-        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.key)
+        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.root)
     }
 
     /// Why a key never appears in the data.
@@ -225,6 +278,35 @@ private struct ListedText {
     }
 }
 
+extension RoutingRule {
+    /// The parts of a combined condition as rules of their own, which also have the kinds and certainties around them.
+    fileprivate func parts(of group: ConditionGroup, _ kinds: KindSet) -> [RoutingRule] {
+        group.paths(group.combining.rawValue).map { path, criteria in
+            var part = self
+            part.criteria = criteria
+            part.criteria.kinds.formIntersection(kinds)
+            part.criteria.certainty = self.criteria.certainty
+            part.part = (self.part.map { "\($0)/" } ?? "") + path.dropLast()
+            part.conditions = conditions.filter { $0.name.begins(exactlyWith: path) }.map { condition in
+                Condition(
+                    name: condition.name.droppingFirst(bytes: path.utf8.count), key: condition.key,
+                    position: condition.position)
+            }
+            return part
+        }
+    }
+}
+
+extension String {
+    /// The pointer that a key with dots may mean: `/temp/value` for `temp.value` and `data.temp.value`.
+    fileprivate var dotsAsPointer: String {
+        let key =
+            begins(exactlyWith: RouteDedupe.prefix) ? droppingFirst(bytes: RouteDedupe.prefix.utf8.count) : self
+        return key.split(separator: ".", omittingEmptySubsequences: false).map { "/\(String($0).asPointerPart)" }
+            .joined()
+    }
+}
+
 extension RouteCriteria {
     /// The texts that a condition lists.
     fileprivate func listed(_ condition: WhenCondition) -> [ListedText] {
@@ -242,7 +324,7 @@ extension RouteCriteria {
         case .type: return texts(type)
         case .scope: return (scope?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
         case .sender: return (sender?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
-        case .kind, .certainty: return []
+        case .kind, .mqtt, .certainty: return []
         }
     }
 }

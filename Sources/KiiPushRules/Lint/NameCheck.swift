@@ -18,11 +18,14 @@ extension RulesLint {
                     ? "write the name alone, and its owner as 'scope'" : "the only wildcard is '*'"
                 report(
                     .impossibleName, position(condition, of: rule), rule.id,
-                    "the rule \(name(rule)) asks for '\(text)', which Kii cannot have: \(fault); \(hint)")
+                    "\(subject(rule)) asks for '\(text)', which Kii cannot have: \(fault); \(hint)")
                 break
             }
         }
         checkIDs(rule)
+    }
+
+    mutating func checkTargets(_ rule: RoutingRule) {
         for target in rule.targets { checkNames(of: target, rule) }
     }
 
@@ -65,7 +68,7 @@ extension RulesLint {
                     ? "write \"scope\": \(text.quotedAsJSON) instead" : "write the id alone, without a URI or spaces"
                 report(
                     .impossibleName, position(condition, of: rule), rule.id,
-                    "the rule \(name(rule)) asks for '\(Suggestion.shown(text))', which is no id; \(advice)")
+                    "\(subject(rule)) asks for '\(Suggestion.shown(text))', which is no id; \(advice)")
                 break
             }
         }
@@ -109,7 +112,7 @@ extension RuleTemplate {
         for part in parts {
             switch part {
             case .text(let text): pieces[pieces.count - 1] += text
-            case .field: pieces.append("")
+            case .field, .secret: pieces.append("")
             }
         }
         return pieces

@@ -78,6 +78,10 @@ public struct RuleFinding: Sendable, Hashable {
         case emptyTest
         /// Two tests have the same name, so reports and filters cannot distinguish them.
         case repeatedTestName
+        /// A parameter that no placeholder uses.
+        case unusedParameter
+        /// A value that is given for a parameter that the file does not declare.
+        case unusedValue
         /// The file is too large to compare all writes with all rules.
         case notAllCompared
 
@@ -90,7 +94,7 @@ public struct RuleFinding: Sendable, Hashable {
             case .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
                 .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .unusableProgram, .emptyTest, .repeatedTestName,
-                .notAllCompared:
+                .unusedParameter, .unusedValue, .notAllCompared:
                 .warning
             }
         }

@@ -47,7 +47,8 @@ struct RuleProfile {
     func takesAll(of written: RuleProfile) -> Bool {
         let given = written.criteria
         guard criteria.kinds.isSuperset(of: written.kinds), given.certainty.allSatisfy(criteria.certainty.contains),
-            criteria.events == nil, criteria.sender == nil, criteria.transport == nil
+            criteria.events == nil, criteria.sender == nil, criteria.transport == nil, criteria.format == nil,
+            criteria.type == nil, criteria.mqtt == nil, !criteria.isGap, criteria.groups.isEmpty
         else { return false }
         return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
             && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)
@@ -76,14 +77,14 @@ struct RuleProfile {
 
     // MARK: Overlap
 
-    /// False only if no message matches both; ignores data, except for messages that have none.
+    /// False only if no message matches both; ignores combined conditions, and data except for messages without any.
     func mayMeet(_ other: RuleProfile) -> Bool {
         func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
             guard let left, let right else { return true }
             return left.mayMeet(right)
         }
         let theirs = other.criteria
-        guard !kinds.isDisjoint(with: other.kinds), certainty & other.certainty != 0,
+        guard criteria.isGap == theirs.isGap, !kinds.isDisjoint(with: other.kinds), certainty & other.certainty != 0,
             mayMeet(criteria.bucket, theirs.bucket), mayMeet(criteria.object, theirs.object),
             mayMeet(criteria.topic, theirs.topic), mayMeet(criteria.events, theirs.events),
             mayMeet(criteria.transport, theirs.transport), mayMeet(criteria.format, theirs.format),

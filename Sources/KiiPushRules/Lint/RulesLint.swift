@@ -33,7 +33,7 @@ extension RoutingRules {
 struct RulesLint {
     let rules: RoutingRules
     let profiles: [RuleProfile]
-    private(set) var findings: [RuleFinding] = []
+    var findings: [RuleFinding] = []
     /// The rules that never call their handler.
     var dead: Set<Int> = []
     /// Those of `dead` that never even match.
@@ -47,6 +47,7 @@ struct RulesLint {
     }
 
     mutating func run(_ handlers: [String]?) {
+        checkParameters()
         checkSettings()
         checkSettingIDs()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }
@@ -94,6 +95,11 @@ struct RulesLint {
 
     /// A rule's id in quotes, shortened for one line.
     func name(_ rule: RoutingRule) -> String { "'\(Suggestion.shown(rule.id))'" }
+
+    /// What a finding is about: a rule, or a part of its combined conditions.
+    func subject(_ rule: RoutingRule) -> String {
+        rule.part.map { "the condition '\($0)' of the rule \(name(rule))" } ?? "the rule \(name(rule))"
+    }
 
     /// The position of a rule's condition; the rule's own position if the file does not state the condition.
     func position(_ condition: String, _ key: String? = nil, of rule: RoutingRule) -> SourcePosition {

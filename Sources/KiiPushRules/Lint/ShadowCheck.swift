@@ -15,7 +15,7 @@ struct EarlierRules {
 
     /// The first rule that matches everything that these conditions match.
     func covering(_ criteria: RouteCriteria) -> Int? {
-        let open = open.first { criteria.certainty.allSatisfy($0.certainty.contains) }?.number
+        let open = criteria.isGap ? nil : open.first { criteria.certainty.allSatisfy($0.certainty.contains) }?.number
         return [same(criteria), open].compactMap(\.self).min()
     }
 
@@ -32,7 +32,7 @@ extension RouteCriteria {
     fileprivate var text: ExactText {
         var writer = JSONWriter()
         write(to: &writer)
-        return ExactText(writer.text)
+        return ExactText((isGap ? "gap " : "") + writer.text)
     }
 }
 

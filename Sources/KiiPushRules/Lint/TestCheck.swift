@@ -37,9 +37,9 @@ extension RulesLint {
 
     /// A program's own transport appears in its rules too; a name close to a known one is reported in any case.
     private mutating func check(transport: String, _ step: RuleTestStep) {
-        guard !Self.transports.contains(where: transport.isExactly) else { return }
+        guard !Self.transports.contains(where: transport.isExactly), transport != Transport.gap.name else { return }
         let isNear = Suggestion.of(transport, among: Self.transports) != nil
-        guard isNear || !rules.rules.contains(where: { $0.criteria.transport?.matches(transport) == true }) else {
+        guard isNear || !rules.rules.contains(where: { $0.criteria.names(transport) }) else {
             return
         }
         report(
@@ -142,5 +142,12 @@ extension RulesLint {
                 .impossibleTest, expect.positions["kind"] ?? expect.position, rules.rules[number].id,
                 "the rule \(name(rules.rules[number])) takes no \(kind)")
         }
+    }
+}
+
+extension RouteCriteria {
+    /// Whether a condition, also one inside others, matches the transport.
+    fileprivate func names(_ name: String) -> Bool {
+        transport?.matches(name) == true || groups.contains { $0.parts.contains { $0.names(name) } }
     }
 }

@@ -31,6 +31,7 @@ public final class RulesGate: Sendable {
 
     private let receiver: PushReceiver
     private let actions: (any RuleActions)?
+    private let params: ParameterValues
     private let needsTests: Bool
     private let checks: [Check]
     private let state = Mutex(State())
@@ -40,13 +41,16 @@ public final class RulesGate: Sendable {
     /// - Parameters:
     ///   - receiver: the receiver.
     ///   - actions: what runs programs and prints.
+    ///   - params: the values of this device, which each new file gets; one that lacks a value is refused.
     ///   - needsTests: whether to refuse a file without tests; by default it is loaded.
     ///   - checks: further checks that a file must pass before its tests run.
     public init(
-        _ receiver: PushReceiver, actions: (any RuleActions)? = nil, needsTests: Bool = false, checks: [Check] = []
+        _ receiver: PushReceiver, actions: (any RuleActions)? = nil, params: ParameterValues = [:],
+        needsTests: Bool = false, checks: [Check] = []
     ) {
         self.receiver = receiver
         self.actions = actions
+        self.params = params
         self.needsTests = needsTests
         self.checks = checks
     }
@@ -65,12 +69,12 @@ public final class RulesGate: Sendable {
             return state.lastNumber
         }
         do throws(RulesError) {
-            let rules = try RoutingRules(bytes, file: file)
+            let rules = try RoutingRules(bytes, file: file, params: params)
             let problems = Self.lintErrors(rules) + checks.flatMap { $0(rules) }
             guard problems.isEmpty else { return .refused(problems) }
-            let failures = await failures(of: try RuleTestRunner(rules))
+            let failures = await failures(of: try RuleTestRunner(rules, formats: receiver.formats))
             guard failures.isEmpty else { return .refused(failures) }
-            return try load(rules, number)
+            return try load(rules, number, digest: FileDigest.text(bytes))
         } catch {
             return .refused(error.problems)
         }
@@ -92,13 +96,14 @@ public final class RulesGate: Sendable {
     }
 
     /// Loads rules that passed, unless rules with a higher number are already loaded.
-    func load(_ rules: RoutingRules, _ number: UInt64) throws(RulesError) -> RulesUpdate {
+    func load(_ rules: RoutingRules, _ number: UInt64, digest: String) throws(RulesError) -> RulesUpdate {
         try state.withLock { state throws(RulesError) in
             guard number > state.loaded else { return .overtaken }
             let generation = try receiver.load(rules, actions: actions)
             state.loaded = number
             let unchanged = receiver.follow(rules)
-            return .loaded(RulesUpdate.Loaded(rules: rules, generation: generation, needRestart: unchanged))
+            return .loaded(
+                RulesUpdate.Loaded(rules: rules, generation: generation, digest: digest, needRestart: unchanged))
         }
     }
 }

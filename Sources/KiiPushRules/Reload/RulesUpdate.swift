@@ -16,6 +16,8 @@ public enum RulesUpdate: Sendable {
         public let rules: RoutingRules
         /// The generation in traces of messages that these rules route.
         public let generation: Int
+        /// The SHA-256 of the file, as `sha256sum` prints it.
+        public let digest: String
         /// The settings among `app`, `serving` and `dedupe` that differ from the receiver's, and take effect only with
         /// a new receiver.
         ///

@@ -4,8 +4,9 @@ public import KiiPush
 ///
 /// Points: each rule, when it matches a message; and each condition of `when` and each key of `data`, twice: when it
 /// holds, and when it fails. The conditions of a rule are evaluated in a fixed order (kind, bucket, object, topic,
-/// scope, scopeID, events, sender, transport, certainty, data), and a condition counts only if all before it held, so
-/// that it decided. A condition that always holds has one point only. Rules behind one that stopped the message are not
+/// scope, scopeID, events, sender, transport, certainty, data, all, any, not), and a condition counts only if all
+/// before it held, so that it decided; inside `any`, only if no part before it held. A condition that always holds has
+/// one point only. Rules behind one that stopped the message are not
 /// evaluated and not counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
 public struct RuleCoverage: Sendable {
     /// A point that no test has covered.
@@ -72,16 +73,33 @@ public struct RuleCoverage: Sendable {
     init() { (tallies, limitsAge) = ([], false) }
 
     mutating func count(_ message: PushMessage) {
+        var decided: [(number: Int, holds: Bool)] = []
         for index in tallies.indices {
-            let held = tallies[index].rule.heldConditions(message)
-            for number in 0..<held { tallies[index].held[number] = true }
-            guard held == tallies[index].conditions.count else {
-                tallies[index].missed[held] = true
-                continue
+            decided.removeAll(keepingCapacity: true)
+            let isTaken = tallies[index].rule.judge(message) { decided.append(($0, $1)) }
+            for (number, holds) in decided {
+                if holds { tallies[index].held[number] = true } else { tallies[index].missed[number] = true }
             }
+            guard isTaken else { continue }
             tallies[index].isTaken = true
             if tallies[index].rule.flow == .stop { return }
         }
+    }
+
+    /// Adds what tests of the same file with other values have covered.
+    mutating func add(_ other: RuleCoverage) {
+        for (index, tally) in other.tallies.enumerated() where tallies.indices.contains(index) {
+            tallies[index].isTaken = tallies[index].isTaken || tally.isTaken
+            for (number, condition) in tallies[index].conditions.enumerated() {
+                // By position, since with other values a condition may match anything, and is then none.
+                guard let same = tally.conditions.firstIndex(where: { $0.position == condition.position }) else {
+                    continue
+                }
+                if tally.held[same] { tallies[index].held[number] = true }
+                if tally.missed[same] { tallies[index].missed[number] = true }
+            }
+        }
+        for index in messages.indices { messages[index] += other.messages[index] }
     }
 
     mutating func count(_ outcome: Outcome) {

@@ -12,6 +12,8 @@ public struct RuleTestFailure: Error, Sendable {
     public let step: Int?
     /// Where the step begins.
     public let stepPosition: SourcePosition?
+    /// The number of the row of the test's values, from 1; nil if it has none.
+    public let row: Int?
     /// The key of `expect`; nil if something else is wrong.
     public let key: String?
     /// The expected value; nil without a key.
@@ -34,7 +36,8 @@ extension RuleTestFailure: CustomStringConvertible {
     public var reason: String {
         guard let test else { return what }
         let step = step.map { ", step \($0) (line \(stepPosition?.line ?? 0))" } ?? ""
-        return "test '\(test)'\(step): \(what)"
+        let row = row.map { ", row \($0)" } ?? ""
+        return "test '\(test)'\(row)\(step): \(what)"
     }
 
     /// An explanation for people, in lines: the stages, then at most 40 rules.
@@ -130,9 +133,13 @@ public struct RuleVerdict: Sendable {
         case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
         case .misses(let check):
             "'\(rule)' misses \(check.key.map { "\(check.name) \($0.quotedAsJSON)" } ?? check.name): "
-                + "expected \(check.expected), found \(check.actual ?? "nothing")"
-                + "\(check.reason.map { ": \($0)" } ?? "") (\(file):\(position))"
+                + "expected \(check.expected), \(Self.found(check)) (\(file):\(position))"
         }
+    }
+
+    private static func found(_ check: RouteCheck) -> String {
+        if !check.parts.isEmpty { return check.reason ?? "" }
+        return "found \(check.actual ?? "nothing")\(check.reason.map { ": \($0)" } ?? "")"
     }
 
     /// Each rule's verdict on a message, in order.
@@ -144,11 +151,8 @@ public struct RuleVerdict: Sendable {
                 if rule.flow == .stop { taker = rule.id }
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }
-            let place = rule.conditions.first { condition in
-                condition.name == missed.name
-                    && condition.key.map { Array($0.utf8) } == missed.key.map { Array($0.utf8) }
-            }
-            return RuleVerdict(rule: rule.id, position: place?.position ?? rule.position, answer: .misses(missed))
+            let place = rule.place(missed.name, missed.key) ?? rule.position
+            return RuleVerdict(rule: rule.id, position: place, answer: .misses(missed))
         }
     }
 }

@@ -4,6 +4,8 @@ import KiiPush
 struct RuleTestRun {
     private let rules: RoutingRules
     private let test: RuleTest
+    /// The number of the row of values, from 1; nil without rows.
+    private let row: Int?
     private let clock = RuleTestClock()
     private let harness: ReceiverHarness
     private(set) var coverage: RuleCoverage?
@@ -12,8 +14,10 @@ struct RuleTestRun {
     private var done: [RuleTestResult.Done] = []
 
     /// Makes a run with its own receiver, with the routes of one that has loaded the rules with stand-ins.
-    init(_ rules: RoutingRules, _ test: RuleTest, routesOf compiled: PushReceiver, coverage: RuleCoverage?) {
-        (self.rules, self.test, self.coverage) = (rules, test, coverage)
+    init(
+        _ rules: RoutingRules, _ test: RuleTest, row: Int?, routesOf compiled: PushReceiver, coverage: RuleCoverage?
+    ) {
+        (self.rules, self.test, self.row, self.coverage) = (rules, test, row, coverage)
         let receiver = PushReceiver(rules: rules, formats: compiled.formats, clock: clock)
         receiver.takeRoutes(of: compiled)
         harness = ReceiverHarness(receiver, clock: clock) { StandInFailure(handler: $0) }
@@ -62,7 +66,7 @@ struct RuleTestRun {
     private mutating func note(_ receipts: [ReceiverHarness.Ended], _ step: Int) {
         for receipt in receipts {
             coverage?.count(receipt.trace.outcome)
-            done += receipt.cloud.map { RuleTestResult.Done(step: step, action: $0) }
+            done += receipt.cloud.map { RuleTestResult.Done(step: step, row: row, action: $0) }
         }
     }
 
@@ -94,7 +98,8 @@ struct RuleTestRun {
             failures.append(
                 RuleTestFailure(
                     file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
-                    step: place.number, stepPosition: place.position, key: key, expected: expected, actual: actual,
+                    step: place.number, stepPosition: place.position, row: row, key: key, expected: expected,
+                    actual: actual,
                     what: "\(key): expected \(expected), found \(actual)\(unknownName(key, expect))", stages: stages,
                     rules: verdicts))
         }
@@ -118,7 +123,8 @@ struct RuleTestRun {
         failures.append(
             RuleTestFailure(
                 file: rules.file, position: position, test: test.name, step: place?.number,
-                stepPosition: place?.position, key: nil, expected: nil, actual: nil, what: what, stages: [], rules: []))
+                stepPosition: place?.position, row: row, key: nil, expected: nil, actual: nil, what: what, stages: [],
+                rules: []))
     }
 }
 

@@ -12,10 +12,15 @@ public import KiiPush
 ///
 /// The receiver is complete, as `PushReceiver(rules:)` makes it; only handlers, programs, printing and cloud calls are
 /// stand-ins. Tests may run at the same time: the rules are compiled once, and each test has its own state.
+///
+/// In rules with parameters, a test runs with each row of its table of values, and with the file's defaults for others;
+/// only a parameter without both has the value of this device. So a test has the same result on every device. A secret
+/// parameter keeps its placeholder.
 public final class RuleTestRunner: Sendable {
     /// The rules whose tests it runs.
     public let rules: RoutingRules
-    private let compiled: PushReceiver
+    /// The rules with the values that tests run with, and a receiver that has loaded them.
+    private let variants: [(rules: RoutingRules, compiled: PushReceiver)]
 
     /// Compiles the rules.
     ///
@@ -25,14 +30,25 @@ public final class RuleTestRunner: Sendable {
     /// - Throws: `RulesError` if they cannot be loaded.
     public init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws(RulesError) {
         self.rules = rules
-        compiled = PushReceiver(rules: rules, formats: formats, clock: RuleTestClock())
-        try compiled.loadStandIns(rules)
+        var variants: [(rules: RoutingRules, compiled: PushReceiver)] = []
+        for rules in rules.variants.isEmpty ? [rules] : rules.variants {
+            let compiled = PushReceiver(rules: rules, formats: formats, clock: RuleTestClock())
+            try compiled.loadStandIns(rules)
+            variants.append((rules, compiled))
+        }
+        self.variants = variants
     }
 
-    /// Runs one test.
+    /// Runs one test, with each row of its values.
     public func run(_ test: RuleTest) async -> RuleTestResult {
-        var run = RuleTestRun(rules, test, routesOf: compiled, coverage: nil)
-        return await run.result()
+        var whole = RuleTestResult(test: test, failures: [], cloud: [])
+        for (number, variant) in (test.variants ?? [0]).enumerated() {
+            var run = RuleTestRun(
+                variants[variant].rules, test, row: test.params.isEmpty ? nil : number + 1,
+                routesOf: variants[variant].compiled, coverage: nil)
+            whole.add(await run.result())
+        }
+        return whole
     }
 
     /// Runs one test, and counts its coverage.
@@ -42,10 +58,22 @@ public final class RuleTestRunner: Sendable {
     ///   - coverage: where it is counted.
     /// - Returns: how it ended.
     public func run(_ test: RuleTest, counting coverage: inout RuleCoverage) async -> RuleTestResult {
+        if let numbers = test.variants {
+            var whole = RuleTestResult(test: test, failures: [], cloud: [])
+            for (number, variant) in numbers.enumerated() {
+                var run = RuleTestRun(
+                    variants[variant].rules, test, row: test.params.isEmpty ? nil : number + 1,
+                    routesOf: variants[variant].compiled, coverage: RuleCoverage(variants[variant].rules))
+                whole.add(await run.result())
+                if let counted = run.coverage { coverage.add(counted) }
+            }
+            return whole
+        }
         var counted = RuleCoverage()
         // Moved, not copied: with two references, counting would copy the tallies of ten thousand rules.
         swap(&counted, &coverage)
-        var run = RuleTestRun(rules, test, routesOf: compiled, coverage: consume counted)
+        var run = RuleTestRun(
+            rules, test, row: nil, routesOf: variants[0].compiled, coverage: consume counted)
         let result = await run.result()
         coverage = run.coverage ?? coverage
         return result
@@ -56,7 +84,7 @@ public final class RuleTestRunner: Sendable {
         guard rules.tests.isEmpty else { return nil }
         return RuleTestFailure(
             file: rules.file, position: SourcePosition(line: 1, column: 1), test: nil, step: nil, stepPosition: nil,
-            key: nil, expected: nil, actual: nil,
+            row: nil, key: nil, expected: nil, actual: nil,
             what: "the file has no tests; add a list 'tests'",
             stages: [], rules: [])
     }
@@ -67,16 +95,24 @@ public struct RuleTestResult: Sendable {
     /// The test.
     public let test: RuleTest
     /// The failures, in order; empty if the test passed.
-    public let failures: [RuleTestFailure]
+    public private(set) var failures: [RuleTestFailure]
     /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
-    public let cloud: [Done]
+    public private(set) var cloud: [Done]
 
     /// A simulated cloud action.
     public struct Done: Sendable, Hashable {
         /// The number of the step, from 1; for a message that had to wait, the step in which it was handled.
         public let step: Int
+        /// The number of the row of the test's values, from 1; nil if it has none.
+        public let row: Int?
         /// The action, with values of the message.
         public let action: CloudAction
+    }
+
+    /// Adds what a further row had as its result.
+    mutating func add(_ other: RuleTestResult) {
+        failures += other.failures
+        cloud += other.cloud
     }
 
     /// Whether all expectations were met.

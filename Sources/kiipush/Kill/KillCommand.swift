@@ -36,7 +36,7 @@ struct KillCommand {
         let command = KillCommand(
             name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
         if case .kill(let target, _) = options.action, let rules = options.rules,
-            !command.check(target, against: rules)
+            !command.check(target, against: rules, options.params)
         {
             return .failed
         }
@@ -60,8 +60,8 @@ struct KillCommand {
     // MARK: Actions
 
     /// Whether a rule of a file matches the target; reports it if none does.
-    private func check(_ target: KillTarget, against path: String) -> Bool {
-        guard let rules = RulesFile.load(path, console) else { return false }
+    private func check(_ target: KillTarget, against path: String, _ params: ParameterOptions) -> Bool {
+        guard let rules = RulesFile.load(path, params, console) else { return false }
         guard let lack = target.lack("rule", rules.rules.map { ($0.id, $0.criteria) }) else { return true }
         console.error(
             "kiipush kill: \(escaped(path)): \(escaped(lack)); for a route that code declares leave out --rules")

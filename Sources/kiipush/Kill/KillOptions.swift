@@ -2,7 +2,8 @@ import KiiPush
 import KiiPushAgent
 
 /// The options of `kiipush kill` or `kiipush revive`.
-struct KillOptions {
+struct KillOptions: ReadsRules {
+    var params = ParameterOptions()
     enum Action {
         case list
         case reset
@@ -31,6 +32,7 @@ struct KillOptions {
         .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) {
             $0.rules = $1
         },
+        .params, .param,
         .flag("--list", "shows what is off") { $0.flags.append("--list") },
         .flag("--reset", "renames an unreadable kill file to kill.json.broken and starts with no kills") {
             $0.flags.append("--reset")

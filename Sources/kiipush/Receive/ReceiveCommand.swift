@@ -34,7 +34,9 @@ struct ReceiveCommand {
         defer { host.finish() }
         guard host.start() else { return .failed }
         let console = Console(print: given.print, error: { host.log.line($0) })
-        guard let rules = RulesFile.load(options.rules, console, isWatched: true) else { return .failed }
+        guard let rules = RulesFile.load(options.rules, options.params, console, isWatched: true) else {
+            return .failed
+        }
         if host.stop.isMade {
             host.log.note("stopped before any message was accepted")
             return .fine
@@ -63,7 +65,7 @@ struct ReceiveCommand {
         do {
             let place = options.state.map { StatePlace.directory($0) } ?? .memory
             let agent = try PushAgent(host, rules, app: options.app, place, settings)
-            agent.rules = .file(options.rules)
+            agent.rules = .file(options.rules, params: rules.given)
             return await agent.serve([options.transportOfSource])
         } catch {
             host.fail("\(error)")

@@ -82,6 +82,7 @@ extension ReceiveOptions {
             "--rules", "FILE", "the rules; reloaded when the file changes and passes its own tests",
             completes: .file
         ) { $0.rules = $1 },
+        .params, .param,
         .value(
             "--account", "FILE",
             "the account for rules that write to Kii's cloud or send, as for 'kiipush send'; reloaded when Kii refuses "

@@ -5,7 +5,7 @@ import KiiPushSystem
 import KiiPushMQTT
 
 /// The options of `kiipush receive`.
-struct ReceiveOptions {
+struct ReceiveOptions: ReadsRules {
     /// The source of payloads.
     enum Source {
         case standardInput
@@ -14,6 +14,7 @@ struct ReceiveOptions {
     }
 
     var rules = ""
+    var params = ParameterOptions()
     /// The account file for cloud calls of rules; nil for none.
     var account: String?
     var source = Source.standardInput

@@ -4,7 +4,8 @@ import KiiPushSystem
 import KiiPushRules
 
 /// `kiipush report`: renders a capture as a page for a browser.
-struct ReportCommand {
+struct ReportCommand: ReadsRules {
+    var params = ParameterOptions()
     private var capture = ""
     private var output = ""
     private var rules: String?
@@ -23,6 +24,7 @@ struct ReportCommand {
             "--rules", "FILE",
             "the rules to run the captured payloads through; without it, all are handled", completes: .file
         ) { $0.rules = $1 },
+        .params, .param,
         .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
         .state("the agent's state directory, which the commands that the page advises then name") { $0.state = $1 },
         .flag(
@@ -66,7 +68,7 @@ struct ReportCommand {
     private func write(_ console: Console) async -> ExitCode {
         var loaded: RoutingRules?
         if let rules {
-            guard let read = RulesFile.load(rules, console) else { return .failed }
+            guard let read = RulesFile.load(rules, params, console) else { return .failed }
             loaded = read
         }
         do {

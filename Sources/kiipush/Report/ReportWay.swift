@@ -62,8 +62,10 @@ extension ReportWay {
         conflicts = explanation.message.classification.conflicts.map { Self.shown("\($0.name): \($0.reason)") }
         guard hasRules else { return }
         rules = explanation.rules.map { rule in
-            let checks = rule.told.map { check in
-                let isHidden = !showsValues && ["data", "sender", "scopeID", "scope"].contains(check.name)
+            let checks = rule.told.flatMap(\.withParts).map { check in
+                // Inside of combined conditions, the name is a path.
+                let field = check.name.split(separator: "/").last.map { String($0) } ?? ""
+                let isHidden = !showsValues && ["data", "sender", "scopeID", "scope"].contains(field)
                 return Check(
                     name: check.name, key: check.key.map(Self.shown), expected: Self.shown(check.expected),
                     actual: isHidden ? nil : check.actual.map(Self.shown) ?? check.reason.map(Self.shown),

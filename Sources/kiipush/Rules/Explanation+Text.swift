@@ -64,7 +64,7 @@ extension Explanation {
     }
 
     private func checkLines(_ rule: Rule, indent: Int, _ ink: Ink) -> [String] {
-        let checks = rule.told
+        let checks = rule.told.flatMap(\.withParts)
         let space = String(repeating: " ", count: indent)
         if checks.isEmpty { return [space + "ok    no conditions"] }
         let width = checks.map { Self.name($0).count }.max() ?? 0
@@ -72,7 +72,8 @@ extension Explanation {
         return checks.map { check in
             let expected = Self.shown(check.expected).padded(to: expectedWidth)
             let sign = check.holds ? ink("ok", .good) + "  " : ink("miss", .bad)
-            return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  has \(actual(check))"
+            let found = check.parts.isEmpty ? "has \(actual(check))" : check.reason ?? ""
+            return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  \(found)"
         }
     }
 
@@ -86,12 +87,13 @@ extension Explanation {
 
     private func actual(_ check: RouteCheck) -> String {
         if let actual = check.actual { return Self.shown(actual) }
+        if !check.parts.isEmpty { return "values of which \(check.reason ?? "")" }
         let advice = check.name == "transport" ? "; use --transport" : ""
         return "nothing" + (check.reason.map { ": \($0)\(advice)" } ?? "")
     }
 
     private static func name(_ check: RouteCheck) -> String {
-        check.key.map { "data '\(shown($0))'" } ?? check.name
+        check.key.map { "\(check.name) '\(shown($0))'" } ?? check.name
     }
 
     // MARK: Chain and outcome
@@ -126,4 +128,9 @@ extension Explanation {
         let safe = escaped(text)
         return safe.count <= 60 ? safe : safe.prefix(59) + "…"
     }
+}
+
+extension RouteCheck {
+    /// The check, and those inside it.
+    var withParts: [RouteCheck] { [self] + parts.flatMap(\.withParts) }
 }

@@ -179,7 +179,11 @@ extension Explanation.Rule {
                 writer.member("id", dedupe.id(of: message))
             }
         }
-        writer.objects("checks", checks) { writer, check in
+        Self.write("checks", checks, to: &writer)
+    }
+
+    private static func write(_ name: String, _ checks: [RouteCheck], to writer: inout JSONWriter) {
+        writer.objects(name, checks) { writer, check in
             writer.member("name", check.name)
             writer.member("key", check.key)
             writer.key("expected")
@@ -188,6 +192,7 @@ extension Explanation.Rule {
             writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
             writer.member("isThere", check.actual != nil)
             writer.member("holds", check.holds)
+            if !check.parts.isEmpty { write("parts", check.parts, to: &writer) }
         }
     }
 }

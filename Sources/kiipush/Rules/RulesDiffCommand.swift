@@ -5,7 +5,8 @@ import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules diff`: finds the messages of a captured corpus that another version of the rules treats differently.
-struct RulesDiffCommand {
+struct RulesDiffCommand: ReadsRules {
+    var params = ParameterOptions()
     private var old = ""
     private var new = ""
     private var corpus = ""
@@ -22,6 +23,7 @@ struct RulesDiffCommand {
             "--limit", "N", "the most examples shown for each change; 3 if not given",
             as: Arguments.number(0...10_000)
         ) { $0.examples = $1 },
+        .params, .param,
         .format("text for people (the default), or json: one object a change, and a summary") { $0.format = $1 },
     ])
 
@@ -40,7 +42,7 @@ struct RulesDiffCommand {
     }
 
     private func compare(_ console: Console) async -> ExitCode {
-        let files = [old, new].map { RulesFile.load($0, console) }
+        let files = [old, new].map { RulesFile.load($0, params, console) }
         guard let oldRules = files[0], let newRules = files[1] else { return .unanswered }
         do {
             var diff = RulesDiff(

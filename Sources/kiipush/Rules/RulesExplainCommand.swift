@@ -5,7 +5,8 @@ import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules explain`: one payload through the real chain, with every reason.
-struct RulesExplainCommand {
+struct RulesExplainCommand: ReadsRules {
+    var params = ParameterOptions()
     private var file = ""
     private var payload = ""
     private var isText = false
@@ -28,6 +29,7 @@ struct RulesExplainCommand {
                 + "given", as: Arguments.milliseconds(", as 'when' has them")
         ) { $0.now = $1 },
         .flag("--all", "also shows the conditions of rules after the one that matches") { $0.showsAll = true },
+        .params, .param,
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
 
@@ -47,7 +49,7 @@ struct RulesExplainCommand {
     private var source: String { isText ? "text" : payload }
 
     private func explain(_ console: Console) async -> ExitCode {
-        guard let rules = RulesFile.load(file, console), let bytes = read(console) else { return .failed }
+        guard let rules = RulesFile.load(file, params, console), let bytes = read(console) else { return .failed }
         do {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
             let clock = ManualClock(wallNow: now ?? UTCDate.now.milliseconds)

@@ -10,10 +10,11 @@ enum RulesFile {
     ///
     /// Rules that are watched must be in a regular file.
     static func load(
-        _ path: String, _ console: Console, _ format: ReportFormat = .text, isWatched: Bool = false
+        _ path: String, _ params: ParameterOptions, _ console: Console, _ format: ReportFormat = .text,
+        isWatched: Bool = false
     ) -> RoutingRules? {
         do {
-            return try isWatched ? readWatched(path) : read(path)
+            return try isWatched ? readWatched(path, params) : read(path, params)
         } catch {
             report(error, console)
             if format == .json { console.print(RulesTestJSON.line(file: path, problems(of: error, in: path))) }
@@ -21,15 +22,18 @@ enum RulesFile {
         }
     }
 
-    static func read(_ path: String) throws -> RoutingRules {
-        guard path == "-" else { return try RoutingRules(contentsOf: path) }
-        return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path)
+    static func read(_ path: String, _ params: ParameterOptions) throws -> RoutingRules {
+        let values = try params.values()
+        guard path == "-" else { return try RoutingRules(contentsOf: path, params: values) }
+        return try RoutingRules(
+            ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path, params: values)
     }
 
     /// Reads rules that will be checked again, and never waits for another program.
-    private static func readWatched(_ path: String) throws -> RoutingRules {
+    private static func readWatched(_ path: String, _ params: ParameterOptions) throws -> RoutingRules {
+        let values = try params.values()
         let bytes = try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes)
-        return try RoutingRules(bytes, file: escaped(path))
+        return try RoutingRules(bytes, file: escaped(path), params: values)
     }
 
     /// Reports why rules could not be read, a problem a line.

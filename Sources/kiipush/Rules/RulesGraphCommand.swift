@@ -2,10 +2,11 @@ import KiiPush
 import KiiPushAgent
 
 /// `kiipush rules graph`: draws the rules, their actions and their writes.
-struct RulesGraphCommand {
+struct RulesGraphCommand: ReadsRules {
+    var params = ParameterOptions()
     private var file = ""
 
-    static let table = OptionTable<RulesGraphCommand>([])
+    static let table = OptionTable<RulesGraphCommand>([.params, .param])
 
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesGraphCommand(), console) {
@@ -14,14 +15,14 @@ struct RulesGraphCommand {
             options.file = operands[0]
         }
         guard case .options(let options) = reading else { return reading.code }
-        guard let rules = RulesFile.load(options.file, console) else { return .failed }
+        guard let rules = RulesFile.load(options.file, options.params, console) else { return .failed }
         console.print(MermaidText(RulesGraph(rules)).text)
         return .fine
     }
 
     static let command = Command(
         name: "rules graph", summary: "draws the rules of a file, with their handlers and their writes, in Mermaid",
-        usage: ["FILE"], options: table.texts, operands: .file,
+        usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
                 "Put the text into a code block 'mermaid' of a Markdown page. Rules appear in order, each with its "

@@ -4,7 +4,8 @@ import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush rules lint`: finds statements of rules files that have no effect or cannot be meant.
-struct RulesLintCommand {
+struct RulesLintCommand: ReadsRules {
+    var params = ParameterOptions()
     private var files: [String] = []
     private var isStrict = false
     private var handlers: [String]?
@@ -20,6 +21,7 @@ struct RulesLintCommand {
         .value(
             "--corpus", "FILE", "also checks captured messages, one step a line (- is standard input)"
         ) { $0.corpus = $1 },
+        .params, .param,
         .format("text for people (the default), or json: one object a finding, on one line") { $0.format = $1 },
     ])
 
@@ -55,7 +57,7 @@ struct RulesLintCommand {
     }
 
     private func lint(_ file: String, _ console: Console) -> ExitCode {
-        guard let rules = RulesFile.load(file, console, format) else { return .failed }
+        guard let rules = RulesFile.load(file, params, console, format) else { return .failed }
         let findings = rules.lintHere(handlers: handlers)
         let errors = findings.count { $0.severity == .error }
         for finding in findings {

@@ -34,7 +34,7 @@ struct RulesTestCommand {
     private mutating func test(file: String) async {
         sums.files += 1
         do {
-            let rules = try RulesFile.read(file)
+            let rules = try RulesFile.read(file, options.params)
             await test(rules, try RuleTestRunner(rules))
         } catch {
             RulesFile.report(error, console)
@@ -101,16 +101,22 @@ struct RulesTestCommand {
         if options.format == .text, options.showsCloud {
             for done in result.cloud {
                 console.print(
-                    escaped("\(file): '\(result.test.name)', step \(done.step) would do \(done.action)"))
+                    escaped(
+                        "\(file): '\(result.test.name)', \(done.row.map { "row \($0), " } ?? "")step \(done.step) would do \(done.action)"
+                    ))
             }
         }
         guard !result.passed else { return }
         code = max(code, .failed)
         for (number, failure) in result.failures.enumerated() {
             console.error(console.errorInk.located(escaped(failure.description)))
-            let isLastOfStep = number + 1 == result.failures.count || result.failures[number + 1].step != failure.step
+            let isLastOfStep =
+                number + 1 == result.failures.count || result.failures[number + 1].step != failure.step
+                || result.failures[number + 1].row != failure.row
             guard options.format == .text, isLastOfStep, !failure.explanation.isEmpty else { continue }
-            console.print("  '\(escaped(result.test.name))', step \(failure.step ?? 0), went like this:")
+            console.print(
+                "  '\(escaped(result.test.name))'\(failure.row.map { ", row \($0)" } ?? ""), step \(failure.step ?? 0), went like this:"
+            )
             for line in failure.explanation { console.print("    \(escaped(line))") }
         }
     }

@@ -1,7 +1,8 @@
 import KiiPushAgent
 
 /// The options of `kiipush rules test`.
-struct RulesTestOptions {
+struct RulesTestOptions: ReadsRules {
+    var params = ParameterOptions()
     var wantsCoverage = false
     /// The least required coverage, in percent.
     var failUnder: Double?
@@ -27,6 +28,7 @@ struct RulesTestOptions {
         .value("--junit", "FILE", "writes the results as JUnit XML, for CI systems", completes: .file) {
             $0.junit = $1
         },
+        .params, .param,
         .format("text for people (the default), or json: one object a line") { $0.format = $1 },
         .value("--filter", "NAME", "runs only tests with this name; * matches any characters") {
             $0.filter = $1

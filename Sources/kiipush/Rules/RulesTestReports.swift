@@ -128,6 +128,7 @@ extension JSONWriter {
     fileprivate mutating func write(_ failure: RuleTestFailure) {
         object { writer in
             writer.place(failure.position)
+            writer.member("row", failure.row.map { Int64($0) })
             writer.member("step", failure.step.map { Int64($0) })
             writer.member("stepLine", failure.stepPosition.map { Int64($0.line) })
             writer.member("key", failure.key)

@@ -26,6 +26,13 @@ struct StatusText {
     /// The current state, a line or two per item.
     var facts: [String] {
         var lines = entry("state", status.state)
+        if let rules = status.rules {
+            lines += entry("rules", "\(rules.file), SHA-256 \(rules.digest)")
+            for parameter in rules.params {
+                let value = parameter.value ?? (parameter.isSecret ? "(secret)" : "(none)")
+                lines += entry("", "\(parameter.name) = \(value)")
+            }
+        }
         for link in status.transports {
             let detail = link.detail.map { "; \($0)" } ?? ""
             lines += entry(

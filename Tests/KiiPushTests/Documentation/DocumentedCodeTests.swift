@@ -147,6 +147,13 @@ struct DocumentedCodeTests {
         #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
     }
 
+    @Test("the parameters' own example gives a device its values")
+    func params() throws {
+        let text = #"{"version":1,"params":{"thing":{"type":"string"},"limit":{"type":"number"}},"rules":[]}"#
+        let rules = try RoutingRules(text, params: ["thing": "th.7", "limit": "21"])
+        #expect(rules.params.map(\.name) == ["thing", "limit"])
+    }
+
     @Test("the rules' own example loads them")
     func rules() throws {
         let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
@@ -160,8 +167,9 @@ struct DocumentedCodeTests {
     @Test("the data conditions' own example asks for data")
     func data() throws {
         let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
-        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
-        #expect(hot.allSatisfy { $0.holds(for: message) })
+        let nested: [DataCondition] = [.data("/rooms/*/temp", .greater(30))]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2","rooms":[{"temp":9},{"temp":31}]}"#))
+        #expect((hot + nested).allSatisfy { $0.holds(for: message) })
     }
 
     @Test("the guide to loop safety has paced messages take their turns, and dead letters replayed")

@@ -84,7 +84,9 @@ struct OptionTablesTests {
     /// A value that the option takes.
     static func sample(_ option: OptionText) -> String {
         if case .words(let words) = option.completion, let first = words.first { return first }
-        let samples = ["--now": "0", "--for": "1h", "--drain": "1s", "--silent-after": "1m", "--interval": "1s"]
+        let samples = [
+            "--now": "0", "--param": "a=1", "--for": "1h", "--drain": "1s", "--silent-after": "1m", "--interval": "1s",
+        ]
         return samples[option.name] ?? "1"
     }
 }

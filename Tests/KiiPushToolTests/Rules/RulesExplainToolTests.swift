@@ -101,9 +101,11 @@ struct RulesExplainToolTests {
              {"id": "hot", "when": {"topic": "t", "data": {"temp": {"greater": 20}}}, "then": {"print": true}},
              {"id": "door", "when": {"topic": "door"}, "then": {"print": true}, "delivery": {"maxAge": "30s"}}]}
             """
-        for (data, place) in [(#""data":{"temp":21}"#, "data"), (#""a":"{\"b\":{\"temp\":21}}""#, "a.b")] {
+        for (data, place, pointer) in [
+            (#""data":{"temp":21}"#, "data", "/data/temp"), (#""a":"{\"b\":{\"temp\":21}}""#, "a.b", "/a/b/temp"),
+        ] {
             let run = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP",\#(data)}"#)
-            let hint = "the message has nothing: it is inside '\(place)', and a condition reads root keys only"
+            let hint = "the message has nothing: it is inside '\(place)'; write \"\(pointer)\""
             #expect(run.output.last?.hasSuffix(hint) == true, "\(run.output)")
         }
         let none = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP","data":{"x":21}}"#)
@@ -121,14 +123,14 @@ struct RulesExplainToolTests {
             {"version": 1, "rules": [
              {"id": "hot", "when": {"data": {"temp.value": {"greater": 20}}}, "then": {"print": true}}]}
             """
-        for (data, place) in [
-            (#""temp":{"value":21}"#, "'value' is inside 'temp'"),
-            (#""temp":"{\"value\":21}""#, "'value' is inside 'temp'"),
-            (#""data":{"temp":{"value":21}}"#, "'value' is inside 'data.temp'"),
-            (#""data":{"temp.value":21}"#, "it is inside 'data'"),
+        for (data, place, pointer) in [
+            (#""temp":{"value":21}"#, "'value' is inside 'temp'", "/temp/value"),
+            (#""temp":"{\"value\":21}""#, "'value' is inside 'temp'", "/temp/value"),
+            (#""data":{"temp":{"value":21}}"#, "'value' is inside 'data.temp'", "/data/temp/value"),
+            (#""data":{"temp.value":21}"#, "it is inside 'data'", "/data/temp.value"),
         ] {
             let run = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP",\#(data)}"#)
-            let reason = "has nothing: \(place), and a condition reads root keys only"
+            let reason = "has nothing: \(place); write \"\(pointer)\""
             #expect(run.output.contains { $0.contains("data 'temp.value'") && $0.hasSuffix(reason) }, "\(run.output)")
         }
         let none = try await explain(rules, "--text", #"{"topic":"t","objectScopeType":"APP","temp":{"x":21}}"#)

@@ -46,6 +46,9 @@ struct AgentStatusTests {
                 what: "no program can be started; tried again each second")
         ]
         status.silent = [.init(route: "news", forSeconds: 7200)]
+        status.rules = .init(
+            file: "rules.json", digest: String(repeating: "ab", count: 32),
+            params: [.init(name: "thing", value: "th.7"), .init(name: "token", isSecret: true)])
         status.healed = "the state was damaged; saved: 3 dead letters"
         status.metricsFailure = "metrics.prom: cannot be written: Read-only file system"
         return status

@@ -230,7 +230,7 @@ struct RulesErrorTests {
         arguments: [
             (#"{"steps":[]}"#, "2:1: the key 'name' is missing"), (#"{"name":"n"}"#, "2:1: the key 'steps' is missing"),
             (#"{"name":"n","steps":{}}"#, "2:21: expected a list of steps, found an object"),
-            (#"{"name":"n","steps":[],"only":true}"#, "2:24: unknown key 'only'; known: name, now, steps"),
+            (#"{"name":"n","steps":[],"only":true}"#, "2:24: unknown key 'only'; known: name, now, params, steps"),
             (
                 #"{"name":"n","steps":[{"at":"0s"}]}"#,
                 "2:22: expected exactly one of payload, raw, write, kill, revive in a step, found 0"

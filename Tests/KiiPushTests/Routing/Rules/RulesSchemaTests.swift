@@ -34,8 +34,13 @@ struct RulesSchemaTests {
         let ofSend = keys(definitions["send"])
         #expect(ofSend.isSuperset(of: RulesReader.besideBody) && ofSend.count == 17)
         #expect(keys(definitions["when"]) == Set(RulesReader.whenKeys))
-        #expect(Set(RulesReader.whenKeys) == Set(WhenCondition.allCases.map(\.rawValue) + ["data"]))
+        #expect(
+            Set(RulesReader.whenKeys)
+                == Set(
+                    WhenCondition.allCases.map(\.rawValue) + ["data"] + ConditionGroup.Operator.allCases.map(\.rawValue)
+                ))
         #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
+        #expect(keys(definitions["parameter"]) == Set(RulesReader.parameterKeys))
         #expect(keys(definitions["step"]) == Set(RulesReader.stepKeys))
         #expect(keys(definitions["expectation"]) == Set(RulesReader.expectKeys))
         guard case .array(let forms)? = definitions["predicate"]?["anyOf"] else { return #expect(Bool(false)) }
@@ -46,6 +51,8 @@ struct RulesSchemaTests {
     func sameNames() {
         #expect(names(definitions["kind"]) == Set(PushKind.allCases.map(\.rawValue)))
         #expect(names(definitions["certainty"]) == Set(Certainty.allCases.map(\.rawValue)))
+        let type = definitions["parameter"]?["properties"]?["type"]
+        #expect(names(type) == Set(RuleParameter.ValueType.allCases.map(\.rawValue)))
         #expect(names(definitions["scopeType"]) == Set(RulesReader.scopeTypes.map(\.name)))
         let delivery = definitions["delivery"]?["properties"]
         #expect(names(delivery?["order"]) == Set(DeliverySettings.Order.allCases.map(\.rawValue)))
@@ -83,6 +90,11 @@ struct RulesSchemaTests {
             ("root", #""dedupe":{"window":"0s","count":0,"weak":"36500d"}"#),
             ("root", #""delivery":{"maxAge":"1.5h"}"#), ("root", #""delivery":{"maxAge":false}"#),
             ("root", #""tests":[{"name":"n","now":1700000000000,"steps":[]}]"#),
+            ("root", #""params":{"a":{"type":"number","doc":"d","default":1},"b":{"type":"string","secret":true}}"#),
+            (
+                "root",
+                #""params":{"a":{"type":"string","default":"thing:t"}},"me":["${param.a}"],"serving":["${param.a}"],"tests":[{"name":"n","params":[{"a":"user:u"}],"steps":[]}]"#
+            ),
             ("rule", #"{"id":"a","then":{"run":["/bin/ls","","-l"]},"continue":true,"writes":[]}"#),
             (
                 "member",
@@ -94,6 +106,8 @@ struct RulesSchemaTests {
             ("member", #""dedupe":{"by":"data.messageId"}"#), ("member", #""dedupe":{"by":"data.a.\u0301 b"}"#),
             ("when", ""), ("when", #""kind":"*","scope":["APP*","user:*","app",{"equals":"thing:a*"}],"sender":"*""#),
             ("when", #""certainty":["c*",{"equals":"likely"}],"events":"*","transport":{"equals":"a*"}"#),
+            ("when", #""any":[{"bucket":"a"},{"not":{"all":[{"topic":"t"}]}}],"all":[{"kind":"*"}]"#),
+            ("when", #""data":{"/a/0/*/~0~1":1,"/":2,"//a":3,"/*":4,"":5,"a~2/b":6}"#),
             ("data", "null"), ("data", #"["a",{"not":[1,true]}]"#),
             ("data", #"{"greater":"1e3","less":-1,"prefix":""}"#),
             ("data", #"{"anyOf":[null,false,"*"],"exists":false,"suffix":"x","not":{"equals":7}}"#),
@@ -140,6 +154,12 @@ struct RulesSchemaTests {
             ("root", #""delivery":{"maxAge":"0s"}"#), ("root", #""delivery":{"maxAge":true}"#),
             ("root", #""delivery":{"maxAge":60}"#), ("root", #""tests":[{"name":"n","now":-1,"steps":[]}]"#),
             ("root", #""tests":[{"name":"n","now":"1s","steps":[]}]"#),
+            ("root", #""params":[]"#), ("root", #""params":{"a":{}}"#),
+            ("root", #""params":{"a b":{"type":"string"}}"#),
+            ("root", #""params":{"a":{"type":"text"}}"#), ("root", #""params":{"a":{"type":"number","default":"1"}}"#),
+            ("root", #""params":{"a":{"type":"string","secret":true,"default":"s"}}"#),
+            ("root", #""tests":[{"name":"n","params":[],"steps":[]}]"#),
+            ("root", #""tests":[{"name":"n","params":[{"a":[]}],"steps":[]}]"#),
             ("root", #""tests":{}"#), ("root", #""tests":[{"name":"n"}]"#), ("root", #""tests":[{"steps":[]}]"#),
             ("rule", #"{"then":{"print":true}}"#), ("rule", #"{"id":"a"}"#),
             ("rule", #"{"id":"*","then":{"print":true}}"#),
@@ -170,6 +190,9 @@ struct RulesSchemaTests {
             ("when", #""bucket":{"prefix":"a"}"#), ("when", #""bucket":{}"#), ("when", #""kind":"push""#),
             ("when", #""kind":{"equals":"*"}"#), ("when", #""scope":"USER""#), ("when", #""scope":"user:""#),
             ("when", #""sender":"U1""#), ("when", #""sender":"group:g""#), ("when", #""certainty":["sure"]"#),
+            ("when", #""any":[]"#), ("when", #""any":{"bucket":"a"}"#), ("when", #""all":[{}]"#),
+            ("when", #""not":[{"bucket":"a"}]"#), ("when", #""not":{"certainty":"certain"}"#),
+            ("when", #""any":[{"buckt":"a"}]"#), ("when", #""data":{"/a~2":1}"#), ("when", #""data":{"/*/a":1}"#),
             ("when", #""transport":null"#), ("when", #""data":1"#), ("data", "[]"), ("data", "{}"),
             ("data", #"{"matches":"a"}"#), ("data", #"{"greater":"x"}"#), ("data", #"{"less":true}"#),
             ("data", #"{"exists":"yes"}"#), ("data", #"{"anyOf":[]}"#), ("data", #"{"anyOf":[[1]]}"#),

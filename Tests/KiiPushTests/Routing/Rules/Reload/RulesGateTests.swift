@@ -174,7 +174,37 @@ struct RulesGateTests {
             try RoutingRules(text(#"{"id":"old","then":{"handler":"first"}}"#)),
             try RoutingRules(text(#"{"id":"new","then":{"handler":"first"}}"#))
         )
-        guard case .loaded = try gate.load(new, 2), case .overtaken = try gate.load(old, 1) else { throw TestError() }
+        guard case .loaded = try gate.load(new, 2, digest: ""), case .overtaken = try gate.load(old, 1, digest: "")
+        else { throw TestError() }
         #expect(receiver.routes.map(\.id) == ["new"] && receiver.rulesGeneration == 2)
+    }
+
+    @Test("a reload keeps the device's values, and a new file that lacks one is refused with its place")
+    func parameters() async throws {
+        func file(_ params: String, _ topic: String) -> [UInt8] {
+            text(
+                #"{"id":"a","when":{"topic":"\#(topic)"},"then":{"handler":"first"}}"#,
+                settings: "\"params\":{\(params)},")
+        }
+        let room = #""room":{"type":"string","default":"hall"}"#
+        for device in ["bath", "attic"] {
+            let rules = try RoutingRules(file(room, "${param.room}"), params: ["room": device])
+            let receiver = PushReceiver(rules: rules, clock: clock)
+            for name in ["first", "second"] { receiver.register(name) { _, _ in } }
+            let gate = RulesGate(receiver, params: ["room": device])
+            let new = file(room, "new-${param.room}")
+            guard case .loaded(let loaded) = await gate.update(new, file: "r.json") else { throw TestError() }
+            #expect(loaded.digest == FileDigest.text(new))
+            let lacking = file("\(room),\"floor\":{\"type\":\"number\"}", "${param.room}-${param.floor}")
+            guard case .refused(let problems) = await gate.update(lacking, file: "r.json") else { throw TestError() }
+            #expect(
+                problems.map(\.description) == [
+                    "r.json:1:66: the parameter 'floor' has no value; give it one, or a \"default\""
+                ])
+            for (topic, outcome) in [("new-\(device)", "handled"), ("new-hall", "unrouted"), (device, "unrouted")] {
+                let payload = RawPayload(#"{"topic":"\#(topic)","objectScopeType":"APP"}"#)
+                #expect(await receiver.receive(payload).name == outcome)
+            }
+        }
     }
 }

@@ -98,8 +98,12 @@ struct RuleCoverageTests {
             for rule in rules.rules {
                 let checks = rule.explain(message)
                 #expect(checks.map(\.name) == rule.judgedConditions.map(\.name))
-                let held = rule.heldConditions(message)
-                #expect(held == checks.firstIndex { !$0.holds } ?? checks.count)
+                var held = 0
+                let isTaken = rule.judge(message) { number, holds in
+                    #expect(holds == checks[number].holds)
+                    if holds { held += 1 }
+                }
+                #expect(held == checks.firstIndex { !$0.holds } ?? checks.count && isTaken == (held == checks.count))
                 missed.insert(held)
             }
         }

@@ -1,0 +1,157 @@
+/// A JSON Pointer (RFC 6901) into the sender's data, such as `/items/0/id`; the part `*` means each element of a list,
+/// or each member of an object.
+///
+/// It also looks into a string that contains JSON, because FCM and Kii's flat data carry structured values so. Looking
+/// up reads each level of the value once for each part, so the cost is at most 32 times the payload.
+package struct DataPointer: Sendable, Hashable {
+    /// The most parts.
+    package static let mostParts = 32
+
+    /// The root key of the data, in which a star is literal.
+    package let root: String
+    /// The parts after it.
+    private let parts: [String]
+
+    /// Parses a pointer.
+    ///
+    /// - Throws: ``DataPointerError``, which says what was expected.
+    package init(_ text: String) throws(DataPointerError) {
+        guard text.utf8.first == UInt8(ascii: "/") else {
+            throw DataPointerError(what: "a pointer begins with '/'")
+        }
+        var parts: [String] = []
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard parts.count < Self.mostParts else {
+                throw DataPointerError(what: "a pointer has at most \(Self.mostParts) parts")
+            }
+            parts.append(try Self.unescaped(Array(part)))
+        }
+        guard let root = parts.first, !root.isExactly("*") || parts.count == 1 else {
+            throw DataPointerError(what: "the first part of a pointer is a root key; '*' may stand for a later one")
+        }
+        self.root = root
+        self.parts = Array(parts.dropFirst())
+    }
+
+    private static func unescaped(_ part: [UInt8]) throws(DataPointerError) -> String {
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < part.count {
+            if part[index] == UInt8(ascii: "~") {
+                index += 1
+                guard index < part.count, let byte = [0x30: UInt8(ascii: "~"), 0x31: UInt8(ascii: "/")][part[index]]
+                else { throw DataPointerError(what: "write '~0' for '~' and '~1' for '/' in a pointer") }
+                bytes.append(byte)
+            } else {
+                bytes.append(part[index])
+            }
+            index += 1
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether it may lead to several values.
+    package var isMany: Bool { parts.contains { $0.isExactly("*") } }
+
+    /// The first result of `body` that is not nil, over the values that the pointer leads to from the root value.
+    ///
+    /// A path that does not exist, or an empty container at a star, counts as one absent value.
+    func first<Result>(
+        _ text: Span<UInt8>, _ value: JSONToken, _ body: (Span<UInt8>, JSONToken) -> Result?
+    ) -> Result? {
+        first(text, value, from: 0, body)
+    }
+
+    private func first<Result>(
+        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
+    ) -> Result? {
+        guard index < parts.count else { return body(text, value) }
+        switch value.kind {
+        case .object: return firstMember(text, value, from: index, body)
+        case .array: return firstElement(text, value, from: index, body)
+        case .string:
+            let bytes = value.bytes(in: text)
+            var reader = JSONReader(limits: .standardOfStrings)
+            guard let byte = reader.peek(bytes.span), byte == UInt8(ascii: "{") || byte == UInt8(ascii: "["),
+                let inner = try? reader.readValue(bytes.span, depth: 0), reader.peek(bytes.span) == nil
+            else { break }
+            return first(bytes.span, inner, from: index, body)
+        case .number, .true, .false, .null, .absent: break
+        }
+        return body(text, .absent)
+    }
+
+    private func firstMember<Result>(
+        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
+    ) -> Result? {
+        let isEach = parts[index].isExactly("*")
+        var isEmpty = true
+        var members = ObjectMembers(text, at: Int(value.start))
+        while let (key, value) = members.next(text) {
+            guard isEach || key.matches(parts[index].utf8.span, in: text) else { continue }
+            isEmpty = false
+            let result = first(text, value, from: index + 1, body)
+            // Of duplicate keys the first counts.
+            if result != nil || !isEach { return result }
+        }
+        return isEmpty ? body(text, .absent) : nil
+    }
+
+    private func firstElement<Result>(
+        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
+    ) -> Result? {
+        let part = parts[index]
+        let isEach = part.isExactly("*")
+        // "01" and "-0" are no indexes.
+        let wanted = Int(part).flatMap { String($0).isExactly(part) ? $0 : nil }
+        guard isEach || wanted != nil else { return body(text, .absent) }
+        var reader = JSONReader(at: Int(value.start), limits: .checked)
+        reader.advance()
+        var count = 0
+        while reader.nextElement(text, isFirst: count == 0), let element = try? reader.readValue(text, depth: 1) {
+            if isEach || count == wanted {
+                let result = first(text, element, from: index + 1, body)
+                if result != nil || !isEach { return result }
+            }
+            count += 1
+        }
+        return isEach && count > 0 ? nil : body(text, .absent)
+    }
+}
+
+/// Why a text is not a pointer.
+package struct DataPointerError: Error {
+    /// What was expected.
+    package let what: String
+}
+
+extension PayloadLimits {
+    /// For JSON in a string of a payload.
+    fileprivate static let standardOfStrings = PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024)
+}
+
+extension DataCondition {
+    /// Whether the predicate holds for a value of the root key, or for one that the pointer leads to.
+    func holds(_ text: Span<UInt8>, _ value: JSONToken) -> Bool {
+        guard let pointer else { return predicate.holds(text, value) }
+        return pointer.first(text, value) { text, value in predicate.holds(text, value) ? true : nil } ?? false
+    }
+
+    /// The most values of a pointer with a star that ``actual(_:)`` returns.
+    private static let mostActual = 10
+
+    /// A message's value, as JSON: of a pointer with a star, the list of values; nil if there is none.
+    package func actual(_ message: PushMessage) -> String? {
+        guard let pointer else { return message.data[key]?.jsonText }
+        var values: [DataValue] = []
+        _ = message.data.first { text, key, value in
+            guard key.matches(pointer.root.utf8.span, in: text) else { return nil as Bool? }
+            _ = pointer.first(text, value) { text, value in
+                if value.isPresent { values.append(DataValue(text, value)) }
+                return values.count == Self.mostActual ? true : nil
+            }
+            return true
+        }
+        return pointer.isMany && !values.isEmpty ? DataValue.array(values).jsonText : values.first?.jsonText
+    }
+}

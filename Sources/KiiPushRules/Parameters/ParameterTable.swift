@@ -1,0 +1,137 @@
+import KiiPush
+
+/// The parameters of a file with their values, while the file is read: fills in `${param.NAME}`.
+struct ParameterTable {
+    /// How a placeholder begins.
+    static let opening = "${param."
+
+    /// The most bytes that may be filled in.
+    private static let mostBytes = 16 << 20
+
+    /// A piece of a text with placeholders.
+    enum Part {
+        case text(String)
+        case parameter(String)
+    }
+
+    private var entries: [ExactText: ParameterEntry] = [:]
+    private(set) var secrets = RuleSecrets()
+    /// The parameters that a placeholder names.
+    private(set) var used: Set<ExactText> = []
+    /// How many bytes may still be filled in, since a placeholder is shorter than its value.
+    private var bytesLeft = mostBytes
+
+    mutating func add(_ parameter: RuleParameter, _ value: DataValue?) {
+        entries[ExactText(parameter.name)] = ParameterEntry(
+            parameter: parameter, value: parameter.isSecret ? nil : value)
+        if parameter.isSecret { secrets.add(parameter, value) }
+    }
+
+    /// The values of parameters that are not secret.
+    var values: [ExactText: DataValue] { entries.compactMapValues(\.value) }
+
+    /// The entry of a placeholder.
+    ///
+    /// - Throws: ``RuleTemplateError`` if there is no such parameter, or it is secret where no secret may stand.
+    mutating func entry(_ name: String, allowsSecret: Bool) throws(RuleTemplateError) -> ParameterEntry {
+        guard let entry = entries[ExactText(name)] else {
+            let advice = entries.isEmpty ? "; declare it in 'params'" : ""
+            throw RuleTemplateError(
+                what: Suggestion.unknown("parameter", name, known: entries.keys.map(\.text).sorted()) + advice)
+        }
+        used.insert(ExactText(name))
+        guard allowsSecret || !entry.parameter.isSecret else {
+            throw RuleTemplateError(
+                what:
+                    "the parameter '\(name)' is secret, and what stands here is shown; only arguments of 'run', fields "
+                    + "of 'write' and data of 'send' may use it")
+        }
+        bytesLeft -= entry.value?.string?.utf8.count ?? 0
+        guard bytesLeft >= 0 else {
+            throw RuleTemplateError(
+                what: "the values of all placeholders have more than \(Self.mostBytes) bytes")
+        }
+        return entry
+    }
+
+    /// Replaces placeholders by values, and keeps those of secrets.
+    ///
+    /// - Throws: ``RuleTemplateError`` as ``entry(_:allowsSecret:)``.
+    mutating func filled(_ text: String, allowsSecrets: Bool = false) throws(RuleTemplateError) -> String {
+        guard text.contains(exactly: Self.opening) else { return text }
+        var whole = ""
+        for part in Self.parts(text) {
+            switch part {
+            case .text(let plain): whole += plain
+            case .parameter(let name):
+                let entry = try entry(name, allowsSecret: allowsSecrets)
+                whole += entry.value?.string ?? "\(Self.opening)\(name)}"
+            }
+        }
+        return whole
+    }
+
+    /// The value of a text that is only a placeholder; nil for another text, and for a secret.
+    ///
+    /// - Throws: ``RuleTemplateError`` as ``entry(_:allowsSecret:)``.
+    mutating func value(_ text: String, allowsSecret: Bool = false) throws(RuleTemplateError) -> DataValue? {
+        guard text.begins(exactlyWith: Self.opening), case .parameter(let name)? = Self.parts(text).first,
+            text.utf8.count == Self.opening.utf8.count + name.utf8.count + 1
+        else { return nil }
+        return try entry(name, allowsSecret: allowsSecret).value
+    }
+
+    /// The plain pieces and the placeholders of a text.
+    static func parts(_ text: String) -> [Part] {
+        var parts: [Part] = []
+        var plain: [UInt8] = []
+        let (bytes, opening) = (Array(text.utf8), Array(opening.utf8))
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == opening[0], bytes[index...].starts(with: opening),
+                let end = bytes[index...].firstIndex(of: UInt8(ascii: "}"))
+            {
+                if !plain.isEmpty { parts.append(.text(String(decoding: plain, as: UTF8.self))) }
+                plain = []
+                parts.append(.parameter(String(decoding: bytes[(index + opening.count)..<end], as: UTF8.self)))
+                index = end + 1
+            } else {
+                plain.append(bytes[index])
+                index += 1
+            }
+        }
+        if !plain.isEmpty { parts.append(.text(String(decoding: plain, as: UTF8.self))) }
+        return parts
+    }
+}
+
+extension KiiURI {
+    /// The same with each id and name replaced; nil if one cannot be.
+    func replacingParts(_ replace: (String) -> String?) -> KiiURI? {
+        let owner: Owner? =
+            switch owner {
+            case .app: .app
+            case .user(let id): replace(id).map { .user($0) }
+            case .group(let id): replace(id).map { .group($0) }
+            case .thing(let id): replace(id).map { .thing($0) }
+            case .admin(let id): replace(id).map { .admin($0) }
+            }
+        let resource: Resource? =
+            switch resource {
+            case .none: .some(Resource.none)
+            case .topic(let name): replace(name).map { .topic($0) }
+            case .bucket(let name, let isEncrypted): replace(name).map { .bucket(name: $0, isEncrypted: isEncrypted) }
+            case .object(let name, let isEncrypted, let id):
+                replace(name).flatMap { name in
+                    replace(id).map { .object(bucket: name, isEncrypted: isEncrypted, id: $0) }
+                }
+            }
+        guard let owner, let resource else { return nil }
+        return KiiURI(appID: appID, owner: owner, resource: resource)
+    }
+}
+
+/// A placeholder of a rule that names no known field or parameter, or one that may not stand there.
+struct RuleTemplateError: Error {
+    let what: String
+}

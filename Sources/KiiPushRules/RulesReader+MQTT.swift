@@ -1,0 +1,61 @@
+// Reads conditions on what an MQTT broker says, and rules for gaps.
+
+import KiiPush
+
+extension RulesReader {
+    /// The key `mqtt` of `when`.
+    mutating func mqtt(_ node: RulesNode) -> MQTTPattern? {
+        let keys = ["topic", "retained", "contentType", "userProperties"]
+        let what = "an object with \(keys.joined(separator: ", "))"
+        guard let object = object(node, what, keys: keys) else { return nil }
+        if object.members.isEmpty { report(node.offset, "expected a condition, found none") }
+        var pattern = MQTTPattern()
+        if let topics = object["topic"] { pattern.topics = texts(topics, "a topic filter").compactMap { filter($0) } }
+        pattern.isRetained = object["retained"].flatMap { bool($0) }
+        pattern.contentType = object["contentType"].flatMap { self.pattern($0, "a content type") }
+        for member in object["userProperties"].flatMap({ self.object($0, "an object with names")?.members }) ?? [] {
+            pattern.userProperties[member.key] = self.pattern(member.value, "the value of a user property")
+        }
+        return pattern
+    }
+
+    private mutating func filter(_ text: RulesText) -> MQTTTopicFilter? {
+        do throws(MQTTTopicFilter.Problem) { return try MQTTTopicFilter(text.text) } catch {
+            report(text.node.offset, error.description)
+            return nil
+        }
+    }
+
+    /// The key `on` of a rule: `"gap"`, which restricts the conditions to what a gap has.
+    mutating func on(_ node: RulesNode, _ when: RulesNode?) -> Bool {
+        guard choice(node, "what the rule is for, if not messages", [("gap", true)]) == true else { return false }
+        let keys = ["transport", "data", "any", "all", "not"]
+        for member in when.flatMap({ object($0, "an object with conditions")?.members }) ?? []
+        where Self.whenKeys.containsExactly(member.key) && !keys.containsExactly(member.key) {
+            report(member.keyOffset, "a gap has no '\(member.key)'; expected one of \(keys.joined(separator: ", "))")
+        }
+        return true
+    }
+}
+
+extension MQTTPattern {
+    /// Writes the condition as the rules file does.
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if !topics.isEmpty { writer.member("topic", topics.map(\.text)) }
+            if let isRetained { writer.member("retained", isRetained) }
+            if let contentType {
+                writer.key("contentType")
+                writer.pattern(contentType)
+            }
+            guard !userProperties.isEmpty else { return }
+            writer.key("userProperties")
+            writer.object { writer in
+                for (name, value) in userProperties.sorted(by: { $0.key < $1.key }) {
+                    writer.key(name)
+                    writer.pattern(value)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// Parses the parameters of a file, and fills in their values.
+
+import KiiPush
+
+extension RulesReader {
+    // MARK: Declarations
+
+    static let parameterKeys = ["type", "doc", "default", "secret"]
+
+    /// The key `params` of a file, with the values that are given.
+    mutating func params(_ node: RulesNode, _ given: ParameterValues) -> [RuleParameter] {
+        guard let object = object(node, "an object with parameters") else { return [] }
+        if object.members.count > RuleParameter.most {
+            report(node.offset, "expected at most \(RuleParameter.most) parameters, found \(object.members.count)")
+            return []
+        }
+        let declared = object.members.map(\.key)
+        return object.members.compactMap { member in
+            guard let parameter = parameter(member) else { return nil }
+            parameters.add(parameter, value(of: parameter, member, given, declared))
+            return parameter
+        }
+    }
+
+    private mutating func parameter(_ member: RulesMember) -> RuleParameter? {
+        let isName = member.key.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isName, (1...64).contains(member.key.utf8.count) else {
+            report(
+                member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
+            return nil
+        }
+        guard let object = object(member.value, "an object with type", keys: Self.parameterKeys),
+            let type = required("type", of: object).flatMap({ choice($0, "type", RuleParameter.ValueType.self) })
+        else { return nil }
+        let isSecret = object["secret"].flatMap { bool($0) } ?? false
+        var defaultValue: DataValue?
+        if let node = object["default"] {
+            defaultValue = type.value(.value(DataValue(source.bytes.span, node.token)))
+            guard defaultValue != nil else {
+                report(node, expected: type.words)
+                return nil
+            }
+            if isSecret { report(node.offset, "a secret parameter has no default: the file may be read by others") }
+        }
+        return RuleParameter(
+            name: member.key, type: type, doc: object["doc"].flatMap { string($0, "a text") },
+            defaultValue: defaultValue, isSecret: isSecret, position: position(member.keyOffset))
+    }
+
+    /// The value of a parameter: the given one, else the default; reports a wrong or missing one.
+    private mutating func value(
+        of parameter: RuleParameter, _ member: RulesMember, _ given: ParameterValues, _ declared: [String]
+    ) -> DataValue? {
+        let name = parameter.name
+        guard let value = given[name] else {
+            if parameter.defaultValue == nil, !parameter.isSecret {
+                let near = Suggestion.of(name, among: given.names.filter { !declared.containsExactly($0) })
+                report(
+                    member.keyOffset,
+                    "the parameter '\(name)' has no value; give it one, or a \"default\""
+                        + (near.map { "; the value of '\(Suggestion.shown($0))' is given" } ?? ""))
+            }
+            return parameter.defaultValue
+        }
+        guard let typed = parameter.type.value(value.form) else {
+            report(
+                RulesError.Problem(
+                    file: value.file, position: value.position,
+                    what: "expected \(parameter.type.words) for the parameter '\(name)' (\(source.file):"
+                        + "\(parameter.position)), found \(value.form.words)"))
+            return nil
+        }
+        guard let text = typed.string, text.utf8.count <= RuleParameter.mostBytes, !text.utf8.contains(0) else {
+            report(
+                RulesError.Problem(
+                    file: value.file, position: value.position,
+                    what: "expected at most \(RuleParameter.mostBytes) bytes without a zero byte for the parameter "
+                        + "'\(name)'"))
+            return nil
+        }
+        return typed
+    }
+
+    // MARK: Placeholders
+
+    /// A string with its placeholders of parameters replaced; reports an unknown or a secret one.
+    mutating func filled(_ text: String, at node: RulesNode, allowsSecrets: Bool = false) -> String? {
+        do throws(RuleTemplateError) { return try parameters.filled(text, allowsSecrets: allowsSecrets) } catch {
+            report(node.offset, error.what)
+            return nil
+        }
+    }
+
+    /// The value that a string is: of its only placeholder, or else its text; reports an unknown or a secret one.
+    mutating func filledValue(_ node: RulesNode) -> DataValue? {
+        let text = text(node)
+        do throws(RuleTemplateError) {
+            if let value = try parameters.value(text) { return value }
+            return .string(try parameters.filled(text))
+        } catch {
+            report(node.offset, error.what)
+            return nil
+        }
+    }
+
+    /// A URI whose parts are filled in, so that no value can change what it names.
+    mutating func filled(_ uri: KiiURI, at node: RulesNode) -> KiiURI? {
+        func part(_ text: String) -> String? {
+            guard let filled = filled(text, at: node) else { return nil }
+            if filled.isEmpty { report(node.offset, "a value in a URI is empty") }
+            return filled.isEmpty ? nil : filled
+        }
+        return uri.replacingParts(part)
+    }
+}
+
+extension RuleParameter.ValueType {
+    var words: String {
+        switch self {
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean: "true or false"
+        }
+    }
+
+    /// A given value as one of this type; nil if it has another.
+    func value(_ form: ParameterValues.Form) -> DataValue? {
+        switch (self, form) {
+        case (.string, .text(let text)): .string(text)
+        case (.number, .text(let text)): JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count) ? .number(text) : nil
+        case (.boolean, .text("true")): .bool(true)
+        case (.boolean, .text("false")): .bool(false)
+        case (.string, .value(.string(let text))): .string(text)
+        case (.number, .value(.number(let text))): .number(text)
+        case (.boolean, .value(.bool(let flag))): .bool(flag)
+        default: nil
+        }
+    }
+}
+
+extension ParameterValues.Form {
+    /// The type of the value, but not the value, which may be secret.
+    var words: String {
+        switch self {
+        case .text: "another value"
+        case .value(.string): "a string"
+        case .value(.number): "a number"
+        case .value(.bool): "true or false"
+        case .value: "another value"
+        }
+    }
+}
