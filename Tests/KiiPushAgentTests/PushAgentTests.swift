@@ -54,6 +54,47 @@ struct PushAgentTests {
         #expect(outcomes.withLock { $0 } == ["handled", "looped (killSwitch)"])
     }
 
+    /// Lines that begin with an id.
+    private struct Lines: PayloadFormat {
+        let name = "lines"
+
+        func recognise(_ payload: borrowing PayloadView) -> Evidence? {
+            payload.text?.hasPrefix("id=") == true ? Evidence(["id"]) : nil
+        }
+
+        func read(_ payload: borrowing PayloadView) throws(DecodeError) -> ForeignPush {
+            ForeignPush(id: payload.text, type: "reading")
+        }
+    }
+
+    private struct LinesTransport: PushTransport {
+        let name = "lines"
+        let abilities: TransportAbilities = []
+
+        func run(_ intake: PushIntake) async throws {
+            for text in ["id=1\nx=2", "id=1\nx=2", "id=3", "x=4"] {
+                _ = await (try await intake.submitWaiting(RawPayload(text))).end()
+            }
+        }
+    }
+
+    @Test("it reads a format of one's own, and captures the bytes as they came")
+    func ownFormat() async throws {
+        var settings = AgentSettings()
+        settings.formats = .shipped.adding(Lines())
+        settings.capture = folder["captured"]
+        settings.metrics = folder["metrics"]
+        let agent = try PushAgent(state: .directory(folder.path), settings: settings)
+        agent.onDirectPush("readings", format: "lines", type: "reading") { _, _ in }
+        let outcomes = Mutex<[String]>([])
+        agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome.name)") } }
+        #expect(try await agent.exitCode(LinesTransport()) == 0)
+        #expect(outcomes.withLock { $0 } == ["handled", "duplicate", "handled", "undecodable"])
+        let captured = try folder.read("captured").split(separator: "\n")
+        #expect(captured.count == 4 && captured.first?.hasSuffix(#","raw":"id=1\nx=2"}"#) == true)
+        #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
+    }
+
     @Test("it runs once, and only one process at a time has its directory")
     func once() async throws {
         let agent = try PushAgent(state: .directory(folder.path))

@@ -27,6 +27,18 @@ struct Envelope {
         return try wrapped(text, format, limits)
     }
 
+    /// Replaces a payload and its root by those that it wraps, if it is an envelope; returns the network's id.
+    // Takes all that it changes, because a result that is assigned would be copied, and a root has 300 bytes.
+    static func remove(
+        _ buffer: inout [UInt8], _ root: inout RootMembers, _ dialect: inout Dialect, _ raw: inout RawPayload,
+        _ format: Transport.Format, _ limits: PayloadLimits
+    ) throws(DecodeError) -> NetworkID? {
+        guard let envelope = try open(root, buffer, format, limits) else { return nil }
+        raw.bytes = buffer
+        (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
+        return envelope.messageID
+    }
+
     // MARK: JPush
 
     private static func jpush(

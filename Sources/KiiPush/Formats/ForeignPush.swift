@@ -80,13 +80,16 @@ package final class ForeignContent: Sendable {
     let rivals: [String]
     /// The push; its data are in the message's buffer.
     package let push: ForeignPush
+    /// The size of the payload's own text in the buffer.
+    let payloadCount: Int
     /// Where the data are in the buffer; nil if they are the payload's root members.
     let dataRange: Range<Int>?
 
-    init(_ claim: FormatClaim, _ push: consuming ForeignPush, dataRange: Range<Int>?) {
+    init(_ claim: FormatClaim, _ payloadCount: Int, dataRange: Range<Int>?) {
         (format, evidence, rivals) = (claim.format, claim.evidence, claim.rivals)
+        var push = claim.push
         push.data = .payload
         self.push = push
-        self.dataRange = dataRange
+        (self.payloadCount, self.dataRange) = (payloadCount, dataRange)
     }
 }

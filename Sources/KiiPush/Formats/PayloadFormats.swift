@@ -13,25 +13,32 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
         let format: any PayloadFormat
     }
 
-    private let entries: [Entry]
+    /// The formats; nil for the shipped ones, so that nobody counts references to them.
+    private let given: [Entry]?
     /// Whether a format has a transport of its own.
     private let haveTransport: Bool
 
+    private var entries: [Entry] { given ?? Self.shippedEntries }
+    private static let shippedEntries =
+        PayloadFormats([CloudEventsFormat(), NtfyFormat(), QuickBloxFormat()]).given ?? []
+
     /// CloudEvents, ntfy and QuickBlox.
-    public static let shipped = PayloadFormats([CloudEventsFormat(), NtfyFormat(), QuickBloxFormat()])
+    public static var shipped: PayloadFormats { PayloadFormats() }
+
+    private init() { (given, haveTransport) = (nil, true) }
 
     /// Exactly these formats; of two that claim one payload, the first one reads it.
     ///
     /// At most 16, with names and transports that differ.
     public init(_ formats: [any PayloadFormat]) {
-        entries = formats.map { Entry(name: $0.name, transport: $0.transport, format: $0) }
+        let entries = formats.map { Entry(name: $0.name, transport: $0.transport, format: $0) }
         precondition(entries.count <= 16, "at most 16 formats")
         precondition(entries.allSatisfy { Self.isName($0.name) }, "a format's name is 1 to 64 of a-z, 0-9 and ._-")
         precondition(Set(entries.map(\.name)).count == entries.count, "two formats have one name")
         let transports = entries.compactMap(\.transport)
         precondition(Set(transports).count == transports.count, "two formats have one transport")
         precondition(transports.allSatisfy { $0.format == .unknown }, "this transport carries Kii's pushes")
-        haveTransport = !transports.isEmpty
+        (given, haveTransport) = (entries, !transports.isEmpty)
     }
 
     /// Exactly these formats.
@@ -51,31 +58,83 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
     }
 }
 
-/// A format's claim to a payload.
-struct FormatClaim {
-    let format: String
-    let evidence: [String]
-    let rivals: [String]
-    let push: ForeignPush
-}
-
 extension PayloadFormats {
     /// Whether a payload of this transport has none of Kii's keys.
-    func own(_ transport: Transport?) -> Bool {
-        guard haveTransport, let transport, transport.format == .unknown else { return false }
-        return entries.contains { $0.transport == transport }
+    @inline(__always)
+    private func isOwned(_ transport: Transport) -> Bool {
+        transport.format == .unknown && entries.contains { $0.transport == transport }
     }
 
-    /// Asks the formats about a payload, and lets the first that claims it read it.
+    /// Reads a payload as a JSON object, or lets the formats read it.
     ///
     /// - Parameters:
-    ///   - payload: the payload.
+    ///   - buffer: the payload; if a format has read it, afterwards the text of a JSON object with its data.
+    ///   - root: the root of the object.
+    ///   - raw: the payload as received; gets the bytes if a format has read it.
+    ///   - limits: the limits of its size and structure.
+    /// - Returns: what a format has read; nil for a JSON object that may be Kii's.
+    /// - Throws: why it is no JSON object, if no format claims it; the error of the format that reads it.
+    func read(
+        _ buffer: inout [UInt8], into root: inout RootMembers, _ raw: inout RawPayload, _ limits: PayloadLimits
+    ) throws(DecodeError) -> ForeignContent? {
+        do throws(DecodeError) {
+            try root.read(buffer.span, limits: limits)
+        } catch {
+            let claim = try claim(buffer, raw.transport, limits, error)
+            raw.bytes = buffer
+            buffer = if case .json(let json) = claim.push.data { Array(json.utf8) } else { Array("{}".utf8) }
+            root = try claim.root(buffer, limits)
+            return ForeignContent(claim, buffer.count, dataRange: 0..<buffer.count)
+        }
+        guard haveTransport, let transport = raw.transport, isOwned(transport) else { return nil }
+        let view = PayloadView(buffer, count: buffer.count, transport, keyBits: root.keyBits, limits)
+        return try claim(view, appendingTo: &buffer)
+    }
+
+    /// Asks the formats about a payload that is no JSON object, because of an error.
+    private func claim(
+        _ bytes: [UInt8], _ transport: Transport?, _ limits: PayloadLimits, _ error: DecodeError
+    ) throws(DecodeError) -> FormatClaim {
+        switch error.code {
+        // An object that another format could read only in part, or nothing.
+        case .empty, .limitExceeded, .duplicateKey: throw error
+        default: break
+        }
+        let view = PayloadView(bytes, count: bytes.count, transport, keyBits: nil, limits)
+        if let claim = try claim(view) { return claim }
+        guard APIReply.isOne(bytes.span) else { throw error }
+        throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
+    }
+
+    /// Asks the formats about a JSON object, and lets the first that claims it read it.
+    ///
+    /// - Parameters:
+    ///   - view: the payload.
+    ///   - buffer: the payload, perhaps followed by other texts; data that are not its own members are appended.
     ///   - besideTopic: whether it has a topic of Kii's, which weak evidence does not outweigh.
     /// - Returns: what was read; nil if no format claims it.
     /// - Throws: the error of the format that reads it, with the format's name.
-    func claim(_ payload: borrowing PayloadView, besideTopic: Bool = false) throws(DecodeError) -> FormatClaim? {
+    func claim(
+        _ view: borrowing PayloadView, appendingTo buffer: inout [UInt8], besideTopic: Bool = false
+    ) throws(DecodeError) -> ForeignContent? {
+        guard let claim = try claim(view, besideTopic: besideTopic) else { return nil }
+        guard case .json(let json) = claim.push.data else { return ForeignContent(claim, view.count, dataRange: nil) }
+        let text = Array(json.utf8)
+        // What was escaped in the payload may be longer when it is written again.
+        let limits = PayloadLimits(
+            bytes: view.limits.bytes * 6, depth: view.limits.depth, members: view.limits.members)
+        _ = try claim.root(text, limits)
+        let start = buffer.count
+        buffer += text
+        return ForeignContent(claim, view.count, dataRange: start..<buffer.count)
+    }
+
+    private func claim(
+        _ payload: borrowing PayloadView, besideTopic: Bool = false
+    ) throws(DecodeError) -> FormatClaim? {
         var first: (number: Int, evidence: Evidence)?
         var rivals: [String] = []
+        let entries = entries
         // By index: a loop over the values would copy each.
         for index in entries.indices {
             guard let evidence = entries[index].format.recognise(payload), !(besideTopic && evidence.isWeak) else {
@@ -98,36 +157,15 @@ extension PayloadFormats {
             throw error.named(entry.name, within: payload.isWrapped ? 0 : payload.bytes.count)
         }
     }
-
-    /// Lets the formats read a payload that is not a JSON object.
-    ///
-    /// - Parameters:
-    ///   - bytes: the payload.
-    ///   - transport: its transport.
-    ///   - limits: the limits of its size and structure.
-    ///   - error: why it is no JSON object.
-    /// - Returns: the text of a JSON object with its data, the root of that, and what was read.
-    /// - Throws: the error of the format that reads it; the given one if no format claims it.
-    func read(
-        _ bytes: [UInt8], _ transport: Transport?, _ limits: PayloadLimits, or error: DecodeError
-    ) throws(DecodeError) -> (text: [UInt8], root: RootMembers, content: ForeignContent) {
-        switch error.code {
-        // An object that another format could read only in part, or nothing.
-        case .empty, .limitExceeded, .duplicateKey: throw error
-        default: break
-        }
-        let view = PayloadView(bytes, count: bytes.count, transport, isObject: false, limits)
-        guard let claim = try claim(view) else {
-            guard APIReply.isOne(bytes.span) else { throw error }
-            throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
-        }
-        let text = if case .json(let json) = claim.push.data { Array(json.utf8) } else { Array("{}".utf8) }
-        let root = try claim.root(text, limits)
-        return (text, root, ForeignContent(claim, claim.push, dataRange: 0..<text.count))
-    }
 }
 
-extension FormatClaim {
+/// A format's claim to a payload.
+struct FormatClaim {
+    let format: String
+    let evidence: [String]
+    let rivals: [String]
+    let push: ForeignPush
+
     /// Reads the JSON text of the data.
     func root(_ text: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> RootMembers {
         do throws(DecodeError) {
@@ -137,18 +175,6 @@ extension FormatClaim {
             let detail = "\(format): in the data that the payload holds, at byte \(error.offset): \(error.detail)"
             throw DecodeError(error.code, at: 0, detail)
         }
-    }
-
-    /// Appends data that are not the payload's own members to the message's buffer; `appended` is checked.
-    func content(appendingTo buffer: inout [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> ForeignContent {
-        guard case .json(let json) = push.data else { return ForeignContent(self, push, dataRange: nil) }
-        let text = Array(json.utf8)
-        // What was escaped in the payload may be longer when it is written again.
-        let wide = PayloadLimits(bytes: limits.bytes * 6, depth: limits.depth, members: limits.members)
-        _ = try root(text, wide)
-        let start = buffer.count
-        buffer += text
-        return ForeignContent(self, push, dataRange: start..<buffer.count)
     }
 }
 

@@ -9,37 +9,20 @@ public struct PayloadView: ~Copyable, Sendable {
     public let isObject: Bool
 
     private let buffer: [UInt8]
-    private let count: Int
-    /// A bit for each root key, by its first and last byte and its length: an absent key costs no search.
+    let count: Int
     private let keyBits: UInt64
     let limits: PayloadLimits
     /// Whether it was inside a network's envelope, so that the bytes have another place in what was received.
     let isWrapped: Bool
 
-    /// Views the first bytes of a buffer, whose object was checked if it is one.
+    /// Views the first bytes of a buffer: an object that was checked, and has keys with these bits; nil for any other.
     init(
-        _ buffer: [UInt8], count: Int, _ transport: Transport?, isObject: Bool, isWrapped: Bool = false,
+        _ buffer: [UInt8], count: Int, _ transport: Transport?, keyBits: UInt64?, isWrapped: Bool = false,
         _ limits: PayloadLimits
     ) {
         (self.buffer, self.count, self.transport) = (buffer, count, transport)
-        (self.isObject, self.isWrapped, self.limits) = (isObject, isWrapped, limits)
-        keyBits = isObject ? Self.keyBits(buffer.span) : 0
-    }
-
-    private static func keyBits(_ text: Span<UInt8>) -> UInt64 {
-        var bits: UInt64 = 0
-        var members = ObjectMembers(text)
-        while let (key, _) = members.next(text) {
-            bits |= key.hasEscapes ? .max : bit(text, key.range)
-        }
-        return bits
-    }
-
-    @inline(__always)
-    private static func bit(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
-        guard let last = range.last else { return 1 }
-        let sum = UInt64(text[range.lowerBound]) &* 5 &+ UInt64(text[last]) &+ UInt64(range.count) &* 11
-        return 1 &<< (sum & 63)
+        (isObject, self.keyBits) = (keyBits != nil, keyBits ?? 0)
+        (self.isWrapped, self.limits) = (isWrapped, limits)
     }
 
     // MARK: A JSON object
@@ -61,7 +44,7 @@ public struct PayloadView: ~Copyable, Sendable {
 
     func token(_ name: String) -> JSONToken? {
         let wanted = name.utf8.span
-        guard keyBits & Self.bit(wanted, 0..<wanted.count) != 0 else { return nil }
+        guard keyBits & KeyBits.bit(wanted, 0..<wanted.count) != 0 else { return nil }
         let text = buffer.span
         var members = ObjectMembers(text)
         while let (key, value) = members.next(text) {

@@ -46,6 +46,8 @@ struct KeyTable {
     }
 
     private let slots: [Entry]
+    /// The bit of each key, by its slot in ``RootMembers``.
+    private let bits: [UInt64]
 
     private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
@@ -54,6 +56,7 @@ struct KeyTable {
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
         var slots = [Entry](repeating: .free, count: Self.slotCount)
+        var bits = [UInt64](repeating: 0, count: RootKey.count)
         for (name, key) in named {
             // A longer one would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
@@ -63,8 +66,19 @@ struct KeyTable {
             // works.
             precondition(slots[slot].key.slot == RootKey.count, "two known keys meet in one slot")
             slots[slot] = Entry(words: words, key: key)
+            bits[key.slot] = KeyBits.bit(name.utf8.span, 0..<name.utf8.count)
         }
-        self.slots = slots
+        (self.slots, self.bits) = (slots, bits)
+    }
+
+    /// The bits of some keys.
+    func bits(ofSlots used: UInt64) -> UInt64 {
+        var (left, bits) = (used, UInt64(0))
+        while left != 0 {
+            bits |= self.bits[left.trailingZeroBitCount]
+            left &= left &- 1
+        }
+        return bits
     }
 
     /// The key of one to seven bytes in `word`, none of them zero.

@@ -8,6 +8,9 @@ struct RootMembers {
     /// A bit for each slot that has a value, so that the others need not be read.
     private(set) var used: UInt64 = 0
 
+    /// A bit for each key that is not known; see ``KeyBits``.
+    private var otherBits: UInt64 = 0
+
     /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
 
@@ -57,6 +60,7 @@ struct RootMembers {
                 slots[known.slot] = try reader.readValue(text, depth: 1)
             } else {
                 others.note(key.token, text)
+                otherBits |= KeyBits.bit(text, key.token)
                 let value = try reader.readValue(text, depth: 1)
                 if WrappedMembers.isCandidate(key.token, value) { wrapped.note(text, key.token, value) }
             }
@@ -65,6 +69,9 @@ struct RootMembers {
     }
 
     // MARK: What was found
+
+    /// A bit for each root key; see ``KeyBits``.
+    var keyBits: UInt64 { otherBits | KeyTable.known.bits(ofSlots: used) }
 
     /// The fields that a payload of `dialect` has, whatever their values.
     func fields(in dialect: Dialect) -> FieldSet {
@@ -139,4 +146,19 @@ extension JSONToken {
         let bytes = JSONString.unescaped(text, range)
         return bytes.span.string(0..<bytes.count)
     }
+}
+
+/// Sets of keys, each as one of 64 bits by its first and last byte and its length: a key whose bit is missing is not in
+/// the set, and costs no search.
+enum KeyBits {
+    @inline(__always)
+    static func bit(_ text: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+        guard let last = range.last else { return 1 }
+        let sum = UInt64(text[range.lowerBound]) &* 5 &+ UInt64(text[last]) &+ UInt64(range.count) &* 11
+        return 1 &<< (sum & 63)
+    }
+
+    /// The bit of a key in a payload; all bits for one with escapes.
+    @inline(__always)
+    static func bit(_ text: Span<UInt8>, _ key: JSONToken) -> UInt64 { key.hasEscapes ? .max : bit(text, key.range) }
 }

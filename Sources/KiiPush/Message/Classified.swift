@@ -104,10 +104,15 @@ package struct Classified {
     /// likely key of others.
     func mayBeForeign(_ fields: FieldTable) -> Bool {
         switch kind {
-        case .directPush: evidence.isEmpty && fields.present.isDisjoint(with: .scopeKeys)
+        case .directPush: !isKiis(fields)
         case .pushToUser: fields.present.isSubset(of: .ofOthers)
         case .pushToApp: false
         }
+    }
+
+    /// Whether a Direct Push has evidence for Kii.
+    func isKiis(_ fields: FieldTable) -> Bool {
+        !evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
     }
 
     /// Judges a Direct Push by its scope, which Kii sends only with buckets and topics.

@@ -26,53 +26,34 @@ struct MessageContent {
         var buffer: [UInt8] = []
         swap(&buffer, &raw.bytes)
         var root = RootMembers()
-        var foreign: ForeignContent?
-        var claim: FormatClaim?
-        do throws(DecodeError) {
-            try root.read(buffer.span, limits: limits)
-        } catch {
-            let other = try formats.read(buffer, raw.transport, limits, or: error)
-            raw.bytes = buffer
-            (buffer, root, foreign) = (other.text, other.root, other.content)
-        }
-        if foreign == nil, formats.own(raw.transport) {
-            claim = try formats.claim(
-                PayloadView(buffer, count: buffer.count, raw.transport, isObject: true, limits))
-        }
+        var foreign = try formats.read(&buffer, into: &root, &raw, limits)
         var dialect = Dialect.plain(format, root, buffer.span)
         var envelopeID: NetworkID?
-        if root.wrapped.isAny, foreign == nil, claim == nil,
-            let envelope = try Envelope.open(root, buffer, format, limits)
-        {
-            raw.bytes = buffer
-            (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
-            envelopeID = envelope.messageID
+        if root.wrapped.isAny, foreign == nil {
+            envelopeID = try Envelope.remove(&buffer, &root, &dialect, &raw, format, limits)
         }
-        let payloadRange = 0..<buffer.count
+        let payloadRange = 0..<(foreign?.payloadCount ?? buffer.count)
         var fields = FieldTable()
+        fields.take(root.slots.span, root.fields(in: dialect), dialect, &buffer)
         var classified = Classified()
+        classified.read(buffer.span, fields, dialect)
         var isCommand = false
-        if foreign == nil, claim == nil {
-            fields.take(root.slots.span, root.fields(in: dialect), dialect, &buffer)
-            classified.read(buffer.span, fields, dialect)
-            if classified.mayBeForeign(fields) {
-                let view = PayloadView(
-                    buffer, count: payloadRange.count, raw.transport, isObject: true,
-                    isWrapped: !raw.bytes.isEmpty, limits)
-                let isDirect = classified.kind == .directPush
-                claim = try formats.claim(view, besideTopic: !isDirect)
-                isCommand = claim == nil && isDirect && ThingCommand.isOne(view)
-            } else if classified.kind == .directPush {
-                isCommand = ThingCommand.isOne(
-                    PayloadView(buffer, count: payloadRange.count, raw.transport, isObject: true, limits))
-                classified.judgeByScope(fields, isCommand: isCommand)
+        if foreign == nil, classified.mayBeForeign(fields) || classified.kind == .directPush {
+            let isKiis = classified.kind == .directPush && classified.isKiis(fields)
+            let view = PayloadView(
+                buffer, count: payloadRange.count, raw.transport, keyBits: root.keyBits, isWrapped: !raw.bytes.isEmpty,
+                limits)
+            if !isKiis {
+                foreign = try formats.claim(view, appendingTo: &buffer, besideTopic: classified.kind == .pushToUser)
             }
-        }
-        if let claim {
-            foreign = try claim.content(appendingTo: &buffer, limits)
-            // Its keys are its own: keys that look like Kii's fields are data.
-            fields = FieldTable()
-            classified = Classified()
+            if foreign != nil {
+                // Its keys are its own: keys that look like Kii's fields are data.
+                fields = FieldTable()
+                classified = Classified()
+            } else if classified.kind == .directPush {
+                isCommand = ThingCommand.isOne(view)
+                if isKiis { classified.judgeByScope(fields, isCommand: isCommand) }
+            }
         }
         if foreign != nil { dialect = .foreign }
         let keyDialect = dialect
