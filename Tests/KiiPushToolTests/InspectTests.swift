@@ -35,7 +35,7 @@ struct InspectTests {
                 "objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw","objectID":"o-1",\
                 "modifiedAt":"1463364001875","sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1"},\
                 "dedupe":{"key":"\(key)","strength":"strong"},"apple":null,"completedCommandID":null,"quickBlox":null,\
-                "foreign":null,"unused":[],"hints":[]}
+                "foreign":null,"mqtt":null,"unused":[],"hints":[]}
                 """
             ])
     }

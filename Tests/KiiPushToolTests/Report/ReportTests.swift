@@ -198,7 +198,7 @@ extension ReportTests {
         let place = capture.path + ".html"
         let cases: [([String], ExitCode, String)] = [
             ([capture.path], .usage, ToolRun.mistake("report", "--output is missing, such as -o report.html")),
-            (["-o", place], .usage, ToolRun.mistake("report", "expected one capture")),
+            (["-o", place], .usage, ToolRun.mistake("report", "expected one capture, or --watch")),
             (
                 ["-", "--rules", "-", "-o", place], .usage,
                 ToolRun.mistake("report", "standard input cannot be both the capture and the rules")

@@ -233,11 +233,11 @@ struct RulesErrorTests {
             (#"{"name":"n","steps":[],"only":true}"#, "2:24: unknown key 'only'; known: name, now, params, steps"),
             (
                 #"{"name":"n","steps":[{"at":"0s"}]}"#,
-                "2:22: expected exactly one of payload, raw, write, kill, revive in a step, found 0"
+                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 0"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"raw":""}]}"#,
-                "2:22: expected exactly one of payload, raw, write, kill, revive in a step, found 2"
+                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 2"
             ),
             (
                 #"{"name":"n","steps":[{"at":"2s","kill":"*"},{"at":"1s","kill":"*"}]}"#,
