@@ -2,7 +2,7 @@ public import KiiPush
 @_spi(Hostile) import KiiPushTesting
 public import Testing
 
-/// All guarantees that a ``PayloadFormat`` must keep, as one test to run against your own format.
+/// All guarantees that a `PayloadFormat` must keep, as one test to run against your own format.
 ///
 /// ```swift
 /// @Test("my format meets the guarantees of a payload format")

@@ -34,7 +34,7 @@ struct MessageContent {
         }
         let payloadRange = 0..<(foreign?.payloadCount ?? buffer.count)
         var fields = FieldTable()
-        fields.take(root.slots.span, root.fields(in: dialect), dialect, &buffer)
+        fields.take(root.slots.span, foreign == nil ? root.fields(in: dialect) : [], dialect, &buffer)
         var classified = Classified()
         classified.read(buffer.span, fields, dialect)
         var isCommand = false
