@@ -8,6 +8,7 @@ extension ResourceKey {
             case .none: nil
             case .object:
                 ResourceKey(ofItsObject: message) ?? ResourceKey(topicOf: message) ?? ResourceKey(senderOf: message)
+                    ?? ResourceKey(mqttTopicOf: message)
             case .topic: ResourceKey(topicOf: message)
             case .sender: ResourceKey(senderOf: message)
             }

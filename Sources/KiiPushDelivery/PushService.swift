@@ -129,6 +129,7 @@ public final class PushService: Sendable {
             status.onDisk = state.onDisk
             status.bytesOnDisk = state.spill.used.bytes
             status.overrunning = state.overrunning
+            status.gaps = state.gaps.open + state.gaps.unsaved
             status.isOpen = state.phase.acceptsPayloads && state.failures[.adding] == nil
             status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             return status

@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// The bounds of a ``PushService``: how much it handles and keeps at once, and how long handlers may take to stop.
 public struct ServiceSettings: Sendable, Hashable {
@@ -108,6 +108,8 @@ public struct ServiceStatus: Sendable, Hashable {
     /// Whether it accepts payloads: it runs, and the inbox works, as far as is known from its last call; see
     /// ``PushService/checkInbox()``.
     public var isOpen = false
+    /// The gaps that wait for their handling, for which new messages of their transports wait.
+    public var gaps: [Gap] = []
     /// What fails now, one line each.
     ///
     /// The last use of a store for this failed, and is tried again. A line says where and why, and nothing of a

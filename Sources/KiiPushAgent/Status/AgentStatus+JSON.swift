@@ -51,6 +51,7 @@ extension AgentStatus {
                 writer.member("count", deadLetters.count)
                 writer.member("full", deadLetters.isFull)
             }
+            writer.member("gaps", gaps)
             writer.objects("shortages", shortages) { writer, shortage in
                 writer.member("kind", shortage.kind)
                 writer.member("since", shortage.since?.description)

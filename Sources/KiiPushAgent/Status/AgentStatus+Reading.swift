@@ -51,6 +51,7 @@ extension AgentStatus {
         }
         deadLetters = DeadLetters(
             count: root["deadLetters"]?["count"]?.integer, isFull: root["deadLetters"]?["full"]?.flag ?? false)
+        gaps = root.objects("gaps").compactMap(\.text)
         shortages = root.objects("shortages").map { shortage in
             Shortage(
                 kind: shortage["kind"]?.text ?? "", since: shortage["since"]?.date, what: shortage["what"]?.text ?? "")

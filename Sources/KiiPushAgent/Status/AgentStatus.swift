@@ -127,6 +127,8 @@ package struct AgentStatus: Sendable, Equatable {
     package var paced: [Paced] = []
     package var kills: [Kill] = []
     package var deadLetters = DeadLetters()
+    /// The gaps that wait for their handling, in words.
+    package var gaps: [String] = []
     package var shortages: [Shortage] = []
     package var silent: [Silence] = []
     /// What was recovered from a damaged state, what may be missing, and where the old file is; nil if nothing needs

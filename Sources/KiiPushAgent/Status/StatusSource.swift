@@ -73,6 +73,7 @@ struct StatusSource: Sendable {
     private func fillQueue(_ status: inout AgentStatus) {
         let now = service.status
         (status.isOpen, status.failures) = (now.isOpen, now.failures + failures())
+        status.gaps = now.gaps.map(\.description)
         status.queue = AgentStatus.Queue(
             messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
             waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),

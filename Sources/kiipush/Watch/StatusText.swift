@@ -51,6 +51,7 @@ struct StatusText {
             let doubt = kill.isKnown ? "" : ", but no route has this id, so this switches nothing off"
             lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end + doubt)
         }
+        for gap in status.gaps { lines += entry("gap", "\(gap); new messages wait until it is handled") }
         for shortage in status.shortages { lines += entry("shortage", shortage.words) }
         if let healed = status.healed { lines += entry("healed", healed) }
         if let failure = status.metricsFailure { lines += entry("metrics", failure) }
