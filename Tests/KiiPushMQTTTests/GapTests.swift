@@ -40,7 +40,7 @@ struct GapTests {
         #expect(log.withLock { $0 } == ["1", "sessionLost of mqtt", "2", "3"])
         #expect(service.status.gaps.isEmpty)
         run.cancel()
-        try await run.value
+        _ = try await run.value
     }
 
     @Test("messages without a key are handled in order of each topic, beside other topics")
@@ -66,7 +66,7 @@ struct GapTests {
         try await eventually("all came") { log.withLock { $0.values.reduce(0) { $0 + $1.count } } == 200 }
         for (topic, numbers) in log.withLock({ $0 }) { #expect(numbers == Array(0..<40), "\(topic)") }
         run.cancel()
-        try await run.value
+        _ = try await run.value
     }
 }
 #endif

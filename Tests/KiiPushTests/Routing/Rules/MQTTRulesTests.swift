@@ -50,7 +50,8 @@ struct MQTTRulesTests {
         #expect(rest.first?.name == "on" && rest.first?.holds == false && rest.first?.actual == "\"gap\"")
         let other = rules.rules[3].explain(try PushMessage(RawPayload(#"{"a":1}"#)))
         #expect(other.first?.name == "on" && other.first?.actual == "\"message\"")
-        #expect(rules.rules[3].explain(gap).allSatisfy(\.holds))
+        let isTaken = rules.rules[3].explain(gap).allSatisfy { $0.holds }
+        #expect(isTaken)
     }
 
     @Test(

@@ -1,0 +1,77 @@
+import KiiPush
+import KiiPushDelivery
+import Synchronization
+import Testing
+
+@testable import KiiPushAgent
+
+@Suite("An agent's gaps, and what MQTT says to its handlers", .timeLimit(.minutes(1)))
+struct GapAgentTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    /// Brings one payload, and waits for its end.
+    private struct OneMessage: PushTransport {
+        let name = "mqtt"
+        let abilities: TransportAbilities = [.acknowledges]
+        let payload: RawPayload
+        var gap: TransportEvent?
+
+        func run(_ intake: PushIntake) async throws {
+            intake.report(.connected("here"))
+            if let gap { intake.report(gap) }
+            let outcome = await (try await intake.submitWaiting(payload)).end()
+            #expect(outcome?.name == "handled")
+        }
+    }
+
+    private static let set: RawPayload = {
+        var payload = RawPayload(#"{"value":"21"}"#, transport: .mqtt)
+        payload.mqtt = MQTTPublish(topic: "cmd/lamp/set")
+        return payload
+    }()
+
+    @Test("the guide's handlers get the topic, and the gap before the message")
+    func documented() async throws {
+        let lines = Mutex<[String]>([])
+        let agent = Noting(try PushAgent(state: .memory)) { line in lines.withLock { $0.append(line) } }
+        agent.onDirectPush(mqtt: MQTTPattern(topic: "cmd/+/set", isRetained: false)) { event, context in
+            agent.note("\(context.mqtt?.topic ?? "?") gets \(event.data["value"]?.string ?? "nothing")")
+        }
+        agent.onGap { gap, context in
+            agent.note("fetching everything again: \(gap)")
+        }
+        let lost = TransportEvent.possibleGap("the broker has forgotten", cause: .sessionLost)
+        let code = try await agent.agent.exitCode(OneMessage(payload: Self.set, gap: lost))
+        #expect(code == 0)
+        #expect(
+            lines.withLock { $0 } == [
+                "fetching everything again: firstStart of any transport: no message was ever accepted here",
+                "fetching everything again: sessionLost of mqtt: the broker has forgotten",
+                "cmd/lamp/set gets 21",
+            ])
+    }
+
+    @Test("a first start is a gap once for a state, before its first message")
+    func firstStart() async throws {
+        let log = Mutex<[String]>([])
+        for number in 1...3 {
+            let agent = try PushAgent(state: .directory(folder.path))
+            agent.onGap { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
+            agent.onDirectPush { _, _ in log.withLock { $0.append("\(number)") } }
+            #expect(try await agent.exitCode(OneMessage(payload: RawPayload(#"{"n":\#(number)}"#))) == 0)
+        }
+        let again = AgentState.isDurable ? [] : ["firstStart"]
+        #expect(log.withLock { $0 } == ["firstStart", "1"] + again + ["2"] + again + ["3"])
+    }
+}
+
+/// An agent whose notes a test reads.
+private final class Noting: HandlerRegistry {
+    let agent: PushAgent
+    let note: @Sendable (String) -> Void
+    var receiver: PushReceiver { agent.receiver }
+
+    init(_ agent: PushAgent, _ note: @escaping @Sendable (String) -> Void) { (self.agent, self.note) = (agent, note) }
+}
