@@ -1,7 +1,7 @@
 /// What a ``PayloadFormat`` reads from a payload: a push of another system than Kii.
 ///
-/// Texts are bounded by the receiver's ``PayloadLimits/bytes`` each; a longer one refuses the payload. Blank texts count
-/// as absent.
+/// Texts are bounded by the receiver's ``PayloadLimits/bytes`` each; a longer one refuses the payload. Blank texts
+/// count as absent.
 public struct ForeignPush: Sendable {
     /// The message's id, unique within its source: two payloads of a format with the same source and id are the same
     /// message; nil if the format has none, so that a digest of the contents identifies the message for five seconds.

@@ -29,8 +29,8 @@ extension PushMessage: CustomStringConvertible {
 
     /// The payload's JSON text as it came, without its envelope.
     ///
-    /// It contains the sender's data, so keep it out of logs. For a payload of a format that is not JSON, it is the data
-    /// that were read. The payload with its envelope is ``raw``.
+    /// It contains the sender's data, so keep it out of logs. Of a payload that is not JSON, it is the data that its
+    /// format has read. The payload with its envelope is ``raw``.
     public var jsonText: String {
         let buffer = storage.buffer
         return buffer.span.string(storage.payloadRange)
