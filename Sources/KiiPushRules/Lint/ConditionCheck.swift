@@ -34,13 +34,18 @@ extension RulesLint {
             // Of each, for a mistake in it is worth a finding anyway.
             let never = parts.map { checkPart($0) }
             switch group.combining {
-            case .any: isNever = isNever || !never.contains(false)
-            case .all: isNever = isNever || never.contains(true)
+            case .any where !never.contains(false), .all where never.contains(true):
+                isNever = true
+                guard rule.part == nil else { continue }
+                report(
+                    .neverMatches, position(group.combining.rawValue, of: rule), rule.id,
+                    "\(subject(rule)) never matches: its '\(group.combining.rawValue)' never holds")
+            case .any, .all: continue
             case .not:
                 let isAlways = never.contains(true)
                 findings =
                     findings[..<before]
-                    + findings[before...].filter { !isAlways && ![.notServed, .onlyOwnMessages].contains($0.code) }
+                    + findings[before...].filter { $0.code != .neverHolds }
                 guard isAlways else { continue }
                 report(
                     .alwaysHolds, position("not", of: rule), rule.id,
@@ -59,6 +64,9 @@ extension RulesLint {
         checkSender(part)
         checkData(part, profile)
         let isNever = findings[before...].contains { $0.code == .neverMatches }
+        for index in findings.indices[before...] where findings[index].severity == .error {
+            findings[index] = findings[index].with(.neverHolds)
+        }
         checkNames(part, profile)
         checkKiiNames(part)
         checkRepeats(part)

@@ -19,6 +19,8 @@ public struct RuleFinding: Sendable, Hashable {
 
         /// No message can satisfy the conditions of a rule.
         case neverMatches
+        /// No message can satisfy a part of a rule's `any` or `all`.
+        case neverHolds
         /// `serving` lists none of the scopes that a rule requires.
         case notServed
         /// A rule only matches messages of an identity of `me`, which the loop guard drops.
@@ -88,7 +90,7 @@ public struct RuleFinding: Sendable, Hashable {
         /// How bad it is.
         public var severity: Severity {
             switch self {
-            case .neverMatches, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
+            case .neverMatches, .neverHolds, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
                 .refusedPush, .impossibleName, .noShell, .impossibleTest:
                 .error
             case .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
@@ -123,6 +125,13 @@ public struct RuleFinding: Sendable, Hashable {
 
     /// How bad it is.
     public var severity: Severity { code.severity }
+}
+
+extension RuleFinding {
+    /// The same finding with another code.
+    func with(_ code: Code) -> RuleFinding {
+        RuleFinding(code: code, file: file, position: position, what: what, rule: rule, related: related)
+    }
 }
 
 extension RuleFinding: CustomStringConvertible {

@@ -14,8 +14,12 @@ struct LintPropertyTests {
         let routes = specs.enumerated().map { number, spec in
             var criteria = spec.criteria
             criteria.data = data.conditions()
+            criteria.groups = Self.groups(&source, &data, levels: 2)
             return Route("r\(number)", flow: spec.flow, criteria: criteria)
-        }.filter { !LintSamples.rule($0).contains("[]") }
+        }.filter { route in
+            let text = LintSamples.rule(route)
+            return !["[]", "[{}", ",{}", "\"not\":{}"].contains(where: text.contains)
+        }
         let rules = try RoutingRules(LintSamples.file(routes.map { LintSamples.rule($0) }))
         let findings = rules.lint()
         let table = RouteTable(routes)
@@ -23,9 +27,31 @@ struct LintPropertyTests {
         var payloads = PayloadFixture.matrix.map(\.payload)
         for _ in 0..<150 { payloads.append(try data.added(to: source.payload())) }
         for payload in payloads {
-            let taken = table.match(try PushMessage(payload).storage).routes.ids
+            let message = try PushMessage(payload)
+            let taken = table.match(message.storage).routes.ids
             #expect(dead.isDisjoint(with: taken), "seed \(seed)")
+            for rule in rules.rules where !rule.criteria.groups.isEmpty {
+                let matches = rule.criteria.matchesContent(message.storage.buffer.span, message.storage)
+                let holds = rule.explain(message).allSatisfy { $0.holds || $0.name == "certainty" }
+                #expect(matches == holds, "seed \(seed)")
+            }
         }
+    }
+
+    /// Combined conditions, or none.
+    private static func groups(_ source: inout RandomRouting, _ data: inout RandomData, levels: Int) -> [ConditionGroup]
+    {
+        guard levels > 0, source.count(in: 0...2) == 0 else { return [] }
+        let combining = ConditionGroup.Operator.allCases[source.count(in: 0...2)]
+        var parts: [RouteCriteria] = []
+        for _ in 0..<(combining == .not ? 1 : source.count(in: 1...3)) {
+            var part = source.route().criteria
+            part.certainty = RouteCriteria().certainty
+            part.data = data.conditions()
+            part.groups = groups(&source, &data, levels: levels - 1)
+            parts.append(part)
+        }
+        return [ConditionGroup(combining, parts)]
     }
 
     @Test("random rules have shadows to be found, so the test above tests something")
