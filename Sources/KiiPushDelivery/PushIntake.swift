@@ -17,6 +17,10 @@ public struct PushIntake: Sendable {
     /// Whether accepted payloads survive a crash, so that they may be acknowledged at once.
     public var isDurable: Bool { service.isDurable }
 
+    /// The time on the receiver's clock, for `RawPayload.arrivedAt` of a payload that may wait in the transport; nil
+    /// without a receiver.
+    public var now: MonotonicInstant? { service.now }
+
     /// Accepts payloads, all or none, without waiting for capacity; they are on disk when it returns, if the intake is
     /// durable.
     ///
@@ -75,12 +79,18 @@ public enum IntakeRefusal: Error {
 /// The part of a service that an intake uses.
 package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
+    var now: MonotonicInstant? { get }
     func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async
     /// Waits for this time, or until the task is cancelled.
     func pause(_ length: Duration) async
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
+}
+
+extension IntakeService {
+    /// Nil: it has no clock.
+    package var now: MonotonicInstant? { nil }
 }
 
 /// An intake that forwards to another one; implement ``submit(_:)`` to do more when payloads are accepted.
@@ -91,6 +101,7 @@ package protocol IntakeLayer: IntakeService {
 
 extension IntakeLayer {
     package var isDurable: Bool { service.isDurable }
+    package var now: MonotonicInstant? { service.now }
     package func room() async { await service.room() }
     package func pause(_ length: Duration) async { await service.pause(length) }
     package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {

@@ -91,11 +91,20 @@ extension PushService {
             fails(.deadLetters, "a message could not be dead-lettered: \(failure.error)")
         } else {
             works(.deadLetters)
-            let merged = receiver.mergedLetters
-            if knownMergedLetters.exchange(merged, ordering: .relaxed) < merged {
-                open(Gap(.deadLetterReplaced, reason: "the dead letters are at their bound"))
-            }
+            reportMergedLetters()
         }
+    }
+
+    /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
+    private func reportMergedLetters() {
+        let (merged, now) = (receiver.mergedLetters, clock.now)
+        let isNew = reportedLetters.withLock { reported in
+            if let last = reported.at, last.duration(to: now) < .seconds(60) { return false }
+            guard merged > reported.count else { return false }
+            reported = (merged, now)
+            return true
+        }
+        if isNew { open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound")) }
     }
 
     func openRoutes(of delivery: Delivery) -> [String] {

@@ -3,65 +3,100 @@
 public import KiiPush
 
 /// The gaps that have not ended.
-///
-/// At most one is open for each cause and transport: a further one would say the same before the first was handled.
 struct OpenGaps {
+    /// A gap in the inbox.
+    private struct Open {
+        let gap: Gap
+        /// Whether it has happened again since: what its handler has done by then may be out of date.
+        var isAgain = false
+    }
+
     /// Those that the inbox has yet to keep, oldest first.
-    var unsaved: [Gap] = []
-    /// Those in the inbox.
-    var open: [Gap] = []
+    private(set) var unsaved: [Gap] = []
+    private var open: [Open] = []
 
     var isEmpty: Bool { unsaved.isEmpty && open.isEmpty }
+    var all: [Gap] { open.map(\.gap) + unsaved }
 
     /// Whether new messages of a transport wait for one of them.
     func blocks(_ transport: String) -> Bool {
-        (unsaved + open).contains { gap in
+        all.contains { gap in
             // What replaced a dead letter says nothing about what comes.
             gap.cause != .deadLetterReplaced && gap.transport.map { $0.isExactly(transport) } ?? true
         }
     }
 
-    /// Whether one with this cause and transport waits for its handling.
-    func has(_ gap: Gap) -> Bool {
-        (unsaved + open).contains { $0.cause == gap.cause && $0.transport == gap.transport }
+    /// Adds a gap; of one that is open already, remembers that it has happened again, so at most two wait.
+    mutating func add(_ gap: Gap) {
+        func isSame(_ other: Gap) -> Bool { other.cause == gap.cause && other.transport == gap.transport }
+        if unsaved.contains(where: isSame) { return }
+        guard let index = open.firstIndex(where: { isSame($0.gap) }) else { return unsaved.append(gap) }
+        open[index].isAgain = true
+    }
+
+    /// Takes the next one that the inbox is to keep.
+    mutating func saveNext() -> Gap? {
+        guard !unsaved.isEmpty else { return nil }
+        let gap = unsaved.removeFirst()
+        open.append(Open(gap: gap))
+        return gap
+    }
+
+    /// Adds one that is in the inbox.
+    mutating func addSaved(_ gap: Gap) { open.append(Open(gap: gap)) }
+
+    /// Puts one back that could not be kept.
+    mutating func unsave(_ gap: Gap) {
+        if let index = open.firstIndex(where: { $0.gap == gap }) { open.remove(at: index) }
+        unsaved.insert(gap, at: 0)
+    }
+
+    /// Ends one; if it has happened again, it is to be handled once more.
+    mutating func close(_ gap: Gap) {
+        guard let index = open.firstIndex(where: { $0.gap == gap }) else { return }
+        if open.remove(at: index).isAgain { add(gap) }
     }
 }
 
 extension PushService {
     /// Has the routes for gaps handle one, before new messages of its transport are accepted.
     ///
-    /// Without such a route it does nothing, and while a gap with the same cause and transport waits for its handling.
-    /// If the inbox cannot keep it, that is tried again before the next payload is accepted. Transports report theirs by
-    /// `TransportEvent.possibleGap(_:cause:)`; call this for what only the program knows, also before ``run()``.
+    /// Without such a route it does nothing. A gap with the cause and the transport of one that is open is handled once
+    /// more after that one. If the inbox cannot keep it, that is tried again before the next payload is accepted.
+    /// Transports report theirs by `TransportEvent.possibleGap(_:cause:)`; call this for what only the program knows,
+    /// also before ``run()``.
     public func open(_ gap: Gap) {
-        guard let message = try? PushMessage(gap.payload(number: 0)), !receiver.match(message).isEmpty else { return }
-        change { state in
-            guard !state.gaps.has(gap) else { return }
-            state.gaps.unsaved.append(gap)
-        }
+        guard hasRoute(gap) else { return }
+        change { $0.gaps.add(gap) }
         try? saveGaps()
+    }
+
+    private func hasRoute(_ gap: Gap) -> Bool {
+        (try? receiver.decode(gap.payload(number: 0))).map { !receiver.match($0).isEmpty } ?? false
     }
 
     /// Puts the gaps that are not saved yet into the inbox.
     ///
+    /// While the service stops, a durable inbox keeps them for the next one.
+    ///
     /// - Throws: why one cannot be; what comes behind it must not be accepted then.
     func saveGaps() throws(IntakeRefusal) {
         while true {
-            let next: Gap? = change { state in
-                guard state.phase.acceptsPayloads, !state.gaps.unsaved.isEmpty else { return nil }
-                let gap = state.gaps.unsaved.removeFirst()
-                state.gaps.open.append(gap)
-                return gap
+            let next: (gap: Gap, isStopping: Bool)? = change { state in
+                let isStopping = state.isDurable && state.phase >= .stopping
+                guard isStopping || state.phase.acceptsPayloads else { return nil }
+                return state.gaps.saveNext().map { ($0, isStopping) }
             }
-            guard let next else { return }
+            guard let (gap, isStopping) = next else { return }
+            let payload = gap.payload(number: clock.wallNow ?? clock.now.nanoseconds)
             do throws(IntakeRefusal) {
-                let receipts = try submit([next.payload(number: clock.wallNow ?? clock.now.nanoseconds)], nil)
-                closeAtEnd(next, receipts[0])
-            } catch {
-                change { state in
-                    state.gaps.close(next)
-                    state.gaps.unsaved.insert(next, at: 0)
+                if isStopping {
+                    do { _ = try inbox.add([payload]) } catch { throw .failed(error) }
+                } else {
+                    closeAtEnd(gap, try submit([payload], nil)[0])
                 }
+            } catch {
+                change { $0.gaps.unsave(gap) }
                 throw error
             }
         }
@@ -69,18 +104,22 @@ extension PushService {
 
     /// Makes new messages wait for a gap that an earlier process has left.
     func follow(_ delivery: Delivery) {
-        guard delivery.message.message.storage.isGap, let gap = Gap(delivery.message.message) else { return }
-        change { $0.gaps.open.append(gap) }
+        guard let gap = gap(of: delivery) else { return }
+        change { $0.gaps.addSaved(gap) }
         closeAtEnd(gap, delivery.ticket.receipt)
     }
 
-    private func closeAtEnd(_ gap: Gap, _ receipt: Receipt) {
-        receipt.onEnd { [weak self] _ in self?.change { $0.gaps.close(gap) } }
-    }
-}
+    /// Lets new messages pass a gap that nobody tries any more.
+    func closeGap(of delivery: Delivery) { if let gap = gap(of: delivery) { close(gap) } }
 
-extension OpenGaps {
-    fileprivate mutating func close(_ gap: Gap) {
-        if let index = open.firstIndex(of: gap) { open.remove(at: index) }
+    private func gap(of delivery: Delivery) -> Gap? {
+        delivery.message.message.storage.isGap ? Gap(delivery.message.message) : nil
+    }
+
+    private func closeAtEnd(_ gap: Gap, _ receipt: Receipt) { receipt.onEnd { [weak self] _ in self?.close(gap) } }
+
+    private func close(_ gap: Gap) {
+        change { $0.gaps.close(gap) }
+        try? saveGaps()
     }
 }

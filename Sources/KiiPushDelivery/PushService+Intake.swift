@@ -9,6 +9,7 @@ struct TransportIntake: IntakeService {
     let number: Int
 
     package var isDurable: Bool { service.isDurable }
+    package var now: MonotonicInstant? { service.clock.now }
 
     package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         try service.saveGaps()

@@ -141,6 +141,7 @@ extension PushService {
             number: ticket.number, reason: reason, routes: openRoutes(of: delivery),
             attempts: delivery.incoming.attempts, cause: delivery.cause, receipt: ticket.receipt)
         forget(delivery)
+        closeGap(of: delivery)
         let now = clock.now
         change { state in
             state.putOff.append(putOff)

@@ -42,8 +42,8 @@ public final class PushService: Sendable {
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
-    /// How many merged dead letters were reported as gaps.
-    let knownMergedLetters = Atomic(0)
+    /// How many merged dead letters were reported as gaps, and when the last time.
+    let reportedLetters = Mutex<(count: Int, at: MonotonicInstant?)>((0, nil))
     /// Whether the state has failures, so that calls that succeed need no lock.
     let isFailing = Atomic<Bool>(false)
 
@@ -129,7 +129,7 @@ public final class PushService: Sendable {
             status.onDisk = state.onDisk
             status.bytesOnDisk = state.spill.used.bytes
             status.overrunning = state.overrunning
-            status.gaps = state.gaps.open + state.gaps.unsaved
+            status.gaps = state.gaps.all
             status.isOpen = state.phase.acceptsPayloads && state.failures[.adding] == nil
             status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             return status

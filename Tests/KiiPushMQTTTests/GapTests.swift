@@ -48,7 +48,9 @@ struct GapTests {
         let broker = try Broker()
         let log = Mutex<[String: [Int]]>([:])
         let receiver = PushReceiver()
-        receiver.onDirectPush(mqtt: MQTTPattern(topic: "t/+"), options: RouteOptions(pace: .unlimited)) { event, context in
+        receiver.onDirectPush(
+            mqtt: MQTTPattern(topic: "t/+"), options: RouteOptions(pace: .unlimited)
+        ) { event, context in
             // Of a topic's own messages none runs beside another.
             await Task.yield()
             let number = event.data["n"]?.integer ?? -1

@@ -2,7 +2,7 @@
 ///
 /// Recognised by the keys `id`, `time`, `event` and `topic` together; `topic` is ntfy's, so such a payload is never a
 /// Push to User. The source is the topic, the type is the event: `message`, or one of the stream's own, such as
-/// `keepalive`, which a route takes only if it asks for it. All keys are data. A message expires when ntfy's server
+/// `keepalive`: ask for the type `message` to get no others. All keys are data. A message expires when ntfy's server
 /// deletes it.
 public struct NtfyFormat: PayloadFormat {
     /// Makes the format.

@@ -83,7 +83,7 @@ extension PayloadFormats {
             let claim = try claim(buffer, raw.transport, limits, error)
             raw.bytes = buffer
             buffer = if case .json(let json) = claim.push.data { Array(json.utf8) } else { Array("{}".utf8) }
-            root = try claim.root(buffer, limits)
+            root = try claim.root(buffer, limits.whenWritten)
             return ForeignContent(claim, buffer.count, dataRange: 0..<buffer.count)
         }
         guard haveTransport, let transport = raw.transport, isOwned(transport) else { return nil }
@@ -120,10 +120,7 @@ extension PayloadFormats {
         guard let claim = try claim(view, besideTopic: besideTopic) else { return nil }
         guard case .json(let json) = claim.push.data else { return ForeignContent(claim, view.count, dataRange: nil) }
         let text = Array(json.utf8)
-        // What was escaped in the payload may be longer when it is written again.
-        let limits = PayloadLimits(
-            bytes: view.limits.bytes * 6, depth: view.limits.depth, members: view.limits.members)
-        _ = try claim.root(text, limits)
+        _ = try claim.root(text, view.limits.whenWritten)
         let start = buffer.count
         buffer += text
         return ForeignContent(claim, view.count, dataRange: start..<buffer.count)
@@ -185,4 +182,9 @@ extension DecodeError {
         let detail = String(String.UnicodeScalarView(plain))
         return DecodeError(code, at: min(max(offset, 0), count), "\(format): \(detail)")
     }
+}
+
+extension PayloadLimits {
+    /// The limits of data that a format has read and that are written again, which escapes may make longer.
+    fileprivate var whenWritten: PayloadLimits { PayloadLimits(bytes: bytes * 6, depth: depth, members: members) }
 }

@@ -1,8 +1,8 @@
 /// Messages may have been lost for good, so what the device knows may be out of date: fetch it again.
 ///
 /// A gap passes the chain and is handled like a message: it is in the inbox, is tried again if its handler fails, and
-/// survives a restart. New messages of its transport wait until it has ended. It reaches only routes for gaps; without
-/// one, it is only reported.
+/// survives a restart. New messages of its transport wait until it was handled, or its last attempt has failed. It reaches
+/// only routes for gaps; without one, it is only reported.
 public struct Gap: Sendable, Hashable {
     /// Why messages may be missing.
     @nonexhaustive
@@ -17,7 +17,8 @@ public struct Gap: Sendable, Hashable {
         case stateHealed
         /// The agent starts for the first time on this state, and knows nothing yet.
         case firstStart
-        /// The dead-letter store was full: a newer dead letter replaced an older one's payload.
+        /// The dead letters, or those of one route and place, are at their bound, so that a payload was lost; told at
+        /// most once a minute.
         case deadLetterReplaced
     }
 

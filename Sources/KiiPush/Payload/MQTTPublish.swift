@@ -18,7 +18,8 @@ public struct MQTTPublish: Sendable, Hashable {
         }
     }
 
-    /// The most bytes of all texts and of the correlation data; a transport leaves out properties beyond that.
+    /// The most bytes of all texts and of the correlation data, with 64 for each user property; a transport leaves out
+    /// properties beyond that.
     public static let mostBytes = 16_384
 
     /// The topic that it was published to, without wildcards.
@@ -47,7 +48,7 @@ public struct MQTTPublish: Sendable, Hashable {
         userProperties.reduce(
             topic.utf8.count + (contentType?.utf8.count ?? 0) + (responseTopic?.utf8.count ?? 0)
                 + (correlationData?.count ?? 0)
-        ) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        ) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
     }
 }
 

@@ -10,6 +10,8 @@ extension MQTTSession {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
+            // Remembered until it is told: the next connection finds the session that this one has made.
+            if !isSessionPresent, hadLink || settings.hadSession { isSessionLost = true }
             do throws(MosquittoClient.Failure) {
                 for filter in settings.formerFilters { try link.unsubscribe(filter) }
                 for topic in settings.subscriptions {
@@ -40,9 +42,7 @@ extension MQTTSession {
             granted = min(granted, quality)
             guard requested.isEmpty else { return }
             noteSubscription(granted)
-            do throws(MosquittoClient.Failure) {
-                if let birth = settings.birth { try link.publish(birth, .one) }
-            } catch { throw .lost(error) }
+            publishBirth(link)
         case .end(let code) where code == 0x8E:
             throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:
@@ -62,6 +62,16 @@ extension MQTTSession {
         intake.report(.connected(connectionDetail(quality)))
         if let (gap, cause) = possibleGap(hadSession: hadSession, quality) {
             intake.report(.possibleGap(gap, cause: cause))
+        }
+        isSessionLost = false
+    }
+
+    /// Publishes the birth message; a broker that does not take it still delivers pushes.
+    private func publishBirth(_ link: borrowing MosquittoClient) {
+        guard let birth = settings.birth else { return }
+        do throws(MosquittoClient.Failure) { try link.publish(birth, .one) } catch {
+            if !hasToldOfBirth { intake.report(.ignored("the birth message cannot be published: \(error.what)")) }
+            hasToldOfBirth = true
         }
     }
 
@@ -85,7 +95,7 @@ extension MQTTSession {
         if settings.version == .v31, hadSession {
             return ("MQTT 3.1 does not tell whether the broker kept the session", .sessionUnknown)
         }
-        if hadSession, !isSessionPresent {
+        if hadSession, isSessionLost {
             return ("the broker has forgotten the session, and the messages sent while the link was down", .sessionLost)
         }
         guard quality == 0 else { return nil }

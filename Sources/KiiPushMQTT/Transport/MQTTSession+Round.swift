@@ -42,6 +42,7 @@ extension MQTTSession {
     private func read(_ link: borrowing MosquittoClient) throws(End) {
         var failure: MosquittoClient.Failure?
         arrivals.areLate = lag.isBehind(.now)
+        arrivals.now = intake.now
         let first = arrivals.count
         repeat {
             let before = arrivals.count

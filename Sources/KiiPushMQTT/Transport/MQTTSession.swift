@@ -71,6 +71,9 @@ final class MQTTSession {
     /// Whether the broker has accepted the connection, possibly long before the subscription.
     var isAccepted = false
     var isSessionPresent = false
+    /// Whether a connection found no session where there should be one, and that was not told yet.
+    var isSessionLost = false
+    var hasToldOfBirth = false
     /// The filters of the subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: String] = [:]
     /// The lowest quality of service that it has granted.

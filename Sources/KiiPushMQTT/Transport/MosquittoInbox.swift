@@ -36,6 +36,8 @@ final class MosquittoInbox {
     private(set) var count = 0
     /// Whether a message to acknowledge has arrived since the last call.
     private var hasAcknowledgement = false
+    /// The time, on the receiver's clock, at which messages arrive that are read now.
+    var now: MonotonicInstant?
     /// Whether arriving messages may have waited at the broker.
     var areLate = false
     private var isNextRedelivered = false
@@ -47,8 +49,8 @@ final class MosquittoInbox {
     /// The last retained messages that were accepted; and those with the ones that are not accepted yet.
     private(set) var retained: RetainedMarks
     private var newRetained: RetainedMarks
-    /// A hash of the last payload of each topic, of at most ``RetainedMarks/most`` topics.
-    private var last: [String: Int] = [:]
+    /// A hash of the last payload of each topic, by a hash of the topic, of at most ``RetainedMarks/most`` topics.
+    private var last: [Int: Int] = [:]
     private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
     private(set) var notices: [String] = []
@@ -151,15 +153,16 @@ final class MosquittoInbox {
         let isRetained = unsafe message.retain
         if repeatsRetained {
             // Equal to the message before it: published while this device was away, and queued in its session too.
-            if isRetained, newRetained.contains(settings, topic, copy) || last[topic] == copy.hashValue {
+            if isRetained, newRetained.contains(settings, topic, copy) || last[topic.hashValue] == copy.hashValue {
                 counts.retainedAgain += 1
                 return remember(topic, copy)
             }
             if isRetained { newRetained.keep(settings, topic, copy) }
             if last.count == RetainedMarks.most { last = [:] }
-            last[topic] = copy.hashValue
+            last[topic.hashValue] = copy.hashValue
         }
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
+        payload.arrivedAt = now
         payload.mqtt = unsafe publish(topic, isRetained: isRetained, properties)
         payloads.append(payload)
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)

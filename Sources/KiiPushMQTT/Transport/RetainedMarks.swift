@@ -30,7 +30,8 @@ struct RetainedMarks: Equatable {
     init(lines: String) {
         for line in lines.split(separator: "\n").suffix(Self.most) {
             let words = line.split(separator: " ")
-            marks.append(Mark(topic: words.count > 1 ? String(words[0]) : "", message: String(words[words.count - 1])))
+            guard let message = words.last else { continue }
+            marks.append(Mark(topic: words.count > 1 ? String(words[0]) : "", message: String(message)))
         }
     }
 

@@ -65,6 +65,10 @@ struct ParameterTable {
             case .text(let plain): whole += plain
             case .parameter(let name):
                 let entry = try entry(name, allowsSecret: allowsSecrets)
+                // It would be read as a placeholder when the secrets are filled in.
+                if allowsSecrets, let value = entry.value?.string, value.contains(exactly: Self.opening) {
+                    throw RuleTemplateError(what: "the value of '\(name)' has a placeholder, which stays unread")
+                }
                 whole += entry.value?.string ?? "\(Self.opening)\(name)}"
             }
         }

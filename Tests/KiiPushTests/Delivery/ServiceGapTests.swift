@@ -80,6 +80,62 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
     }
 
+    @Test("a gap that happens again while its handler runs is handled once more")
+    func again() async throws {
+        let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let bench = ServiceBench(inbox: SpyInbox())
+        let log = bench.log
+        bench.receiver.onGap("resync") { _, _ in
+            log.add("resync")
+            await withCheckedContinuation { waiter in held.withLock { $0 = waiter } }
+        }
+        let (intake, run) = await bench.open()
+        for _ in 0..<3 { intake.report(Self.lost) }
+        for _ in 0..<2 {
+            try await until { held.withLock { $0 != nil } }
+            #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+            held.withLock { $0.take() }?.resume()
+        }
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["resync", "resync", "r 1"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("a gap that is told while the service stops is handled by the next one")
+    func stopping() async throws {
+        let disk = SpyInbox.Disk()
+        do {
+            let bench = bench(SpyInbox(disk))
+            let (intake, run) = await bench.open()
+            run.cancel()
+            try await until { !bench.service.status.isOpen }
+            intake.report(.possibleGap("not accepted", cause: .notAccepted))
+            _ = try await run.value
+            #expect(bench.log.events.isEmpty)
+        }
+        let bench = bench(SpyInbox(disk))
+        let (intake, run) = await bench.open()
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["notAccepted of hand (1)", "r 1"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("a gap that fails for good, and fits into no dead-letter store, lets messages pass")
+    func noRoomForLetter() async throws {
+        let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: 0))
+        bench.receiver.onGap("resync") { _, _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        let hasRoom = Flag()
+        intake.whenRoom { hasRoom.set() }
+        try await bench.passTime { hasRoom.isSet }
+        #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        run.cancel()
+        _ = try await run.value
+    }
+
     @Test("a gap that an earlier process left is handled first, once, and a new one of its cause is not added")
     func recovered() async throws {
         let disk = SpyInbox.Disk()
