@@ -1,7 +1,7 @@
 /// The bytes of one push as a transport delivered them, and the transport's information about them.
 ///
 /// The bytes are not decoded yet. Make one in the transport's callback and pass it to ``PushReceiver/receive(_:)``, or
-/// to ``PushMessage/init(_:limits:app:)`` to inspect it without a receiver.
+/// to ``PushMessage/init(_:limits:app:formats:)`` to inspect it without a receiver.
 public struct RawPayload: Sendable, Hashable {
     /// The payload, unchanged; a message keeps this buffer and makes strings on demand.
     public var bytes: [UInt8]

@@ -34,8 +34,9 @@ struct MigrationTests {
 
     /// The names of Kii's and QuickBlox's documents, in both languages, each with its successor.
     static let successors: [(String, String)] = [
-        ("KiiReceivedMessage", "PushMessage"), ("KiiReceivedMessage(fromAPNS:)", "PushMessage/init(_:limits:app:)"),
-        ("messageFromAPNS:", "PushMessage/init(_:limits:app:)"), ("rawMessage", "PushMessage/rawObject"),
+        ("KiiReceivedMessage", "PushMessage"),
+        ("KiiReceivedMessage(fromAPNS:)", "PushMessage/init(_:limits:app:formats:)"),
+        ("messageFromAPNS:", "PushMessage/init(_:limits:app:formats:)"), ("rawMessage", "PushMessage/rawObject"),
         ("containsKiiBucket", "PushMessage/bucket"), ("containsKiiObject", "PushMessage/object"),
         ("containsKiiTopic", "PushMessage/topic"), ("eventSourceBucket", "PushMessage/bucket"),
         ("eventSourceObject", "PushMessage/object"), ("eventSourceTopic", "PushMessage/topic"),
@@ -126,7 +127,7 @@ struct MigrationTests {
     private static let receiving = named(
         ("PushMessage", PushMessage.self),
         (
-            "PushMessage/init(_:limits:app:)",
+            "PushMessage/init(_:limits:app:formats:)",
             { (payload: RawPayload) throws in try PushMessage(payload, limits: .standard, app: nil) }
         ),
         (
