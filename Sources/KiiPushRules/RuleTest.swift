@@ -130,22 +130,6 @@ extension RulesReader {
 
     static let testKeys = ["name", "now", "params", "steps"]
 
-    /// The table of values of a test.
-    private mutating func rows(_ node: RulesNode, _ parameters: [RuleParameter]) -> [ParameterValues] {
-        guard let nodes = list(node, "a list of objects with the values of parameters") else { return [] }
-        if nodes.isEmpty { report(node.offset, "expected a row of values, found an empty list") }
-        return nodes.map { node in
-            let row = values(node, "an object with the values of parameters")
-            for name in row.names where !parameters.contains(where: { $0.name.isExactly(name) }) {
-                report(node.offset, Suggestion.unknown("parameter", name, known: parameters.map(\.name)))
-            }
-            for parameter in parameters where parameter.isSecret && row[parameter.name] != nil {
-                report(node.offset, "a test knows no secret: '\(parameter.name)' stays its placeholder")
-            }
-            return row
-        }
-    }
-
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
 
