@@ -14,6 +14,8 @@ struct OpenGaps {
     /// Those that the inbox has yet to keep, oldest first.
     private(set) var unsaved: [Gap] = []
     private var open: [Open] = []
+    /// The last one's number, by which the deduplicator tells two gaps apart.
+    private var lastNumber = Int64.min
 
     var isEmpty: Bool { unsaved.isEmpty && open.isEmpty }
     var all: [Gap] { open.map(\.gap) + unsaved }
@@ -34,12 +36,13 @@ struct OpenGaps {
         open[index].isAgain = true
     }
 
-    /// Takes the next one that the inbox is to keep.
-    mutating func saveNext() -> Gap? {
+    /// Takes the next one that the inbox is to keep, and its payload.
+    mutating func saveNext(_ time: Int64) -> (gap: Gap, payload: RawPayload)? {
         guard !unsaved.isEmpty else { return nil }
         let gap = unsaved.removeFirst()
         open.append(Open(gap: gap))
-        return gap
+        lastNumber = max(time, lastNumber &+ 1)
+        return (gap, gap.payload(number: lastNumber))
     }
 
     /// Adds one that is in the inbox.
@@ -82,13 +85,13 @@ extension PushService {
     /// - Throws: why one cannot be; what comes behind it must not be accepted then.
     func saveGaps() throws(IntakeRefusal) {
         while true {
-            let next: (gap: Gap, isStopping: Bool)? = change { state in
+            let time = clock.wallNow ?? clock.now.nanoseconds
+            let next: (gap: Gap, payload: RawPayload, isStopping: Bool)? = change { state in
                 let isStopping = state.isDurable && state.phase >= .stopping
                 guard isStopping || state.phase.acceptsPayloads else { return nil }
-                return state.gaps.saveNext().map { ($0, isStopping) }
+                return state.gaps.saveNext(time).map { ($0.gap, $0.payload, isStopping) }
             }
-            guard let (gap, isStopping) = next else { return }
-            let payload = gap.payload(number: clock.wallNow ?? clock.now.nanoseconds)
+            guard let (gap, payload, isStopping) = next else { return }
             do throws(IntakeRefusal) {
                 if isStopping {
                     do { _ = try inbox.add([payload]) } catch { throw .failed(error) }

@@ -139,22 +139,6 @@ extension RulesReader {
 
     static let testKeys = ["name", "now", "params", "steps"]
 
-    /// The table of values of a test.
-    private mutating func rows(_ node: RulesNode, _ parameters: [RuleParameter]) -> [ParameterValues] {
-        guard let nodes = list(node, "a list of objects with the values of parameters") else { return [] }
-        if nodes.isEmpty { report(node.offset, "expected a row of values, found an empty list") }
-        return nodes.map { node in
-            let row = values(node, "an object with the values of parameters")
-            for name in row.names where !parameters.contains(where: { $0.name.isExactly(name) }) {
-                report(node.offset, Suggestion.unknown("parameter", name, known: parameters.map(\.name)))
-            }
-            for parameter in parameters where parameter.isSecret && row[parameter.name] != nil {
-                report(node.offset, "a test knows no secret: '\(parameter.name)' stays its placeholder")
-            }
-            return row
-        }
-    }
-
     private static let stepActions = ["payload", "raw", "gap", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "mqtt", "fail", "expect"]
 
@@ -223,25 +207,6 @@ extension RulesReader {
                     bytes: bytes, isRaw: isRaw, transport: transport.map { Transport($0) }, mqtt: mqtt,
                     fail: fail))
         }
-    }
-
-    static let mqttKeys = [
-        "topic", "retained", "expirySeconds", "contentType", "responseTopic", "correlationData", "userProperties",
-    ]
-
-    /// What a broker says of a message, as captures have it.
-    private mutating func publish(_ node: RulesNode) -> MQTTPublish? {
-        guard let object = object(node, "an object with topic", keys: Self.mqttKeys) else { return nil }
-        guard required("topic", of: object) != nil else { return nil }
-        guard let publish = MQTTPublish(DataValue(source.bytes.span, node.token)) else {
-            report(
-                node.offset,
-                "expected an object with the texts topic, contentType, responseTopic and correlationData (Base64), "
-                    + "retained as true or false, a number expirySeconds, and userProperties as a list of "
-                    + "[name, value]")
-            return nil
-        }
-        return publish
     }
 
     private mutating func killTarget(_ node: RulesNode, _ known: RuleNames) -> KillTarget? {

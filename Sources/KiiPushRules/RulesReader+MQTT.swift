@@ -1,4 +1,4 @@
-// Reads conditions on what an MQTT broker says, and rules for gaps.
+// Reads what an MQTT broker says, in conditions and in tests, and rules for gaps.
 
 import KiiPush
 
@@ -24,6 +24,25 @@ extension RulesReader {
             report(text.node.offset, error.description)
             return nil
         }
+    }
+
+    private static let publishKeys = [
+        "topic", "retained", "expirySeconds", "contentType", "responseTopic", "correlationData", "userProperties",
+    ]
+
+    /// What a broker says of a message, in a step of a test, as captures have it.
+    mutating func publish(_ node: RulesNode) -> MQTTPublish? {
+        guard let object = object(node, "an object with topic", keys: Self.publishKeys) else { return nil }
+        guard required("topic", of: object) != nil else { return nil }
+        guard let publish = MQTTPublish(DataValue(source.bytes.span, node.token)) else {
+            report(
+                node.offset,
+                "expected an object with the texts topic, contentType, responseTopic and correlationData (Base64), "
+                    + "retained as true or false, a number expirySeconds, and userProperties as a list of "
+                    + "[name, value]")
+            return nil
+        }
+        return publish
     }
 
     /// The key `on` of a rule: `"gap"`, which restricts the conditions to what a gap has.

@@ -88,6 +88,22 @@ extension RulesReader {
         return typed
     }
 
+    /// The table of values of a test.
+    mutating func rows(_ node: RulesNode, _ parameters: [RuleParameter]) -> [ParameterValues] {
+        guard let nodes = list(node, "a list of objects with the values of parameters") else { return [] }
+        if nodes.isEmpty { report(node.offset, "expected a row of values, found an empty list") }
+        return nodes.map { node in
+            let row = values(node, "an object with the values of parameters")
+            for name in row.names where !parameters.contains(where: { $0.name.isExactly(name) }) {
+                report(node.offset, Suggestion.unknown("parameter", name, known: parameters.map(\.name)))
+            }
+            for parameter in parameters where parameter.isSecret && row[parameter.name] != nil {
+                report(node.offset, "a test knows no secret: '\(parameter.name)' stays its placeholder")
+            }
+            return row
+        }
+    }
+
     // MARK: Placeholders
 
     /// A string with its placeholders of parameters replaced; reports an unknown or a secret one.

@@ -83,7 +83,8 @@ extension PayloadFormats {
             let claim = try claim(buffer, raw.transport, limits, error)
             raw.bytes = buffer
             buffer = if case .json(let json) = claim.push.data { Array(json.utf8) } else { Array("{}".utf8) }
-            root = try claim.root(buffer, limits.whenWritten)
+            // What the payload stands for has the payload's own limit: a short text may stand for a long one.
+            root = try claim.root(buffer, limits)
             return ForeignContent(claim, buffer.count, dataRange: 0..<buffer.count)
         }
         guard haveTransport, let transport = raw.transport, isOwned(transport) else { return nil }
@@ -120,7 +121,10 @@ extension PayloadFormats {
         guard let claim = try claim(view, besideTopic: besideTopic) else { return nil }
         guard case .json(let json) = claim.push.data else { return ForeignContent(claim, view.count, dataRange: nil) }
         let text = Array(json.utf8)
-        _ = try claim.root(text, view.limits.whenWritten)
+        // What was escaped in the payload may be longer when it is written again.
+        let limits = PayloadLimits(
+            bytes: view.limits.bytes * 6, depth: view.limits.depth, members: view.limits.members)
+        _ = try claim.root(text, limits)
         let start = buffer.count
         buffer += text
         return ForeignContent(claim, view.count, dataRange: start..<buffer.count)
@@ -182,9 +186,4 @@ extension DecodeError {
         let detail = String(String.UnicodeScalarView(plain))
         return DecodeError(code, at: min(max(offset, 0), count), "\(format): \(detail)")
     }
-}
-
-extension PayloadLimits {
-    /// The limits of data that a format has read and that are written again, which escapes may make longer.
-    fileprivate var whenWritten: PayloadLimits { PayloadLimits(bytes: bytes * 6, depth: depth, members: members) }
 }

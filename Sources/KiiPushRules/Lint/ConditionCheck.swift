@@ -23,59 +23,9 @@ extension RulesLint {
         unmatched.insert(number)
     }
 
-    // MARK: Parts
-
-    /// Checks the parts of combined conditions; returns whether one of the combined conditions surely never holds.
-    private mutating func checkParts(_ rule: RoutingRule, _ kinds: KindSet) -> Bool {
-        var isNever = false
-        for group in rule.criteria.groups {
-            let before = findings.count
-            let parts = rule.parts(of: group, kinds)
-            // Of each, for a mistake in it is worth a finding anyway.
-            let never = parts.map { checkPart($0) }
-            switch group.combining {
-            case .any where !never.contains(false), .all where never.contains(true):
-                isNever = true
-                guard rule.part == nil else { continue }
-                report(
-                    .neverMatches, position(group.combining.rawValue, of: rule), rule.id,
-                    "\(subject(rule)) never matches: its '\(group.combining.rawValue)' never holds")
-            case .any, .all: continue
-            case .not:
-                let isAlways = never.contains(true)
-                findings =
-                    findings[..<before]
-                    + findings[before...].filter { $0.code != .neverHolds }
-                guard isAlways else { continue }
-                report(
-                    .alwaysHolds, position("not", of: rule), rule.id,
-                    "no message meets these conditions, so 'not' always holds; leave it out")
-            }
-        }
-        return isNever
-    }
-
-    /// Checks one part as if it were a rule; returns whether it surely never holds.
-    private mutating func checkPart(_ part: RoutingRule) -> Bool {
-        let profile = RuleProfile(part.criteria)
-        let before = findings.count
-        checkKinds(part, profile)
-        checkScopes(part, profile)
-        checkSender(part)
-        checkData(part, profile)
-        let isNever = findings[before...].contains { $0.code == .neverMatches }
-        for index in findings.indices[before...] where findings[index].severity == .error {
-            findings[index] = findings[index].with(.neverHolds)
-        }
-        checkNames(part, profile)
-        checkKiiNames(part)
-        checkRepeats(part)
-        return checkParts(part, profile.kinds) || isNever
-    }
-
     // MARK: Kind
 
-    private mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
+    mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
         let criteria = rule.criteria
         if criteria.kinds.isEmpty {
             report(
@@ -134,7 +84,7 @@ extension RulesLint {
 
     // MARK: Scope and sender
 
-    private mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
+    mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
         guard let scopes = profile.scopes else { return }
         guard !scopes.isEmpty else {
             let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
@@ -154,7 +104,7 @@ extension RulesLint {
         )
     }
 
-    private mutating func checkSender(_ rule: RoutingRule) {
+    mutating func checkSender(_ rule: RoutingRule) {
         guard let sender = rule.criteria.sender, !sender.alternatives.isEmpty else { return }
         let isOwn = sender.alternatives.allSatisfy { alternative in
             guard let texts = alternative.id.exactTexts else { return false }
@@ -174,7 +124,7 @@ extension RulesLint {
 
     // MARK: Data
 
-    private mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
+    mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
         for condition in rule.criteria.data {
             let place = position("data", condition.key, of: rule)
             let key = "'\(Suggestion.shown(condition.key))'"
@@ -220,7 +170,7 @@ extension RulesLint {
 
     // MARK: Names
 
-    private mutating func checkNames(_ rule: RoutingRule, _ profile: RuleProfile) {
+    mutating func checkNames(_ rule: RoutingRule, _ profile: RuleProfile) {
         if let events = rule.criteria.events, profile.kinds == KindSet(.pushToApp) {
             let known = KiiEvent.known.map(\.name)
             for alternative in events.alternatives
@@ -246,7 +196,7 @@ extension RulesLint {
     /// The names of the transports that deliver Kii's pushes.
     static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
 
-    private mutating func checkRepeats(_ rule: RoutingRule) {
+    mutating func checkRepeats(_ rule: RoutingRule) {
         for condition in WhenCondition.allCases {
             let texts = rule.criteria.listed(condition)
             guard texts.count > 1, texts.count <= Self.mostTexts else { continue }
@@ -283,25 +233,6 @@ private struct ListedText {
         guard type == other.type else { return false }
         guard let pattern else { return true }
         return other.pattern.map { pattern.covers($0) } ?? false
-    }
-}
-
-extension RoutingRule {
-    /// The parts of a combined condition as rules of their own, which also have the kinds and certainties around them.
-    fileprivate func parts(of group: ConditionGroup, _ kinds: KindSet) -> [RoutingRule] {
-        group.paths(group.combining.rawValue).map { path, criteria in
-            var part = self
-            part.criteria = criteria
-            part.criteria.kinds.formIntersection(kinds)
-            part.criteria.certainty = self.criteria.certainty
-            part.part = (self.part.map { "\($0)/" } ?? "") + path.dropLast()
-            part.conditions = conditions.filter { $0.name.begins(exactlyWith: path) }.map { condition in
-                Condition(
-                    name: condition.name.droppingFirst(bytes: path.utf8.count), key: condition.key,
-                    position: condition.position)
-            }
-            return part
-        }
     }
 }
 
