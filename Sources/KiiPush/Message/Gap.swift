@@ -1,8 +1,8 @@
 /// Messages may have been lost for good, so what the device knows may be out of date: fetch it again.
 ///
 /// A gap passes the chain and is handled like a message: it is in the inbox, is tried again if its handler fails, and
-/// survives a restart. New messages of its transport wait until it was handled, or its last attempt has failed. It reaches
-/// only routes for gaps; without one, it is only reported.
+/// survives a restart. New messages of its transport wait until it was handled, or its last attempt has failed. It
+/// reaches only routes for gaps; without one, it is only reported.
 public struct Gap: Sendable, Hashable {
     /// Why messages may be missing.
     @nonexhaustive

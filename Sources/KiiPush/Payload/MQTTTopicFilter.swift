@@ -1,7 +1,7 @@
 /// A topic filter of MQTT: a topic, in which `+` stands for one level and a final `#` for any further ones.
 ///
-/// `sport/+/score` matches `sport/tennis/score`; `sport/#` matches `sport` and everything below it. A filter that begins
-/// with a wildcard matches no topic that begins with `$`, which are the broker's own (MQTT 5.0, 4.7).
+/// `sport/+/score` matches `sport/tennis/score`; `sport/#` matches `sport` and everything below it. A filter that
+/// begins with a wildcard matches no topic that begins with `$`, which are the broker's own (MQTT 5.0, 4.7).
 public struct MQTTTopicFilter: Sendable, Hashable, CustomStringConvertible {
     /// The filter's text.
     public let text: String

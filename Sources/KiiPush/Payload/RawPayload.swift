@@ -34,7 +34,7 @@ public struct RawPayload: Sendable, Hashable {
 
     /// What an MQTT broker said of it; nil for other transports.
     ///
-    /// A message whose ``MQTTPublish/expirySeconds`` have passed since its arrival ends as ``Outcome/expired(routes:)``.
+    /// A message whose ``MQTTPublish/expirySeconds`` have passed since its arrival ends as ``Outcome/expired``.
     public var mqtt: MQTTPublish? {
         get { details?.mqtt }
         set { details = newValue.map { Details(mqtt: $0) } }

@@ -21,8 +21,9 @@ extension PushTransport where Self == SocketTransport {
 }
 
 extension PushTransport where Self == MQTTSource {
-    /// A broker, `mqtt[s]://[user@]host[:port]/topic`, perhaps a filter with `+` and `#`, with MQTT 3.1.1, quality of service 1 and a persistent session.
+    /// A broker, `mqtt[s]://[user@]host[:port]/topic`, with MQTT 3.1.1, quality of service 1 and a persistent session.
     ///
+    /// The topic may be a filter with `+` and `#`; for several, pass settings.
     /// The client id is generated and kept in the state directory. An address that is wrong ends the run.
     public static func mqtt(_ address: String) -> MQTTSource { MQTTSource { try MQTTSettings(address: address) } }
 
