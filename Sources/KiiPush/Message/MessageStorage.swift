@@ -22,7 +22,6 @@ struct MessageContent {
         _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
     ) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
-        let formats = format == .gap ? [] : formats
         var buffer: [UInt8] = []
         swap(&buffer, &raw.bytes)
         var root = RootMembers()
@@ -43,7 +42,7 @@ struct MessageContent {
             let view = PayloadView(
                 buffer, count: payloadRange.count, raw.transport, keyBits: root.keyBits, isWrapped: !raw.bytes.isEmpty,
                 limits)
-            if !isKiis {
+            if !isKiis, format != .gap {
                 foreign = try formats.claim(view, appendingTo: &buffer, besideTopic: classified.kind == .pushToUser)
             }
             if foreign != nil {

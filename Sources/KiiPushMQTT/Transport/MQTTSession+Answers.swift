@@ -17,7 +17,7 @@ extension MQTTSession {
                 for topic in settings.subscriptions {
                     requested[try link.subscribe(topic.filter, topic.quality)] = topic.filter
                 }
-                granted = .max
+                (granted, isBelowRequest) = (.max, false)
             } catch { throw .lost(error) }
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
@@ -38,7 +38,9 @@ extension MQTTSession {
             }
             throw .lost("the broker refuses the subscription: \(reason)")
         case .subscription(let id, let quality):
-            requested[id] = nil
+            let filter = requested.removeValue(forKey: id)
+            let wanted = settings.subscriptions.first { $0.filter == filter }?.quality.rawValue ?? 1
+            if quality < wanted { isBelowRequest = true }
             granted = min(granted, quality)
             guard requested.isEmpty else { return }
             noteSubscription(granted)
@@ -99,9 +101,10 @@ extension MQTTSession {
             return ("the broker has forgotten the session, and the messages sent while the link was down", .sessionLost)
         }
         guard quality == 0 else { return nil }
+        // Whoever asks for QoS 0 does not mind.
         return (
             "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost",
-            hadSession ? .notAccepted : nil
+            hadSession && isBelowRequest ? .notAccepted : nil
         )
     }
 }

@@ -78,6 +78,8 @@ final class MQTTSession {
     var requested: [Int32: String] = [:]
     /// The lowest quality of service that it has granted.
     var granted = Int32.max
+    /// Whether it has granted a lower one than was requested.
+    var isBelowRequest = false
     /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
     /// The last retained messages, remembered over a restart.
