@@ -35,7 +35,8 @@ struct GapAgentTests {
     @Test("the guide's handlers get the topic, and the gap before the message")
     func documented() async throws {
         let lines = Mutex<[String]>([])
-        let agent = Noting(try PushAgent(state: .memory)) { line in lines.withLock { $0.append(line) } }
+        let own = try PushAgent(state: .memory)
+        let agent = Noting(own.receiver) { line in lines.withLock { $0.append(line) } }
         agent.onDirectPush(mqtt: MQTTPattern(topic: "cmd/+/set", isRetained: false)) { event, context in
             agent.note("\(context.mqtt?.topic ?? "?") gets \(event.data["value"]?.string ?? "nothing")")
         }
@@ -43,7 +44,7 @@ struct GapAgentTests {
             agent.note("fetching everything again: \(gap)")
         }
         let lost = TransportEvent.possibleGap("the broker has forgotten", cause: .sessionLost)
-        let code = try await agent.agent.exitCode(OneMessage(payload: Self.set, gap: lost))
+        let code = try await own.exitCode(OneMessage(payload: Self.set, gap: lost))
         #expect(code == 0)
         #expect(
             lines.withLock { $0 } == [
@@ -67,11 +68,13 @@ struct GapAgentTests {
     }
 }
 
-/// An agent whose notes a test reads.
+/// An agent whose notes a test reads; its handlers, which the receiver keeps, must not keep that.
 private final class Noting: HandlerRegistry {
-    let agent: PushAgent
+    private weak let kept: PushReceiver?
     let note: @Sendable (String) -> Void
-    var receiver: PushReceiver { agent.receiver }
+    var receiver: PushReceiver { kept ?? PushReceiver() }
 
-    init(_ agent: PushAgent, _ note: @escaping @Sendable (String) -> Void) { (self.agent, self.note) = (agent, note) }
+    init(_ receiver: PushReceiver, _ note: @escaping @Sendable (String) -> Void) {
+        (kept, self.note) = (receiver, note)
+    }
 }
