@@ -167,7 +167,7 @@ extension PushService {
                 if !state.refused.isEmpty { state.refused[intake] = nil }
             }
             state.arriving += use.messages
-            if !state.isDurable { state.reserve(use, intake ?? -1) }
+            if !state.isDurable { state.reserve(use, intake) }
             return .success(state.delivery)
         }
         return try answer.get()
@@ -178,7 +178,7 @@ extension PushService {
         let use = Use(payloads)
         change { state in
             state.arriving -= use.messages
-            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake ?? -1) }
+            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake) }
         }
     }
 

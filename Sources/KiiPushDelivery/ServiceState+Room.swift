@@ -12,7 +12,7 @@ extension ServiceState {
     ///
     /// With a durable inbox it always may, except while very many messages are being dead-lettered.
     func hasRoom(_ count: Int, _ bytes: Int, _ intake: Int) -> Bool {
-        if !gaps.isEmpty, isBehindGap(intake) { return false }
+        if isBehindGap(intake) { return false }
         if isDurable { return unplaced < max(settings.messages, 1) }
         if messages == 0 { return true }
         let limit = limit(intake)
@@ -25,7 +25,7 @@ extension ServiceState {
         let (count, bytes) = refused[intake] ?? (1, 0)
         guard phase.acceptsPayloads else { return true }
         // It comes to have an unsaved gap saved.
-        if !gaps.isEmpty, isBehindGap(intake) { return !gaps.unsaved.isEmpty }
+        if isBehindGap(intake) { return !gaps.unsaved.isEmpty }
         if isDurable { return unplaced <= settings.messages / 4 * 3 }
         guard messages > 0 else { return true }
         let limit = limit(intake)
@@ -41,9 +41,9 @@ extension ServiceState {
     }
 
     /// Reserves places for payloads that are not decoded yet, or frees them.
-    mutating func reserve(_ use: Use, _ intake: Int) {
+    mutating func reserve(_ use: Use, _ intake: Int?) {
         places.add(use)
-        intakes.add(use, intake)
+        intakes.add(use, intake ?? -1)
     }
 
     /// Gives a delivery a place, if it has none.
@@ -54,7 +54,7 @@ extension ServiceState {
         if isDurable {
             places.enter(ticket.keys, ticket.bytes)
         } else {
-            reserve(Use(messages: 1, bytes: ticket.bytes), ticket.intake ?? -1)
+            reserve(Use(messages: 1, bytes: ticket.bytes), ticket.intake)
         }
     }
 
@@ -66,7 +66,7 @@ extension ServiceState {
         if isDurable {
             places.leave(ticket.keys, ticket.bytes)
         } else {
-            reserve(Use(messages: -1, bytes: -ticket.bytes), ticket.intake ?? -1)
+            reserve(Use(messages: -1, bytes: -ticket.bytes), ticket.intake)
         }
     }
 

@@ -141,7 +141,7 @@ struct ServiceState {
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
 
     /// Whether a transport's new payloads wait for the handling of a gap.
-    func isBehindGap(_ intake: Int) -> Bool { gaps.blocks(transportNames[intake]) }
+    func isBehindGap(_ intake: Int) -> Bool { !gaps.isEmpty && gaps.blocks(transportNames[intake]) }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }

@@ -158,7 +158,7 @@ extension WhenCondition {
         case .format: message.format
         case .type: ForeignPushMessage(message)?.type
         case .transport: message.storage.routedTransport?.name
-        case .mqtt: message.raw.mqtt?.topic
+        case .mqtt: message.storage.mqtt?.topic
         case .certainty: message.certainty.rawValue
         }
     }

@@ -180,7 +180,7 @@ struct RulesReader {
             report(node.offset, "expected \(what), found an empty string")
             return nil
         }
-        guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
+        guard !name.hasControlCharacters else {
             report(node.offset, "expected \(what) without control characters")
             return nil
         }

@@ -45,12 +45,7 @@ public struct PayloadView: ~Copyable, Sendable {
     func token(_ name: String) -> JSONToken? {
         let wanted = name.utf8.span
         guard keyBits & KeyBits.bit(wanted, 0..<wanted.count) != 0 else { return nil }
-        let text = buffer.span
-        var members = ObjectMembers(text)
-        while let (key, value) = members.next(text) {
-            if key.matches(wanted, in: text) { return value }
-        }
-        return nil
+        return ObjectMembers.token(of: name, buffer.span)
     }
 
     /// Calls `body` with the tokens of each root member, and the text that they refer to.

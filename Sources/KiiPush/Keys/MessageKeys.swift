@@ -96,21 +96,20 @@ extension PushMessage {
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
+        var digest = KeyedDigest(secret)
+        if let foreign = storage.foreign, foreign.dataRange == storage.payloadRange {
+            // No JSON object: the text that is digested below may lack what the format has read elsewhere.
+            let bytes = raw.bytes
+            digest.add(KeyPart.foreign, bytes.span, 0..<bytes.count)
+            return digest.finish()
+        }
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.payloadRange)
         var members = ObjectMembers(text)
         var sum = UnorderedDigest(secret)
-        if let foreign = storage.foreign, foreign.dataRange == storage.payloadRange {
-            // No JSON object: the text that is digested below may lack what the format has read elsewhere.
-            let bytes = raw.bytes
-            var digest = KeyedDigest(secret)
-            digest.add(KeyPart.foreign, bytes.span, 0..<bytes.count)
-            return digest.finish()
-        }
         while let (key, value) = members.next(text) {
             if !NetworkKeys.isAdded(text, key) { sum.add(text, key, value) }
         }
-        var digest = KeyedDigest(secret)
         sum.add(to: &digest)
         if let foreign = storage.foreign, foreign.hasIdentity {
             digest.add(identityOf: foreign)

@@ -60,7 +60,7 @@ extension ResourceKey {
 
     /// The MQTT topic of a message; nil if it has none, and for commands, which Kii sends to one topic for all.
     package init?(mqttTopicOf message: PushMessage) {
-        guard let topic = message.storage.received.mqtt?.topic, !message.storage.isCommand else { return nil }
+        guard let topic = message.storage.mqtt?.topic, !message.storage.isCommand else { return nil }
         var digest = KeyedDigest(.published)
         digest.add(PlacePart.mqttTopic, topic)
         self.init(digest)
@@ -110,10 +110,10 @@ private enum PlacePart {
     static let sender: UInt8 = 4
     static let scope: UInt8 = 5
     static let own: UInt8 = 6
-    static let mqttTopic: UInt8 = 7
     static let format: UInt8 = 7
     static let source: UInt8 = 8
     static let subject: UInt8 = 9
+    static let mqttTopic: UInt8 = 10
 }
 
 extension KeyedDigest {

@@ -123,7 +123,9 @@ package final class MessageStorage: Sendable {
         return raw
     }
 
-    /// Whether an MQTT broker said something of it.
+    /// What an MQTT broker said of it.
+    package var mqtt: MQTTPublish? { content.received.mqtt }
+    /// Whether one said something.
     var hasMQTT: Bool { content.received.hasMQTT }
 
     /// The transport that delivered it.

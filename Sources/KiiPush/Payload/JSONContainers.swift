@@ -23,9 +23,15 @@ package struct ObjectMembers {
 
     /// The value of a root member; nil without one.
     static func value(of name: String, _ text: Span<UInt8>) -> DataValue? {
+        token(of: name, text).map { DataValue(text, $0) }
+    }
+
+    /// The token of a root member's value; nil without one.
+    static func token(of name: String, _ text: Span<UInt8>) -> JSONToken? {
+        let wanted = name.utf8.span
         var members = ObjectMembers(text)
         while let (key, value) = members.next(text) {
-            if key.matches(name.utf8.span, in: text) { return DataValue(text, value) }
+            if key.matches(wanted, in: text) { return value }
         }
         return nil
     }

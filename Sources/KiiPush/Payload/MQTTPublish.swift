@@ -78,6 +78,12 @@ extension MQTTPublish {
         return writer.text
     }
 
+    /// Reads the text of such an object; nil if it is none.
+    package init?(json: String) {
+        guard let value = DataValue(json: json) else { return nil }
+        self.init(value)
+    }
+
     /// Reads such an object; nil if it is none, or has a member of another type.
     package init?(_ value: DataValue) {
         guard case .object = value, case .string(let topic)? = value["topic"] else { return nil }

@@ -58,9 +58,7 @@ public struct MQTTTopicFilter: Sendable, Hashable, CustomStringConvertible {
             return "a shared subscription gives each message to one of several clients, in no order; expected a filter "
                 + "of this device's own"
         }
-        if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-            return "expected a topic filter without control characters"
-        }
+        if text.hasControlCharacters { return "expected a topic filter without control characters" }
         let levels = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (number, level) in levels.enumerated() where level.count > 1 || number < levels.count - 1 {
             if level.contains(UInt8(ascii: "#")) { return "expected '#' only as the last level, alone" }

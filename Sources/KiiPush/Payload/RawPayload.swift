@@ -46,21 +46,14 @@ public struct RawPayload: Sendable, Hashable {
     // By reference: a payload is copied often, and rarely asked for these.
     private var details: Details?
 
-    private final class Details: Sendable {
+    private final class Details: Sendable, Hashable {
         let mqtt: MQTTPublish
 
         init(mqtt: MQTTPublish) { self.mqtt = mqtt }
-    }
 
-    /// Compares everything.
-    public static func == (one: RawPayload, other: RawPayload) -> Bool {
-        one.bytes == other.bytes && one.transport == other.transport
-            && one.transportMessageID == other.transportMessageID && one.isRedelivered == other.isRedelivered
-            && one.hasWaited == other.hasWaited && one.arrivedAt == other.arrivedAt && one.mqtt == other.mqtt
+        static func == (one: Details, other: Details) -> Bool { one.mqtt == other.mqtt }
+        func hash(into hasher: inout Hasher) { hasher.combine(mqtt) }
     }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
     /// The bytes of the payload and of what came with it, which a store must keep.
     package var size: Int { bytes.count + (details?.mqtt.bytes ?? 0) }

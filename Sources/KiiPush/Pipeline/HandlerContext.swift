@@ -25,7 +25,7 @@ public struct HandlerContext: Sendable {
     public var route: String { matched.id }
 
     /// What an MQTT broker said of the message: its topic, and with MQTT 5 its properties; nil for other transports.
-    public var mqtt: MQTTPublish? { message.storage.received.mqtt }
+    public var mqtt: MQTTPublish? { message.storage.mqtt }
 
     // MARK: Writing
 

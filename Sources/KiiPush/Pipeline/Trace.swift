@@ -166,16 +166,7 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Records that a route's handler is not called because the message is too old.
-    func expired(_ route: Route, _ age: Duration, _ limit: Duration, _ limitName: String, sentAt: Int64?) {
-        // Whole seconds, which is the wall clock's precision, unless it is less than one.
-        let seconds = age.components.seconds
-        let shown = seconds > 0 ? Duration.seconds(seconds) : age
-        let unit = sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
-        expired(route, "\(shown.ruleText) old, \(limitName) \(limit.ruleText)\(unit)")
-    }
-
-    /// Records that a route's handler is not called, and why.
+    /// Records that a route's handler is not called for a message that has expired, and why.
     func expired(_ route: Route, _ reason: String) {
         begin()
         record.withLock { $0.expired.append(route.id) }

@@ -12,26 +12,33 @@ extension PushReceiver {
     /// - Returns: whether the handler must not start.
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
         if message.isReplayed { return false }
-        if let validity = message.message.storage.received.mqtt?.expirySeconds {
+        if let validity = message.message.storage.mqtt?.expirySeconds {
             let (waited, limit) = (waited(message, clock.wallNow), Duration.seconds(Int64(validity)))
-            if waited >= limit { return expire(message, for: route, waited, limit, "MQTT expiry") }
+            if waited >= limit { return expire(message, for: route, waited, "MQTT expiry", limit) }
         }
         if let expiresAt = message.message.expiresAt, let wall = clock.wallNow, expiresAt < wall {
-            route.expired.add(1, ordering: .relaxed)
-            message.recorder?.expired(route, "its own time has passed")
-            return true
+            return expire(message, for: route, "its own time has passed")
         }
         guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil) else { return false }
         let age = age(of: message)
-        return age > limit && expire(message, for: route, age, limit, "maxAge")
+        return age > limit && expire(message, for: route, age, "maxAge", limit)
     }
 
-    /// Counts and traces a message that is too old; returns true.
+    /// Counts and traces a message that is older than a limit; returns true.
     private func expire(
-        _ message: RoutedMessage, for route: Route, _ age: Duration, _ limit: Duration, _ limitName: String
+        _ message: RoutedMessage, for route: Route, _ age: Duration, _ name: String, _ limit: Duration
     ) -> Bool {
+        // Whole seconds, which is the wall clock's precision, unless it is less than one.
+        let seconds = age.components.seconds
+        let shown = seconds > 0 ? Duration.seconds(seconds) : age
+        let unit = message.message.sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
+        return expire(message, for: route, "\(shown.ruleText) old, \(name) \(limit.ruleText)\(unit)")
+    }
+
+    /// Counts and traces a message that a handler must not get any more; returns true.
+    private func expire(_ message: RoutedMessage, for route: Route, _ why: @autoclosure () -> String) -> Bool {
         route.expired.add(1, ordering: .relaxed)
-        message.recorder?.expired(route, age, limit, limitName, sentAt: message.message.sentAt)
+        message.recorder?.expired(route, why())
         return true
     }
 

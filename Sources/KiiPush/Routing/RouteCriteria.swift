@@ -71,7 +71,7 @@ package struct RouteCriteria: Sendable, Hashable {
         }
         if let sender, !sender.matches(text, classified) { return false }
         if let transport, !transport.matches(storage.routedTransport) { return false }
-        if let mqtt, !mqtt.matches(storage.received.mqtt) { return false }
+        if let mqtt, !mqtt.matches(storage.mqtt) { return false }
         if let format, !format.matches(some: storage.foreign?.format) { return false }
         if let type, !type.matches(some: storage.foreign?.push.type) { return false }
         if !data.isEmpty, !data.hold(storage) { return false }

@@ -14,6 +14,11 @@ extension String {
         return bytes.begins(0..<bytes.count, with: prefix)
     }
 
+    /// Whether the text contains a control character (U+0000 to U+001F, U+007F to U+009F).
+    package var hasControlCharacters: Bool {
+        unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
+    }
+
     /// Whether the text contains the bytes of `part`.
     ///
     /// The standard library's method links its regular expressions, a megabyte in a small program.

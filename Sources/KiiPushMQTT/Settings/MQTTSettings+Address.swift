@@ -5,9 +5,8 @@ extension MQTTSettings {
     ///
     /// `mqtts` uses TLS. The default port is 1883, with TLS 8883. User and topic may have percent-escapes; the topic is
     /// everything after the first slash behind the host, including further slashes, and may be a filter with `+` and
-    /// `#`. Without one, set ``subscriptions`` yourself. An IPv6 address is in brackets. A
-    /// password is not allowed here, since every user of the machine can see a program's arguments: name a file, see
-    /// ``password``.
+    /// `#`. Without one, set ``subscriptions`` yourself. An IPv6 address is in brackets. A password is not allowed
+    /// here, since every user of the machine can see a program's arguments: name a file, see ``password``.
     ///
     /// - Parameters:
     ///   - address: the address.

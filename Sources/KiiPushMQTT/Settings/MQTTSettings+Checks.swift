@@ -16,8 +16,7 @@ extension MQTTSettings {
 
     /// What MQTT forbids in any text; nil if the text is valid.
     static func wrong(text: String, _ what: String) -> String? {
-        let isForbidden = text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
-        return isForbidden ? "expected a \(what) without control characters" : nil
+        text.hasControlCharacters ? "expected a \(what) without control characters" : nil
     }
 
     /// Checks the settings as a whole.

@@ -15,7 +15,7 @@ extension MQTTSession {
             do throws(MosquittoClient.Failure) {
                 for filter in settings.formerFilters { try link.unsubscribe(filter) }
                 for topic in settings.subscriptions {
-                    requested[try link.subscribe(topic.filter, topic.quality)] = topic.filter
+                    requested[try link.subscribe(topic.filter, topic.quality)] = topic
                 }
                 (granted, isBelowRequest) = (.max, false)
             } catch { throw .lost(error) }
@@ -31,16 +31,16 @@ extension MQTTSession {
         case .subscription(let id, let code) where code >= 0x80:
             // Before MQTT 5 there is only one code, without details.
             var reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
-            if settings.subscriptions.count > 1 { reason += " for \(EscapedText(requested[id] ?? ""))" }
+            if settings.subscriptions.count > 1 { reason += " for \(EscapedText(requested[id]?.filter ?? ""))" }
             guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
                 throw .refused(
                     "\(MQTTAnswers.words(reason)), to subscribe; check the topic, and what this user may read")
             }
             throw .lost("the broker refuses the subscription: \(reason)")
         case .subscription(let id, let quality):
-            let filter = requested.removeValue(forKey: id)
-            let wanted = settings.subscriptions.first { $0.filter == filter }?.quality.rawValue ?? 1
-            if quality < wanted { isBelowRequest = true }
+            if let wanted = requested.removeValue(forKey: id)?.quality.rawValue, quality < wanted {
+                isBelowRequest = true
+            }
             granted = min(granted, quality)
             guard requested.isEmpty else { return }
             noteSubscription(granted)
@@ -97,7 +97,7 @@ extension MQTTSession {
         if settings.version == .v31, hadSession {
             return ("MQTT 3.1 does not tell whether the broker kept the session", .sessionUnknown)
         }
-        if hadSession, isSessionLost {
+        if isSessionLost {
             return ("the broker has forgotten the session, and the messages sent while the link was down", .sessionLost)
         }
         guard quality == 0 else { return nil }

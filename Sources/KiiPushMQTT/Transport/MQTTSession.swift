@@ -74,8 +74,8 @@ final class MQTTSession {
     /// Whether a connection found no session where there should be one, and that was not told yet.
     var isSessionLost = false
     var hasToldOfBirth = false
-    /// The filters of the subscriptions that the broker has not answered, by the ids of the requests.
-    var requested: [Int32: String] = [:]
+    /// The subscriptions that the broker has not answered, by the ids of the requests.
+    var requested: [Int32: MQTTSettings.Subscription] = [:]
     /// The lowest quality of service that it has granted.
     var granted = Int32.max
     /// Whether it has granted a lower one than was requested.

@@ -148,18 +148,20 @@ final class MosquittoInbox {
         // Whoever clears a retained message publishes an empty one, which says nothing else.
         if copy.isEmpty {
             counts.empty += 1
-            return remember(topic, nil)
+            newRetained.keep(settings, topic, nil)
+            return retainWhatIsAccepted()
         }
         let isRetained = unsafe message.retain
         if repeatsRetained {
+            let (place, hash) = (topic.hashValue, copy.hashValue)
+            let isKnown = isRetained && !newRetained.keep(settings, topic, copy)
             // Equal to the message before it: published while this device was away, and queued in its session too.
-            if isRetained, newRetained.contains(settings, topic, copy) || last[topic.hashValue] == copy.hashValue {
+            if isKnown || isRetained && last[place] == hash {
                 counts.retainedAgain += 1
-                return remember(topic, copy)
+                return retainWhatIsAccepted()
             }
-            if isRetained { newRetained.keep(settings, topic, copy) }
             if last.count == RetainedMarks.most { last = [:] }
-            last[topic.hashValue] = copy.hashValue
+            last[place] = hash
         }
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
         payload.arrivedAt = now
@@ -187,11 +189,8 @@ final class MosquittoInbox {
         return publish
     }
 
-    /// Remembers a topic's retained message; at once, unless another message must be accepted before.
-    private func remember(_ topic: String, _ payload: [UInt8]?) {
-        newRetained.keep(settings, topic, payload)
-        if payloads.isEmpty { retained = newRetained }
-    }
+    /// Remembers the retained messages at once, unless another message must be accepted before.
+    private func retainWhatIsAccepted() { if payloads.isEmpty { retained = newRetained } }
 
     /// Counts an answer to a subscription that was not requested, or was already answered.
     func ignoreAnswer() { ignore(\.foreignAnswers, "an unexpected reply to a subscription") }

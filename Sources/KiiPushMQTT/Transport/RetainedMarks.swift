@@ -37,29 +37,18 @@ struct RetainedMarks: Equatable {
 
     var lines: String { marks.map { "\($0.topic) \($0.message)\n" }.joined() }
 
-    /// Whether this is the last retained message of its topic.
-    func contains(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]) -> Bool {
-        let (topic, message) = Self.digests(settings, topic, payload)
-        return marks.contains { ($0.topic.isEmpty || $0.topic == topic) && $0.message == message }
-    }
-
-    /// Remembers a topic's message, or, with nil, that it has none; returns whether that is new.
+    /// Remembers a topic's message, or, with nil, that it has none; returns whether the message is another than before.
     @discardableResult
     mutating func keep(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]?) -> Bool {
         let (topic, message) = Self.digests(settings, topic, payload ?? [])
         let index = marks.firstIndex { $0.topic == topic || $0.topic.isEmpty && $0.message == message }
-        guard payload != nil else {
-            if let index { marks.remove(at: index) }
-            return index != nil
-        }
         let mark = Mark(topic: topic, message: message)
-        if let index {
-            if marks[index] == mark { return false }
-            marks.remove(at: index)
-        }
-        marks.append(mark)
+        let former = index.map { marks[$0] }
+        if payload != nil, former == mark { return false }
+        if let index { marks.remove(at: index) }
+        if payload != nil { marks.append(mark) }
         if marks.count > Self.most { marks.removeFirst() }
-        return true
+        return former?.message != message
     }
 
     private static func digests(

@@ -13,8 +13,7 @@ struct InboxRows: Sendable {
     /// Reads the numbers and sizes from the file.
     init(_ connection: inout Connection) throws(SQLiteError) {
         var found = InboxChanges()
-        let size = "length(payload) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
-        try connection.each("SELECT id, \(size) FROM inbox ORDER BY id") { row in
+        try connection.each("SELECT id, \(Connection.sizeOfPayload) FROM inbox ORDER BY id") { row in
             found.added.append((row.integer(0), Int(row.integer(1))))
         }
         apply(found)
@@ -51,6 +50,9 @@ struct InboxChanges: Sendable {
 // MARK: - Statements
 
 extension Connection {
+    /// The bytes that a row of the inbox or of the dead letters keeps of its payload.
+    static let sizeOfPayload = "length(payload) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
+
     /// Inserts a payload, and returns its number.
     mutating func insert(_ payload: RawPayload, _ time: StoredTime) throws(SQLiteError) -> Int64 {
         try run(
@@ -141,7 +143,7 @@ extension InboxEntry {
         var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
             isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
-        payload.mqtt = row.text(11).flatMap { DataValue(json: $0) }.flatMap { MQTTPublish($0) }
+        payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
             id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled,
             crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)

@@ -172,7 +172,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         payload.transport = row.text(5).map { Transport($0) }
         payload.transportMessageID = row.text(6)
         payload.isRedelivered = row.integer(7) != 0
-        payload.mqtt = row.text(18).flatMap { DataValue(json: $0) }.flatMap { MQTTPublish($0) }
+        payload.mqtt = row.text(18).flatMap { MQTTPublish(json: $0) }
         payload.arrivedAt = row.integerOrNull(8).map { arrivedAt.advanced(by: .nanoseconds($0)) }
         var letter = DeadLetter(
             id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
@@ -225,8 +225,7 @@ extension Connection {
                 DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
         var (room, ids) = (empty, Set<Int64>())
-        let size = "length(payload) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
-        try each("SELECT id, reason, \(size) FROM deadLetters") { row in
+        try each("SELECT id, reason, \(Self.sizeOfPayload) FROM deadLetters") { row in
             let (id, reason) = (row.integer(0), DeadLetter.Reason(rawValue: row.text(1) ?? "") ?? .failed)
             room.add(UInt64(bitPattern: id), reason, bytes: Int(row.integer(2)), keys[id] ?? [])
             ids.insert(id)
