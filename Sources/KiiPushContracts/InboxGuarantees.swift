@@ -3,7 +3,7 @@ import KiiPushDelivery
 
 extension InboxGuarantee {
     /// Every guarantee, in the order of the protocol's documentation.
-    static let all = numbers + keeping + reading + records + crashes + atOnce
+    static let all = numbers + keeping + reading + records + answers + crashes + atOnce
 
     // MARK: Numbers
 
@@ -203,6 +203,60 @@ extension InboxGuarantee {
         },
     ]
 
+    // MARK: Answers
+
+    private static func answer(_ id: UInt64, _ number: Int, to sender: String = "a") -> InboxRecord {
+        let data = DataValue.object([(key: "e\u{301}", value: .number("\(number)"))])
+        var answer = Answer(number == 0 ? .failed : .succeeded, data: data, reason: number == 0 ? "\u{0}why" : nil)
+        if number == 0 { answer.failedActions = ["power": "no"] }
+        return .answer(UnsentAnswer(id: id, sender: sender, payload: odd[number % odd.count], answer: answer))
+    }
+
+    private static let answers = [
+        InboxGuarantee("an answer is kept for its sender from its payload's end until it was delivered") { trial in
+            let ids = try trial.add(4)
+            for (number, id) in ids.enumerated() {
+                try await trial.record(answer(id, number, to: number == 3 ? "b" : "a"))
+            }
+            if trial.isDurable {
+                trial.expect(try trial.inbox.answers(of: "a", limit: 9).isEmpty, "none of the payloads has ended")
+            }
+            for id in ids { try await trial.record(.ended(id)) }
+            for when in ["at first", "in a later process"] {
+                let due = try trial.inbox.answers(of: "a", limit: 9)
+                let expected = ids.prefix(3).enumerated().map { answer($1, $0) }
+                trial.expect(
+                    due.map { InboxRecord.answer($0.withoutArrival) } == expected.map(\.withoutArrival),
+                    "\(when) there should be the answers of \(ids.prefix(3)) as they were, there are those of \(due.map(\.id))")
+                trial.expect(try trial.inbox.answers(of: "a", limit: 2).count == 2, "\(when) the limit should hold")
+                trial.expect(try trial.inbox.answers(of: "b", limit: 9).map(\.id) == [ids[3]], "\(when) b has one")
+                trial.expect(try trial.inbox.answers(of: "A", limit: 9).isEmpty, "\(when) nobody else has one")
+                guard trial.isDurable else { break }
+                try trial.restart()
+            }
+            try await trial.record(.answered(ids[0]), .answered(ids[3]), .answered(77))
+            let left = try trial.inbox.answers(of: "a", limit: 9) + trial.inbox.answers(of: "b", limit: 9)
+            trial.expect(left.map(\.id) == [ids[1], ids[2]], "those that were delivered should be gone")
+        },
+        InboxGuarantee("of two answers of a payload the first counts") { trial in
+            let ids = try trial.add(1)
+            try await trial.record(answer(ids[0], 1), answer(ids[0], 2), .ended(ids[0]))
+            let due = try trial.inbox.answers(of: "a", limit: 9)
+            trial.expect(
+                due.map { InboxRecord.answer($0.withoutArrival) } == [answer(ids[0], 1).withoutArrival],
+                "there should be the first answer alone")
+        },
+        InboxGuarantee("answers of routes are returned with their payload", needsDurable: true) { trial in
+            let ids = try trial.add(2)
+            try await trial.record(
+                .failed(ids[0], handled: ["a", "b"], answers: ["b": .succeeded(.bool(true)), "a": .failed("no")]))
+            let entries = try trial.expectLeft(ids, "afterwards")
+            trial.expect(
+                entries.map(\.answers) == [["b": .succeeded(.bool(true)), "a": .failed("no")], [:]],
+                "there are \(entries.map(\.answers.count)) answers")
+        },
+    ]
+
     // MARK: Fixtures
 
     /// A payload of one byte.
@@ -244,4 +298,20 @@ extension MQTTPublish {
         publish.userProperties = [("", "\n"), ("a", ""), ("a", "1")].map { .init(name: $0.0, value: $0.1) }
         return publish
     }()
+}
+
+extension UnsentAnswer {
+    /// The same without the payload's arrival, which an inbox need not keep for an answer.
+    fileprivate var withoutArrival: UnsentAnswer {
+        var payload = RawPayload(self.payload.bytes, transport: self.payload.transport)
+        payload.mqtt = self.payload.mqtt
+        return UnsentAnswer(id: id, sender: sender, payload: payload, answer: answer)
+    }
+}
+
+extension InboxRecord {
+    /// The same without the payload's arrival, if it is an answer.
+    fileprivate var withoutArrival: InboxRecord {
+        if case .answer(let answer) = self { .answer(answer.withoutArrival) } else { self }
+    }
 }

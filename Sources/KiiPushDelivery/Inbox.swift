@@ -14,6 +14,8 @@ public import KiiPush
 ///   oldest first, in pages. Reading the first page counts the crashes.
 /// - ``entries(of:)`` reads payloads that have not ended again, byte for byte, in the order of the numbers. It changes
 ///   nothing.
+/// - An answer is kept from its record until ``InboxRecord/answered(_:)``, over restarts, and counts towards the inbox's
+///   bounds. ``answers(of:limit:)`` returns it once its payload has ended. Of two answers of one payload, the first counts.
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are
 ///   distinguished.
 ///
@@ -58,6 +60,14 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 
+    /// The answers of ended payloads that were not delivered yet, oldest payload first.
+    ///
+    /// - Parameters:
+    ///   - sender: the name of the sender that is to deliver them.
+    ///   - limit: the most answers.
+    /// - Throws: when they cannot be read.
+    func answers(of sender: String, limit: Int) throws -> [UnsentAnswer]
+
     /// Whether ``add(_:)`` would keep a small payload now, for health checks; it changes nothing.
     ///
     /// By default it does nothing: an inbox that cannot fail works. One on a disk writes something to find out, since
@@ -70,6 +80,9 @@ public protocol Inbox: Sendable {
 extension Inbox {
     /// Does nothing: an inbox works unless it says otherwise.
     public func check() throws {}
+
+    /// None: an inbox without this keeps no answers, and loses them.
+    public func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] { [] }
 
     /// All payloads of an earlier process, oldest first.
     ///
@@ -95,15 +108,29 @@ extension Inbox {
 public enum InboxRecord: Sendable, Hashable {
     /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
     case begun(UInt64, attempt: Int)
-    /// The attempt is over and the message has not ended; these routes have handled it, in this or an earlier attempt.
-    case failed(UInt64, handled: [String])
+    /// The attempt is over and the message has not ended; these routes have handled it, in this or an earlier attempt,
+    /// and some of them have answered it.
+    case failed(UInt64, handled: [String], answers: [String: Answer] = [:])
+    /// It is about to end, and its sender is to get this answer.
+    case answer(UnsentAnswer)
     /// It has ended, and is removed from the inbox.
     case ended(UInt64)
+    /// The answer of an ended payload was delivered, or can never be.
+    case answered(UInt64)
+
+    /// Whether it keeps or forgets an answer.
+    var isOfAnswer: Bool {
+        switch self {
+        case .answer, .answered: true
+        default: false
+        }
+    }
 
     /// The payload's number.
     public var id: UInt64 {
         switch self {
-        case .begun(let id, _), .failed(let id, _), .ended(let id): id
+        case .begun(let id, _), .failed(let id, _, _), .ended(let id), .answered(let id): id
+        case .answer(let answer): answer.id
         }
     }
 }
@@ -118,6 +145,8 @@ public struct InboxEntry: Sendable, Hashable {
     public let attempts: Int
     /// The routes whose handlers have succeeded.
     public let handled: [String]
+    /// What some of these have answered, by route.
+    public let answers: [String: Answer]
     /// How many times a process ended while it was in flight.
     public let crashes: Int
     /// Whether it was the only one in flight at its last crash, and so the cause.
@@ -125,13 +154,14 @@ public struct InboxEntry: Sendable, Hashable {
 
     /// Makes an entry; for inboxes.
     public init(
-        id: UInt64, payload: RawPayload, attempts: Int = 0, handled: [String] = [], crashes: Int = 0,
-        crashedAlone: Bool = false
+        id: UInt64, payload: RawPayload, attempts: Int = 0, handled: [String] = [],
+        answers: [String: Answer] = [:], crashes: Int = 0, crashedAlone: Bool = false
     ) {
         self.id = id
         self.payload = payload
         self.attempts = attempts
         self.handled = handled
+        self.answers = answers
         self.crashes = crashes
         self.crashedAlone = crashedAlone
     }

@@ -7,6 +7,8 @@ import KiiPush
 struct Ended: Sendable {
     var delivery: Delivery
     let outcome: Outcome
+    /// What its sender gets.
+    let answer: Answer?
 }
 
 extension PushService {

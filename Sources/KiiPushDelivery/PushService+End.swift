@@ -8,16 +8,18 @@ extension PushService {
 
     /// Ends a delivery for the chain; its end must still be recorded.
     func end(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
-        // A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
-        // crash in between, the message would be a duplicate, and its dead letter lost.
-        if let passed = delivery.incoming.passed, passed > 0, delivery.incoming.isDeadLettered,
-            await !recordFailure(of: delivery)
-        {
-            return leave(delivery)
+        // The end in the deduplication store is perhaps written before the end in the inbox: after a crash in between,
+        // the message would be a duplicate, and its dead letter or its answer lost.
+        var records: [InboxRecord] = []
+        if let passed = delivery.incoming.passed, passed > 0, delivery.incoming.isDeadLettered {
+            records.append(failure(of: delivery))
         }
+        let answer = delivery.incoming.answer(outcome)
+        if let answer = answer.flatMap({ unsent($0, of: delivery) }) { records.append(.answer(answer)) }
+        guard await record(records) else { return leave(delivery) }
         putBackReplaced(&delivery)
         receiver.end(delivery.incoming, outcome)
-        ended = Ended(delivery: delivery, outcome: outcome)
+        ended = Ended(delivery: delivery, outcome: outcome, answer: answer)
     }
 
     /// Records the end of a delivery that has ended for the chain: its payload is removed from the inbox.
@@ -37,7 +39,8 @@ extension PushService {
             if !state.isRunning { state.report.finished += 1 }
             state.vacate(&delivery)
         }
-        delivery.ticket.receipt.finish(isRecorded ? ended.outcome : nil)
+        if ended.answer != nil, isRecorded { answerSenders.wake() }
+        delivery.ticket.receipt.finish(isRecorded ? ended.outcome : nil, isRecorded ? ended.answer : nil)
     }
 
     /// Runs work that ends a delivery in its own task; the service waits for it before it stops.

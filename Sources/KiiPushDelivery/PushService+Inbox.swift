@@ -9,7 +9,8 @@ extension PushService {
     /// Writes records to the inbox, all in one step; retries until they are written, and returns false if the service
     /// has stopped.
     func record(_ records: [InboxRecord]) async -> Bool {
-        guard isDurable, !records.isEmpty else { return true }
+        // An inbox in memory keeps nothing but answers.
+        guard isDurable ? !records.isEmpty : records.contains(where: \.isOfAnswer) else { return true }
         var length = Duration.milliseconds(100)
         while true {
             do {

@@ -53,8 +53,9 @@ extension PushService {
         if !numbers.isEmpty { works(.adding) }
         var deliveries: [Delivery] = []
         var next = numbers.makeIterator()
+        let passesAnswer = intake.map { abilities[$0].contains(.answers) } ?? false
         let receipts = zip(payloads, decoded).map { payload, decoded in
-            let receipt = Receipt(isStored: isDurable)
+            let receipt = Receipt(isStored: isDurable, passesAnswer: passesAnswer)
             switch decoded {
             case .success(let message):
                 deliveries.append(delivery(next.next() ?? 0, message, standard, receipt, intake))
@@ -86,6 +87,7 @@ extension PushService {
         _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int?
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
+        prepareAnswer(&routed, receipt)
         receiver.loopGuard?.hear(&routed)
         let settings = routed.routes.first?.delivery ?? standard
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
@@ -99,12 +101,12 @@ extension PushService {
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
     ) throws(DecodeError) -> Delivery {
         var (routed, table) = receiver.prepare(try receiver.decode(entry.payload))
+        let receipt = item?.receipt ?? Receipt(isStored: isDurable)
+        prepareAnswer(&routed, receipt, entry.answers)
         receiver.loopGuard?.hear(&routed, isAgain: true)
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(
-            ticket: Ticket(
-                entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable), keys: item?.keys,
-                intake: nil),
+            ticket: Ticket(entry.id, routed, settings, receipt, keys: item?.keys, intake: nil),
             incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),
             killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0)
     }

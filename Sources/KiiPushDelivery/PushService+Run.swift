@@ -37,10 +37,12 @@ extension PushService {
                         + "lost with the process; give the receiver durable `deadLetters`"))
         }
         let timer = start { await self.runTimer() }
+        var answering: [Task<Void, Never>] = []
         var failure: (any Error)?
         await withTaskCancellationHandler {
             do {
                 try await recover()
+                answering = startAnswering()
                 try await bringPayloads()
                 await idle()
             } catch {
@@ -51,7 +53,9 @@ extension PushService {
         }
         stopIntake()
         await quiet()
+        for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
+        for task in answering { await task.value }
         drain?.cancel()
         await timer.value
         await drain?.value

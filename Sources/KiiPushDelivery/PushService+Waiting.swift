@@ -20,7 +20,13 @@ extension PushService {
 
     /// Records that an attempt is over, and which routes are done; false if the service has stopped.
     func recordFailure(of delivery: Delivery) async -> Bool {
-        await record(.failed(delivery.ticket.number, handled: delivery.incoming.done))
+        await record(failure(of: delivery))
+    }
+
+    func failure(of delivery: Delivery) -> InboxRecord {
+        let (done, answers) = (delivery.incoming.done, delivery.message.answers?.all ?? [:])
+        return .failed(
+            delivery.ticket.number, handled: done, answers: answers.filter { done.containsExactly($0.key) })
     }
 
     /// Lets a message wait for its next attempt, or dead-letters it after the last one.

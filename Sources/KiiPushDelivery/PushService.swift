@@ -39,6 +39,8 @@ public final class PushService: Sendable {
     let inbox: any Inbox
     let settings: ServiceSettings
     let jitter: @Sendable () -> Double
+    let answerSenders: AnswerSenders
+    let abilities: [TransportAbilities]
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
@@ -56,6 +58,7 @@ public final class PushService: Sendable {
     ///   - receiver: the receiver whose chain and handlers it uses.
     ///   - transports: the transports that deliver payloads.
     ///   - inbox: keeps payloads until they have ended; by default in memory.
+    ///   - answers: deliver answers to commands, besides those transports that can.
     ///   - settings: the bounds of the service.
     ///   - delivery: the settings for messages whose route has none.
     ///   - jitter: makes a pause longer or shorter, from -1 to 1, of which a fifth is applied.
@@ -63,12 +66,14 @@ public final class PushService: Sendable {
     ///     pool. A test passes one that chooses the order of tasks, so that a run is reproducible from a seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
-        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
+        answers: [any AnswerSender] = [], settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }, executor: (any TaskExecutor)? = nil
     ) {
         self.receiver = receiver
         self.inbox = inbox
         self.settings = settings
+        answerSenders = AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender })
+        abilities = transports.map(\.abilities)
         state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor

@@ -41,6 +41,8 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
     public static let refuses = TransportAbilities(rawValue: 2)
     /// Payloads that are not acknowledged are delivered again.
     public static let redelivers = TransportAbilities(rawValue: 4)
+    /// It passes a receipt's ``Receipt/answer`` on to the sender.
+    public static let answers = TransportAbilities(rawValue: 8)
 }
 
 /// An event of a transport, for logs and alarms.

@@ -12,13 +12,23 @@ public final class Receipt: Sendable {
 
     private enum State {
         case open([@Sendable (Outcome?) -> Void])
-        case over(Outcome?)
+        case over(Outcome?, Answer?)
     }
 
-    package init(isStored: Bool) { self.isStored = isStored }
+    /// Whether the transport passes ``answer`` on.
+    package let passesAnswer: Bool
+
+    package init(isStored: Bool, passesAnswer: Bool = false) {
+        self.isStored = isStored
+        self.passesAnswer = passesAnswer
+    }
 
     /// How it ended; nil while it has not ended, or if the service left it.
-    public var outcome: Outcome? { state.withLock { if case .over(let outcome) = $0 { outcome } else { nil } } }
+    public var outcome: Outcome? { state.withLock { if case .over(let outcome, _) = $0 { outcome } else { nil } } }
+
+    /// What its handlers have answered, once it has ended; nil without an answer, or if the transport cannot pass one
+    /// on, see ``TransportAbilities/answers``.
+    public var answer: Answer? { state.withLock { if case .over(_, let answer) = $0 { answer } else { nil } } }
 
     /// Calls `action` once, with the outcome of the payload; nil if the service stopped before it ended.
     ///
@@ -30,7 +40,7 @@ public final class Receipt: Sendable {
             case .open(let actions):
                 state = .open(actions + [action])
                 return nil
-            case .over(let outcome): return .some(outcome)
+            case .over(let outcome, _): return .some(outcome)
             }
         }
         if let known { action(known) }
@@ -46,10 +56,10 @@ public final class Receipt: Sendable {
     }
 
     /// Notifies the waiters; only the first end counts.
-    package func finish(_ outcome: Outcome?) {
+    package func finish(_ outcome: Outcome?, _ answer: Answer? = nil) {
         let actions = state.withLock { state in
             guard case .open(let actions) = state else { return [] as [@Sendable (Outcome?) -> Void] }
-            state = .over(outcome)
+            state = .over(outcome, answer)
             return actions
         }
         for action in actions { action(outcome) }

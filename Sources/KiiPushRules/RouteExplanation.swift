@@ -157,6 +157,9 @@ extension WhenCondition {
         case .sender: message.sender.map { "\($0.typeName):\($0.id)" }
         case .format: message.format
         case .type: ForeignPushMessage(message)?.type
+        case .command:
+            DirectPushMessage(message)?.command.map { $0.actions.map(\.name).joined(separator: ", ") }
+                ?? (message.storage.mqtt?.responseTopic == nil ? nil : "*")
         case .transport: message.storage.routedTransport?.name
         case .mqtt: message.storage.mqtt?.topic
         case .certainty: message.certainty.rawValue
@@ -180,6 +183,7 @@ extension WhenCondition {
         case .format: return "no format has claimed the payload"
         case .type:
             return message.format == nil ? "no format has claimed the payload" : "its format has read none"
+        case .command: return "it is no command of Thing-IF, and has no response topic"
         case .transport: return "none was given"
         case .mqtt: return "nothing is known of MQTT"
         case .kind, .events, .certainty: return nil
@@ -205,6 +209,7 @@ extension WhenCondition {
         case .sender: only.sender = criteria.sender
         case .format: only.format = criteria.format
         case .type: only.type = criteria.type
+        case .command: only.command = criteria.command
         case .transport: only.transport = criteria.transport
         case .mqtt: only.mqtt = criteria.mqtt
         case .certainty: break

@@ -13,7 +13,7 @@ struct RulesText {
 extension RulesReader {
     static let whenKeys = [
         "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
-        "format", "type", "mqtt", "any", "all", "not",
+        "format", "type", "command", "mqtt", "any", "all", "not",
     ]
 
     /// The key `when` of a rule, and the positions of its conditions.
@@ -44,6 +44,7 @@ extension RulesReader {
             case "certainty": criteria.certainty = certainty(value)
             case "format": criteria.format = pattern(value, "the name of a format")
             case "type": criteria.type = pattern(value, "the type of a format's push")
+            case "command": criteria.command = pattern(value, "the name of an action")
             case "transport": criteria.transport = pattern(value, "the name of a transport")
             case "mqtt": criteria.mqtt = mqtt(value)
             case "data":

@@ -92,6 +92,7 @@ package enum WhenCondition: String, CaseIterable {
     case sender
     case format
     case type
+    case command
     case transport
     case mqtt
     case certainty
@@ -109,6 +110,7 @@ package enum WhenCondition: String, CaseIterable {
         case .sender: criteria.sender != nil
         case .format: criteria.format != nil
         case .type: criteria.type != nil
+        case .command: criteria.command != nil
         case .transport: criteria.transport != nil
         case .mqtt: criteria.mqtt != nil
         case .certainty: criteria.certainty != [.certain, .likely]
@@ -128,6 +130,7 @@ package enum WhenCondition: String, CaseIterable {
         case .sender: writer.texts(criteria.sender?.ruleTexts ?? [])
         case .format: writer.pattern(criteria.format)
         case .type: writer.pattern(criteria.type)
+        case .command: writer.pattern(criteria.command)
         case .transport: writer.pattern(criteria.transport)
         case .mqtt: criteria.mqtt?.write(to: &writer)
         case .certainty: writer.texts(criteria.certainty.map { RuleText($0.rawValue) })

@@ -6,6 +6,7 @@ extension PushMessage {
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
     /// - A push of a ``PayloadFormat`` with an id: app, format, source and id.
+    /// - A request over MQTT 5: its response topic, its correlation data, and a digest of the whole payload.
     /// - Else, or if the bucket, the topic or the time is missing: the transport's name and its own id of the message;
     ///   the id that the transport passed on, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a weak digest of the whole payload without the keys that a network
@@ -30,6 +31,7 @@ extension PushMessage {
             if let place, let keys = placedKeys(app, buffer.span, secret, at: place) { return keys }
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let key = foreignKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
+            if let key = requestKey(secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
                 digest.add(KeyPart.transport, transport.utf8.span, 0..<transport.utf8.count)
@@ -86,6 +88,20 @@ extension PushMessage {
         let buffer = storage.buffer
         addApp(app, buffer.span, &digest)
         digest.add(identityOf: foreign)
+        return digest.finish()
+    }
+
+    /// The key of a request over MQTT; the payload is in it, so that nobody suppresses a request of another content.
+    private func requestKey(_ secret: DedupeSecret) -> DedupeKey? {
+        guard let mqtt = storage.mqtt, let topic = mqtt.responseTopic, let correlation = mqtt.correlationData else {
+            return nil
+        }
+        var digest = KeyedDigest(secret)
+        digest.add(KeyPart.request, topic)
+        digest.add(KeyPart.request, correlation.span, 0..<correlation.count)
+        let payload = payloadKey(secret)
+        digest.add(payload.first)
+        digest.add(payload.second)
         return digest.finish()
     }
 

@@ -25,6 +25,7 @@ enum KeyPart {
     static let missing: UInt8 = 23
     static let routeID: UInt8 = 24
     static let foreign: UInt8 = 25
+    static let request: UInt8 = 26
 }
 
 /// A digest of an object's members that ignores their order: the sum of a keyed digest of each.

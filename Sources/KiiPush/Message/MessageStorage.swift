@@ -104,7 +104,7 @@ package final class MessageStorage: Sendable {
     /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
     var keyDialect: Dialect { content.keyDialect }
     /// Whether it is a Thing-IF command, strictly read.
-    var isCommand: Bool { content.isCommand }
+    package var isCommand: Bool { content.isCommand }
     /// What a format has read; nil for a push of Kii.
     package var foreign: ForeignContent? { content.foreign }
     var fields: FieldTable { content.fields }

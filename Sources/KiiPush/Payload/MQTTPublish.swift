@@ -1,8 +1,8 @@
 /// What an MQTT broker says of a message beside its payload: the topic, and with MQTT 5 its properties.
 ///
 /// A handler finds it in ``HandlerContext/mqtt``, a rule's condition in `mqtt`, a program in the member `mqtt` of its
-/// input. Inboxes, dead letters and captures keep it with the payload. Nothing in it takes part in classification or
-/// deduplication: it comes from whoever may publish.
+/// input. Inboxes, dead letters and captures keep it with the payload. Nothing in it takes part in
+/// classification, since it comes from whoever may publish; in deduplication, only response topic and correlation data.
 public struct MQTTPublish: Sendable, Hashable {
     /// A name and a value that the publisher added; names may repeat.
     public struct UserProperty: Sendable, Hashable {

@@ -20,12 +20,38 @@ public struct HandlerContext: Sendable {
     private var lineage: Lineage? = nil
     let watch: (any WriteWatch)?
     let recorder: TraceRecorder?
+    private let answers: GivenAnswers?
 
     /// The route that called the handler.
     public var route: String { matched.id }
 
     /// What an MQTT broker said of the message: its topic, and with MQTT 5 its properties; nil for other transports.
     public var mqtt: MQTTPublish? { message.storage.mqtt }
+
+    // MARK: Answering
+
+    /// Whether somebody waits for an answer who can be reached: the sender of a command, of an MQTT 5 message with a
+    /// response topic, or the client of a socket.
+    public var expectsAnswer: Bool { answers != nil }
+
+    /// Answers the message: its sender gets the answer when the message has ended, once.
+    ///
+    /// ```swift
+    /// receiver.onCommand("power", action: "turnPower") { command, context in
+    ///     try context.answer(.succeeded(.object([(key: "power", value: .bool(true))])))
+    /// }
+    /// ```
+    ///
+    /// The last answer of a handler counts, if the handler then returns; of several routes, that of the first. With a
+    /// durable inbox it survives a crash. Without anybody who waits, see ``expectsAnswer``, it does nothing.
+    ///
+    /// - Throws: ``AnswerTooLarge``.
+    public func answer(_ answer: Answer) throws(AnswerTooLarge) {
+        guard let answers else { return }
+        let bytes = answer.json.utf8.count
+        guard bytes <= Answer.mostBytes else { throw AnswerTooLarge(bytes: bytes) }
+        answers.add(answer, of: route)
+    }
 
     // MARK: Writing
 
@@ -128,7 +154,7 @@ extension HandlerContext {
     init(_ routed: borrowing RoutedMessage, _ route: Route, _ watch: (any WriteWatch)?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
-            message: routed.message, watch: watch, recorder: routed.recorder)
+            message: routed.message, watch: watch, recorder: routed.recorder, answers: routed.answers)
     }
 
     init(
@@ -137,7 +163,7 @@ extension HandlerContext {
     ) {
         self.init(
             messageID: id, arrivedAt: arrivedAt, attemptNumber: UInt32(truncatingIfNeeded: attempt), matched: route,
-            message: message, watch: watch, recorder: recorder)
+            message: message, watch: watch, recorder: recorder, answers: nil)
     }
 }
 

@@ -32,7 +32,7 @@ public struct RoutedMessage: Sendable {
     /// How many times its handlers have been run, this time included.
     package var attempt: UInt32 = 1
 
-    /// The state of a message that is stopped or replayed: no element, or one.
+    /// The state of a message that is stopped, replayed, or to be answered: no element, or one.
     ///
     /// An array, so that all others carry one empty reference instead of these fields.
     private var special: [Special] = []
@@ -78,6 +78,7 @@ extension RoutedMessage {
         var stopped: DropReason?
         var bypass = AdmissionBypass.none
         var isReplayed = false
+        var answers: GivenAnswers?
     }
 
     /// Why the first stopped route was stopped; the outcome when no other route is left.
@@ -88,6 +89,12 @@ extension RoutedMessage {
 
     /// Whether it is replayed from the dead letters, so that its age does not count.
     package var isReplayed: Bool { special.first?.isReplayed ?? false }
+
+    /// The answers of its routes, if its sender may wait for one.
+    package var answers: GivenAnswers? {
+        get { special.first?.answers }
+        set { change { $0.answers = newValue } }
+    }
 
     /// Stops the routes that meet a condition; the others run, and if none is left, the reason is the outcome.
     ///
@@ -112,7 +119,7 @@ extension RoutedMessage {
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
         isCounted = false
-        special = []
+        special = answers.map { [Special(answers: $0)] } ?? []
         lease = nil
         admittedAt = now
     }

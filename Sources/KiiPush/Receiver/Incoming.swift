@@ -70,6 +70,9 @@ extension Incoming {
     /// The routes that never get it again, in this process or the next.
     package var done: [String] { ends.filter { $0.end.isDone }.map(\.route) }
 
+    /// Whether a route's end was recorded; that of the only route of most messages is not.
+    var hasEnds: Bool { !ends.isEmpty }
+
     /// Whether it was dead-lettered for a route.
     package var isDeadLettered: Bool { ends.contains { $0.end == .deadLettered } }
 

@@ -192,6 +192,30 @@ extension HandlerRegistry {
         receiver.add(id, criteria, options, .foreign(handler))
     }
 
+    /// Calls `handler` for each command, and answers its sender: a Thing-IF command, or a Direct Push over MQTT 5 with a
+    /// response topic.
+    ///
+    /// Each command that such a route matches gets exactly one answer: that of ``HandlerContext/answer(_:)``, else that
+    /// it succeeded; if it fails for good or expires, that. Answers need a `PushService` with an ``AnswerSender``.
+    ///
+    /// - Parameters:
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - action: the names of actions of which the command has one; the default matches any command, and what comes
+    ///     over MQTT, whose actions nobody knows.
+    ///   - mqtt: the topics, and what else an MQTT broker says, that it matches.
+    ///   - data: conditions on the command's own data.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the message, which has a ``DirectPushMessage/command`` if it is of Thing-IF.
+    public func onCommand(
+        _ id: String? = nil, action: TextPattern = .any, mqtt: MQTTPattern? = nil, data: [DataCondition] = [],
+        options: RouteOptions = .standard,
+        handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
+    ) {
+        var criteria = RouteCriteria(kind: .directPush, mqtt: mqtt, data: data)
+        criteria.command = action
+        receiver.add(id, criteria, options, .directPush(handler))
+    }
+
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     ///
     /// - Parameters:

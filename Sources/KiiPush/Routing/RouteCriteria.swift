@@ -20,6 +20,8 @@ package struct RouteCriteria: Sendable, Hashable {
     package var format: TextPattern?
     /// The type that its format has read.
     package var type: TextPattern?
+    /// The actions of a command; one that takes anything matches every message whose sender waits for an answer.
+    package var command: TextPattern?
     package var certainty: [Certainty]
     /// Tested late, because they read the payload again.
     package var data: [DataCondition]
@@ -49,9 +51,9 @@ package struct RouteCriteria: Sendable, Hashable {
         set { kinds = newValue.map { KindSet($0) } ?? .all }
     }
 
-    /// The kinds that can match: only a Direct Push is of a format.
+    /// The kinds that can match: only a Direct Push is of a format, or a command.
     package var possibleKinds: KindSet {
-        format == nil && type == nil ? kinds : kinds.intersection(KindSet(.directPush))
+        format == nil && type == nil && command == nil ? kinds : kinds.intersection(KindSet(.directPush))
     }
 
     /// Whether all but the certainty holds.
@@ -74,6 +76,7 @@ package struct RouteCriteria: Sendable, Hashable {
         if let mqtt, !mqtt.matches(storage.mqtt) { return false }
         if let format, !format.matches(some: storage.foreign?.format) { return false }
         if let type, !type.matches(some: storage.foreign?.push.type) { return false }
+        if let command, !command.matchesCommand(storage) { return false }
         if !data.isEmpty, !data.hold(storage) { return false }
         return groups.isEmpty || groups.allSatisfy { $0.matches(text, storage) }
     }
@@ -137,6 +140,16 @@ package struct KindSet: OptionSet, Hashable {
 }
 
 extension TextPattern {
+    /// Whether it is a Thing-IF command with a matching action, or an MQTT message with a response topic, whose action
+    /// nobody knows.
+    fileprivate func matchesCommand(_ storage: MessageStorage) -> Bool {
+        guard storage.classified.kind == .directPush else { return false }
+        if storage.isCommand, let command = ThingCommand(storage.member) {
+            return command.actions.contains { matches($0.name) }
+        }
+        return storage.mqtt?.responseTopic != nil && takesAnything
+    }
+
     /// Whether `range` holds the name of an event that matches, by either name of an event with two.
     fileprivate func matchesEvent(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if matches(text, range) { return true }

@@ -44,6 +44,9 @@ struct ProgramWords {
     ///
     /// - Throws: why the announced write is refused.
     mutating func output(_ line: InputLine) throws {
+        if case .bytes(let bytes, _) = line, bytes.starts(with: Self.answer.utf8) {
+            return try answer(String(decoding: bytes.dropFirst(Self.answer.utf8.count), as: UTF8.self))
+        }
         guard case .bytes(let bytes, _) = line,
             let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) })
         else { return say(line, note) }
@@ -67,6 +70,21 @@ struct ProgramWords {
         } else {
             _ = try context.willCreate(in: bucket)
         }
+    }
+
+    private static let answer = "answer "
+    private static let failed = "failed "
+
+    /// Answers the message's sender: with JSON, or after `failed ` with the reason why it cannot be done.
+    private mutating func answer(_ text: String) throws {
+        if text.begins(exactlyWith: Self.failed) {
+            try context.answer(.failed(text.droppingFirst(bytes: Self.failed.utf8.count)))
+        } else if let data = DataValue(json: text) {
+            try context.answer(.succeeded(data))
+        } else {
+            return say("the answer is not JSON; a line is: answer {\"key\": …}, or: answer failed REASON", log)
+        }
+        if !context.expectsAnswer { say("nobody waits for the answer", log) }
     }
 
     /// Processes a line of its standard error.

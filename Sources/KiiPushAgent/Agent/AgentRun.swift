@@ -62,7 +62,8 @@ final class AgentRun: Sendable {
         transports = try AgentTransports(sources, settings, state, log, counts)
         losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain
         service = PushService(
-            receiver, transports.all, inbox: stores.inbox, settings: settings.service, delivery: settings.delivery)
+            receiver, transports.all, inbox: stores.inbox, answers: settings.answers + transports.answers,
+            settings: settings.service, delivery: settings.delivery)
         var kills: KillFileWatch?
         if let state, let loopGuard = receiver.loopGuard {
             kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }

@@ -23,6 +23,8 @@ public struct AgentSettings: Sendable {
     public var isQuiet = false
     /// Performs the `write` and `send` actions of rules, such as `ClientRuleCloud`; nil refuses rules that have them.
     public var cloud: (any RuleCloud)?
+    /// Deliver answers to commands that arrive over a transport that cannot, such as `ThingCommandAnswers` of KiiCloud.
+    public var answers: [any AnswerSender] = []
     /// What to do about rules that call Kii's cloud without ``cloud``.
     package var cloudAdvice = "give the agent's settings a cloud, such as ClientRuleCloud"
 

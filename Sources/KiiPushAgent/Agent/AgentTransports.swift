@@ -9,6 +9,8 @@ struct AgentTransports: Sendable {
     let all: [any PushTransport]
     /// The sockets that clients connect to.
     let sockets: [SocketTransport]
+    /// Those that deliver answers.
+    let answers: [any AnswerSender]
     /// Whether every unacknowledged payload is redelivered.
     let bringsAgain: Bool
     /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
@@ -35,6 +37,7 @@ struct AgentTransports: Sendable {
         }
         session = zip(sources, transports).first { $0.0 is MQTTSource }.flatMap { Self.session(of: $0.1, files) }
         sockets = transports.compactMap { $0 as? SocketTransport }
+        answers = transports.compactMap { $0 as? any AnswerSender }
         bringsAgain = transports.allSatisfy { !$0.abilities.isDisjoint(with: [.refuses, .redelivers]) }
         let file = settings.capture.map { CaptureFile(path: $0) }
         let watched = transports.map { transport -> any PushTransport in

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The answer of a ``SocketTransport`` to a line: one JSON object on one line.
 enum SocketAnswer {
-    /// The payload's outcome.
-    static func ended(_ outcome: Outcome) -> String {
-        line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown))
+    /// The payload's outcome, and what its handlers have answered.
+    static func ended(_ outcome: Outcome, _ answer: Answer? = nil) -> String {
+        line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown), answer)
     }
 
     /// The payload is on disk, and will be handled.
@@ -31,13 +31,19 @@ enum SocketAnswer {
     /// The inbox could not store it.
     static let inboxFailed = line("notTaken", .retryLater, "inboxFailed")
 
-    private static func line(_ outcome: String, _ disposition: Disposition, _ reason: String? = nil) -> String {
+    private static func line(
+        _ outcome: String, _ disposition: Disposition, _ reason: String? = nil, _ answer: Answer? = nil
+    ) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("outcome", outcome)
             writer.member("disposition", disposition.rawValue)
-            guard let reason else { return }
-            writer.member("reason", reason)
+            if let reason { writer.member("reason", reason) }
+            if let data = answer?.data {
+                writer.key("answer")
+                writer.value(data)
+            }
+            if let answer, answer.status != .succeeded { writer.member("error", answer.words) }
         }
         return writer.text + "\n"
     }
@@ -52,8 +58,8 @@ enum DueAnswer {
     /// The answer for an accepted payload.
     init(_ receipt: Receipt, deadline: ContinuousClock.Instant, _ signal: ThreadSignal) {
         let end = AwaitedEnd()
-        receipt.onEnd { outcome in
-            end.set(outcome)
+        receipt.onEnd { [weak receipt] outcome in
+            end.set(outcome, receipt?.answer)
             signal.raise()
         }
         self = .awaited(end, isStored: receipt.isStored, deadline: deadline)
@@ -67,7 +73,7 @@ enum DueAnswer {
         case .known(let text): return text
         case .awaited(let awaited, let isStored, let deadline):
             switch awaited.end {
-            case .ended(let outcome): return SocketAnswer.ended(outcome)
+            case .ended(let outcome, let answer): return SocketAnswer.ended(outcome, answer)
             case .left: return isStored ? SocketAnswer.stored : SocketAnswer.left
             case nil: break
             }
@@ -87,7 +93,7 @@ enum DueAnswer {
 /// A payload's outcome, when it is known; set by the task that ended it.
 final class AwaitedEnd: Sendable {
     enum End {
-        case ended(Outcome)
+        case ended(Outcome, Answer?)
         /// The service stopped first.
         case left
     }
@@ -96,5 +102,7 @@ final class AwaitedEnd: Sendable {
 
     var end: End? { known.withLock { $0 } }
 
-    func set(_ outcome: Outcome?) { known.withLock { $0 = outcome.map { .ended($0) } ?? .left } }
+    func set(_ outcome: Outcome?, _ answer: Answer?) {
+        known.withLock { $0 = outcome.map { .ended($0, answer) } ?? .left }
+    }
 }

@@ -64,8 +64,8 @@ public struct SocketTransport: PushTransport {
     /// Its name in logs and metrics.
     public let name: String
 
-    /// It reports results to clients, also refusals; it redelivers nothing.
-    public var abilities: TransportAbilities { [.acknowledges, .refuses] }
+    /// It reports results and answers to clients, also refusals; it redelivers nothing.
+    public var abilities: TransportAbilities { [.acknowledges, .refuses, .answers] }
 
     private var settings: Settings
     private let early = EarlyListener()

@@ -45,6 +45,7 @@ extension MQTTSession {
             guard requested.isEmpty else { return }
             noteSubscription(granted)
             publishBirth(link)
+        case .publication(let id, let code): noteConfirmation(of: id, code)
         case .end(let code) where code == 0x8E:
             throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:
@@ -66,15 +67,6 @@ extension MQTTSession {
             intake.report(.possibleGap(gap, cause: cause))
         }
         isSessionLost = false
-    }
-
-    /// Publishes the birth message; a broker that does not take it still delivers pushes.
-    private func publishBirth(_ link: borrowing MosquittoClient) {
-        guard let birth = settings.birth else { return }
-        do throws(MosquittoClient.Failure) { try link.publish(birth, .one) } catch {
-            if !hasToldOfBirth { intake.report(.ignored("the birth message cannot be published: \(error.what)")) }
-            hasToldOfBirth = true
-        }
     }
 
     private func connectionDetail(_ quality: Int32) -> String {

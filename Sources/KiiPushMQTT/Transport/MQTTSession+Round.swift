@@ -20,6 +20,7 @@ extension MQTTSession {
     /// Polls, and processes the result.
     func round(_ link: borrowing MosquittoClient, until deadline: Instant?) throws(End) {
         try handOver()
+        publishAnswers(link)
         try write(link)
         let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
         // Detects a peer's hang-up even while nothing is read.

@@ -47,6 +47,7 @@ final class MQTTSession {
     let arrivals: MosquittoInbox
     private let start: Start
     private let clientID: String
+    let outgoing: Outgoing
     let publish: (MQTTCounts) -> Void
     var pauses: LinkPauses
     var fileLook: FileLook
@@ -87,8 +88,12 @@ final class MQTTSession {
     /// Whether the broker has had more to send for a while.
     var lag = ReadLag()
 
-    init(_ start: Start, _ intake: PushIntake, _ control: Control, _ publish: @escaping (MQTTCounts) -> Void) {
+    init(
+        _ start: Start, _ intake: PushIntake, _ control: Control, _ outgoing: Outgoing,
+        _ publish: @escaping (MQTTCounts) -> Void
+    ) {
         self.start = start
+        self.outgoing = outgoing
         settings = start.settings
         self.intake = intake
         self.control = control
@@ -117,6 +122,7 @@ final class MQTTSession {
             } catch {
                 // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
+                outgoing.publishAgain()
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
                 if case .renewed = error {

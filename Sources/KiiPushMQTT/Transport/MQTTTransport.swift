@@ -4,7 +4,7 @@ import Musl
 #else
 import Glibc
 #endif
-import KiiPush
+public import KiiPush
 public import KiiPushDelivery
 import KiiPushSystem
 import Synchronization
@@ -40,7 +40,9 @@ public final class MQTTTransport: PushTransport {
     public let settings: MQTTSettings
 
     private let random: @Sendable () -> Double
+    private let filters: [MQTTTopicFilter]
     private let counter = Mutex(MQTTCounts())
+    private let outgoing = Outgoing()
 
     /// Makes a transport; it connects when it runs.
     ///
@@ -66,6 +68,8 @@ public final class MQTTTransport: PushTransport {
             )
         }
         self.settings = settings
+        // The settings were checked.
+        filters = settings.subscriptions.compactMap { try? MQTTTopicFilter($0.filter) }
         self.name = name
         self.random = random
     }
@@ -94,9 +98,12 @@ public final class MQTTTransport: PushTransport {
             let start = MQTTSession.Start(settings: settings, files: files, random: random)
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
-                await withThread {
+                await withThread { [self] in
                     blockSignals()
-                    let serving = MQTTSession(start, intake, control) { counts in self.counter.withLock { $0 = counts }
+                    outgoing.wake(control.signal)
+                    defer { outgoing.wake(nil) }
+                    let serving = MQTTSession(start, intake, control, outgoing) { counts in
+                        counter.withLock { $0 = counts }
                     }
                     control.finish(serving.serve())
                 }
@@ -106,6 +113,23 @@ public final class MQTTTransport: PushTransport {
             control.stop()
         }
     }
+}
+
+extension MQTTTransport: AnswerSender {
+    /// Whether the message has a response topic, and a topic to which this transport subscribes.
+    public func takes(_ message: PushMessage) -> Bool {
+        guard let mqtt = message.storage.mqtt, mqtt.responseTopic != nil else { return false }
+        return filters.contains { $0.matches(mqtt.topic) }
+    }
+
+    /// Publishes an answer to the response topic with quality of service 1: the handler's data as JSON, with the
+    /// correlation data of the command, and the user properties `status` and `number`.
+    ///
+    /// While there is no connection, it waits. If the process ends between the broker's confirmation and its record, the
+    /// answer is published again, with the same number.
+    ///
+    /// - Throws: `AnswerRefused` if the broker refuses it, or if the connection is not one of MQTT 5.
+    public func send(_ answer: UnsentAnswer) async throws { try await outgoing.send(answer) }
 }
 
 /// Leaves signals to other threads: the program handles them itself.

@@ -163,6 +163,38 @@ struct MosquittoClient: ~Copyable {
                 message.isRetained))
     }
 
+    /// Queues an answer for its response topic; needs MQTT 5.
+    ///
+    /// - Returns: the id of the packet that confirms it.
+    func publish(_ answer: UnsentAnswer) throws(Failure) -> Int32 {
+        guard let mqtt = answer.payload.mqtt, let topic = mqtt.responseTopic else {
+            throw Failure(what: "the command has no response topic")
+        }
+        guard version == .v5 else { throw Failure(what: "only MQTT 5 has answers") }
+        var properties: OpaquePointer?
+        // Freed in any case; the library makes its own copy.
+        defer { unsafe mosquitto_property_free_all(&properties) }
+        try check(
+            unsafe mosquitto_property_add_string(
+                &properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), "application/json"))
+        if let correlation = mqtt.correlationData {
+            try check(
+                unsafe mosquitto_property_add_binary(
+                    &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation, UInt16(clamping: correlation.count)
+                ))
+        }
+        for (name, value) in [("status", answer.answer.status.rawValue), ("number", "\(answer.id)")] {
+            try check(
+                unsafe mosquitto_property_add_string_pair(
+                    &properties, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value))
+        }
+        let text = Array(answer.text.utf8)
+        var id: Int32 = 0
+        try check(
+            unsafe mosquitto_publish_v5(handle, &id, topic, Int32(text.count), text, 1, false, properties))
+        return id
+    }
+
     /// Queues the disconnect packet; the connection ends once it is written.
     func disconnect() { unsafe _ = mosquitto_disconnect(handle) }
 

@@ -15,6 +15,8 @@ final class MosquittoInbox {
     enum Answer {
         case connection(code: Int32, isSessionPresent: Bool)
         case subscription(id: Int32, code: Int32)
+        /// It has confirmed a message of this device, or refused it.
+        case publication(id: Int32, code: Int32)
         case end(code: Int32)
     }
 
@@ -234,6 +236,9 @@ extension MosquittoInbox {
         unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, id, number, codes, _ in
             guard number > 0, let codes = unsafe codes else { return }
             unsafe MosquittoInbox.behind(context)?.note(.subscription(id: id, code: codes[0]))
+        }
+        unsafe mosquitto_publish_v5_callback_set(handle) { _, context, id, code, _ in
+            unsafe MosquittoInbox.behind(context)?.note(.publication(id: id, code: code))
         }
         unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
             unsafe MosquittoInbox.behind(context)?.note(.end(code: code))

@@ -43,7 +43,9 @@ extension RulesLint {
             )
             return
         }
-        let ofDirect = criteria.format != nil ? "format" : criteria.type != nil ? "type" : nil
+        let ofDirect =
+            criteria.format != nil
+            ? "format" : criteria.type != nil ? "type" : criteria.command != nil ? "command" : nil
         let ofKinds = [
             (ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser), (ofDirect, .directPush),
         ]
@@ -261,6 +263,7 @@ extension RouteCriteria {
         case .transport: return texts(transport)
         case .format: return texts(format)
         case .type: return texts(type)
+        case .command: return texts(command)
         case .scope: return (scope?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
         case .sender: return (sender?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
         case .kind, .mqtt, .certainty: return []

@@ -51,6 +51,7 @@ struct Salvage {
         inbox = try copy("inbox", by: "id")
         _ = try copy("inboxProgress", by: "payload")
         _ = try copy("inboxHandled", by: "payload, position")
+        _ = try copy("answers", by: "payload")
         deadLetters = try copy("deadLetters", by: "id")
         _ = try copy("deadLetterRoutes", by: "letter, position")
         // These are digests, which are useless without the secret.

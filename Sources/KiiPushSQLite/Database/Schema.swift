@@ -114,6 +114,18 @@ enum Schema {
         ALTER TABLE inbox ADD COLUMN mqtt TEXT;
         ALTER TABLE deadLetters ADD COLUMN mqtt TEXT;
         """,
+        // Answers outlive their payload's row until they are delivered; those of routes are JSON, too.
+        """
+        ALTER TABLE inboxHandled ADD COLUMN answer TEXT;
+        CREATE TABLE answers (
+            payload INTEGER PRIMARY KEY,
+            sender TEXT NOT NULL,
+            transport TEXT,
+            command BLOB NOT NULL,
+            mqtt TEXT,
+            answer TEXT NOT NULL
+        ) STRICT;
+        """,
     ]
 
     /// Refuses a database that is not ours, or is newer.

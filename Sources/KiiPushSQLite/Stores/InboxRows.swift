@@ -5,7 +5,9 @@ import KiiPushDelivery
 /// The payloads that an inbox has in its file, with their sizes; read and changed under the database's lock.
 struct InboxRows: Sendable {
     private var sizes: [Int64: Int] = [:]
-    /// The size of all payloads, in bytes.
+    /// The sizes of the answers that were not delivered, by the number of their payload.
+    private var answers: [Int64: Int] = [:]
+    /// The size of all payloads and answers, in bytes.
     private(set) var bytes = 0
     /// The highest number in the file when it was read, or since.
     private(set) var last: Int64 = 0
@@ -16,6 +18,9 @@ struct InboxRows: Sendable {
         try connection.each("SELECT id, \(Connection.sizeOfPayload) FROM inbox ORDER BY id") { row in
             found.added.append((row.integer(0), Int(row.integer(1))))
         }
+        try connection.each("SELECT payload, \(Connection.sizeOfAnswer) FROM answers") { row in
+            found.answered.append((row.integer(0), Int(row.integer(1))))
+        }
         apply(found)
         last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
         // Numbers that no service can have been given.
@@ -23,9 +28,14 @@ struct InboxRows: Sendable {
         guard isOurs else { throw .corrupt(path: connection.path) }
     }
 
-    var count: Int { sizes.count }
+    /// How many payloads and answers there are.
+    var count: Int { sizes.count + answers.count }
 
     func contains(_ id: Int64) -> Bool { sizes[id] != nil }
+
+    var hasAnswers: Bool { !answers.isEmpty }
+
+    func hasAnswer(_ id: Int64) -> Bool { answers[id] != nil }
 
     /// Applies the changes of a committed transaction.
     mutating func apply(_ changes: InboxChanges) {
@@ -33,8 +43,15 @@ struct InboxRows: Sendable {
             sizes[id] = size
             bytes += size
         }
+        for (id, size) in changes.answered {
+            answers[id] = size
+            bytes += size
+        }
         for id in changes.gone {
             if let size = sizes.removeValue(forKey: id) { bytes -= size }
+        }
+        for id in changes.delivered {
+            if let size = answers.removeValue(forKey: id) { bytes -= size }
         }
     }
 }
@@ -43,6 +60,9 @@ struct InboxRows: Sendable {
 struct InboxChanges: Sendable {
     var added: [(id: Int64, size: Int)] = []
     var gone: Set<Int64> = []
+    /// The answers that it has added, with their sizes, and those that it has removed.
+    var answered: [(id: Int64, size: Int)] = []
+    var delivered: Set<Int64> = []
     /// The payloads whose dead letters it has written.
     var lettersOf: Set<Int64> = []
 }
@@ -52,6 +72,10 @@ struct InboxChanges: Sendable {
 extension Connection {
     /// The bytes that a row of the inbox or of the dead letters keeps of its payload.
     static let sizeOfPayload = "length(payload) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
+
+    /// The bytes that a row of the answers keeps.
+    static let sizeOfAnswer =
+        "length(command) + length(CAST(answer AS BLOB)) + coalesce(length(CAST(mqtt AS BLOB)), 0)"
 
     /// Inserts a payload, and returns its number.
     mutating func insert(_ payload: RawPayload, _ time: StoredTime) throws(SQLiteError) -> Int64 {
@@ -71,15 +95,41 @@ extension Connection {
                 INSERT INTO inboxProgress VALUES (?, ?, 1, 0, 0)
                     ON CONFLICT (payload) DO UPDATE SET attempts = excluded.attempts, isInFlight = 1
                 """, .integer(id), .integer(Int64(attempt)))
-        case .failed(_, let handled):
+        case .failed(_, let handled, let answers):
             try run("UPDATE inboxProgress SET isInFlight = 0 WHERE payload = ?", .integer(id))
             try run("DELETE FROM inboxHandled WHERE payload = ?", .integer(id))
             for (position, route) in handled.enumerated() {
                 try run(
-                    "INSERT INTO inboxHandled VALUES (?, ?, ?)", .integer(id), .integer(Int64(position)), .text(route))
+                    "INSERT INTO inboxHandled VALUES (?, ?, ?, ?)", .integer(id), .integer(Int64(position)),
+                    .text(route), .text(answers[route]?.json))
             }
+        case .answer(let answer):
+            let payload = answer.payload
+            try run(
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", .integer(id), .text(answer.sender),
+                .text(payload.transport?.name), .blob(payload.bytes), .text(payload.mqtt?.json), .text(answer.answer.json)
+            )
         case .ended: try run("DELETE FROM inbox WHERE id = ?", .integer(id))
+        case .answered: try run("DELETE FROM answers WHERE payload = ?", .integer(id))
         }
+    }
+
+    /// The first answers for a sender whose payloads have ended.
+    mutating func answers(of sender: String, limit: Int) throws(SQLiteError) -> [UnsentAnswer] {
+        var answers: [UnsentAnswer] = []
+        try each(
+            """
+            SELECT payload, transport, command, mqtt, answer FROM answers
+                WHERE sender = ? AND payload NOT IN (SELECT id FROM inbox) ORDER BY payload LIMIT ?
+            """, [.text(sender), .integer(Int64(limit))]
+        ) { row in
+            var payload = RawPayload(row.blob(2), transport: row.text(1).map { Transport($0) })
+            payload.mqtt = row.text(3).flatMap { MQTTPublish(json: $0) }
+            // Only a changed file has an answer that cannot be read.
+            let answer = row.text(4).flatMap { Answer(json: $0) } ?? .failed("its answer was damaged")
+            answers.append(UnsentAnswer(id: UInt64(row.integer(0)), sender: sender, payload: payload, answer: answer))
+        }
+        return answers
     }
 
     /// Counts a crash for each payload that was in flight, and marks one that was in flight alone.
@@ -95,19 +145,19 @@ extension Connection {
     mutating func entries(
         after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> [InboxEntry] {
-        var handled: [Int64: [String]] = [:]
+        var handled: [Int64: HandledRoutes] = [:]
         try each(
             """
-            SELECT payload, route FROM inboxHandled
+            SELECT payload, route, answer FROM inboxHandled
                 WHERE payload IN (SELECT id FROM inbox WHERE id > ? ORDER BY id LIMIT ?) ORDER BY payload, position
             """, [.integer(id), .integer(Int64(limit))]
         ) { row in
-            handled[row.integer(0), default: []].append(row.text(1) ?? "")
+            handled[row.integer(0), default: HandledRoutes()].add(row.text(1) ?? "", row.text(2))
         }
         var entries: [InboxEntry] = []
         try each(
             "\(Self.selectEntry) WHERE id > ? ORDER BY id LIMIT ?", [.integer(id), .integer(Int64(limit))]
-        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? [], arrival)) }
+        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? HandledRoutes(), arrival)) }
         return entries
     }
 
@@ -115,9 +165,9 @@ extension Connection {
     mutating func entry(
         _ id: Int64, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> InboxEntry? {
-        var handled: [String] = []
-        try each("SELECT route FROM inboxHandled WHERE payload = ? ORDER BY position", [.integer(id)]) { row in
-            handled.append(row.text(0) ?? "")
+        var handled = HandledRoutes()
+        try each("SELECT route, answer FROM inboxHandled WHERE payload = ? ORDER BY position", [.integer(id)]) { row in
+            handled.add(row.text(0) ?? "", row.text(1))
         }
         var entry: InboxEntry?
         try each("\(Self.selectEntry) WHERE id = ?", [.integer(id)]) { row in
@@ -133,10 +183,21 @@ extension Connection {
         """
 }
 
+/// The routes that have handled a payload, and what they have answered.
+private struct HandledRoutes {
+    var routes: [String] = []
+    var answers: [String: Answer] = [:]
+
+    mutating func add(_ route: String, _ answer: String?) {
+        routes.append(route)
+        if let answer = answer.flatMap({ Answer(json: $0) }) { answers[route] = answer }
+    }
+}
+
 extension InboxEntry {
     /// Reads a row of the statement above.
     fileprivate init(
-        _ row: borrowing SQLRow, _ handled: [String], _ arrival: (Int64, StoredTime) -> MonotonicInstant
+        _ row: borrowing SQLRow, _ handled: HandledRoutes, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) {
         let id = row.integer(0)
         let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
@@ -145,8 +206,8 @@ extension InboxEntry {
             isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
         payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
-            id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled,
-            crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
+            id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled.routes,
+            answers: handled.answers, crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
     }
 }
 #endif

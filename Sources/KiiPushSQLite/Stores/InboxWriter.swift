@@ -312,7 +312,20 @@ final class InboxWriter: Sendable {
     private func write(
         _ record: InboxRecord, _ connection: inout Connection, _ changes: inout InboxChanges
     ) throws(SQLiteError) {
-        guard let id = Int64(exactly: record.id), has(id), !changes.gone.contains(id) else { return }
+        guard let id = Int64(exactly: record.id) else { return }
+        if case .answered = record {
+            guard rows.withLock({ $0.hasAnswer(id) }) else { return }
+            changes.delivered.insert(id)
+            return try connection.write(record, id)
+        }
+        guard has(id), !changes.gone.contains(id) else { return }
+        if case .answer(let answer) = record {
+            let isFirst = !changes.answered.contains { $0.id == id } && !rows.withLock { $0.hasAnswer(id) }
+            guard isFirst else { return }
+            let size = answer.payload.size + answer.answer.json.utf8.count
+            changes.answered.append((id, size))
+            return try connection.write(record, id)
+        }
         try connection.write(record, id)
         if case .begun = record { return }
         if case .ended = record { changes.gone.insert(id) }

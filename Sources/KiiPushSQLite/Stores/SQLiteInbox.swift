@@ -216,6 +216,17 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
+    /// The first answers for a sender that were not delivered, also by an earlier process.
+    ///
+    /// - Throws: ``SQLiteError`` if they cannot be read.
+    public func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] {
+        // Most inboxes never have one.
+        guard writer.rows.withLock({ $0.hasAnswers }) else { return [] }
+        return try database.withConnection { connection throws(SQLiteError) in
+            try connection.answers(of: sender, limit: limit)
+        }
+    }
+
     /// The stored time of a payload, on today's clock.
     private func arrival(_ id: Int64, _ time: StoredTime) -> MonotonicInstant {
         scale.instant(time, isOwn: id > writer.lastOfOthers)

@@ -8,6 +8,8 @@ import Synchronization
 struct AgentCloud: Sendable {
     /// Performs `write` and `send`; nil without an account.
     let calls: (any RuleCloud)?
+    /// Answers Thing-IF commands, if the rules say which thing this device is.
+    let answers: [any AnswerSender]
     /// Ends all connections.
     let close: @Sendable () async -> Void
 
@@ -16,13 +18,16 @@ struct AgentCloud: Sendable {
     /// - Throws: ``AgentError``, or why no connection can be made.
     init(_ options: ReceiveOptions, _ rules: RoutingRules) throws {
         guard let path = options.account else {
-            (calls, close) = (nil, {})
+            (calls, answers, close) = (nil, [], {})
             return
         }
         #if HTTP
         let account = try CloudAccount(path)
         let connection = try CloudConnection.Open(account, tokens: AccountTokens(path, account.token))
         (calls, close) = (ClientRuleCloud(connection.client), connection.close)
+        answers = rules.me.compactMap { me in
+            if case .thing(let thing) = me { ThingCommandAnswers(connection.client, thing: thing) } else { nil }
+        }
         if let own = options.app ?? rules.app, own != account.app.id {
             throw AgentError("the account and the rules name different apps")
         }

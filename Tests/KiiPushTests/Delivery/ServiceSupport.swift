@@ -149,8 +149,10 @@ final class SpyInbox: Inbox {
     private static func words(_ record: InboxRecord) -> String {
         switch record {
         case .begun(let id, let attempt): "begun \(id) (\(attempt))"
-        case .failed(let id, let handled): "failed \(id) [\(handled.joined(separator: " "))]"
+        case .failed(let id, let handled, _): "failed \(id) [\(handled.joined(separator: " "))]"
+        case .answer(let answer): "answer \(answer.id) (\(answer.answer.status))"
         case .ended(let id): "ended \(id)"
+        case .answered(let id): "answered \(id)"
         }
     }
 
@@ -167,6 +169,11 @@ final class SpyInbox: Inbox {
     func entries(of ids: [UInt64]) throws -> [InboxEntry] {
         try call("read \(ids.count)")
         return disk.state.withLock { $0.entries(of: ids) }
+    }
+
+    func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] {
+        if hasCrashed.isSet { throw Failed() }
+        return disk.state.withLock { $0.answers(of: sender, limit: limit) }
     }
 }
 
@@ -192,6 +199,7 @@ struct ServiceBench {
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), isPaced: Bool = false,
         letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(), store: any SeenStore = InMemorySeenStore(),
         limits: PayloadLimits = .standard, clock: ManualClock = ManualClock(), transports: [any PushTransport] = [],
+        answers: [any AnswerSender] = [],
         executor: (any TaskExecutor)? = OwnThreads.executor, act: @escaping Act = { _, _ in }
     ) {
         self.clock = clock
@@ -213,7 +221,7 @@ struct ServiceBench {
             }
         }
         service = PushService(
-            receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
+            receiver, [transport] + transports, inbox: inbox, answers: answers, settings: settings, delivery: delivery, jitter: { 0 },
             executor: executor)
         let told = told
         service.onEvent { event in told.add("\(event)") }

@@ -71,6 +71,7 @@ final class Shelf: Sendable {
     struct Place {
         var rows: [Row] = []
         var lastID: UInt64 = 0
+        var answers: [UnsentAnswer] = []
     }
 
     let places = Mutex<[Int: Place]>([:])
@@ -86,6 +87,7 @@ struct PlainInbox: Inbox {
         case losesArrivals, movesArrivals
         case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound, ignoresLimit, repeatsPages, readsInOwnOrder
         case readsNoNotes, readsEnded, crashesTheRead
+        case keepsNoAnswer, keepsLastAnswer, answersTooEarly, answersAgain, answersAnybody, losesAnswersOfRoutes
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -110,6 +112,9 @@ struct PlainInbox: Inbox {
             case .ignoresLimit, .repeatsPages: "the payloads of an earlier process are read in pages"
             case .readsInOwnOrder, .readsNoNotes, .readsEnded: "payloads are read again"
             case .crashesTheRead: "reading again counts no crash"
+            case .keepsNoAnswer, .answersTooEarly, .answersAgain, .answersAnybody: "an answer is kept"
+            case .keepsLastAnswer: "of two answers"
+            case .losesAnswersOfRoutes: "answers of routes"
             }
         }
     }
@@ -176,6 +181,15 @@ struct PlainInbox: Inbox {
 
     private func take(_ record: InboxRecord) throws {
         try use { place in
+            if case .answered(let id) = record {
+                if fault != .answersAgain { place.answers.removeAll { $0.id == id } }
+                return
+            }
+            if case .answer(let answer) = record, fault != .keepsNoAnswer {
+                if fault == .keepsLastAnswer { place.answers.removeAll { $0.id == answer.id } }
+                if !place.answers.contains(where: { $0.id == answer.id }) { place.answers.append(answer) }
+                return
+            }
             guard let index = place.rows.firstIndex(where: { $0.entry.id == record.id }) else {
                 if fault == .throwsForUnknown { throw Unknown() }
                 if fault == .remembersUnknown, case .begun(let id, _) = record {
@@ -193,19 +207,30 @@ struct PlainInbox: Inbox {
 
     private func change(_ row: inout Shelf.Row, _ record: InboxRecord) {
         let old = row.entry
-        var (attempts, handled) = (old.attempts, old.handled)
+        var (attempts, handled, answers) = (old.attempts, old.handled, old.answers)
         switch record {
         case .begun(_, let attempt):
             row.isInFlight = true
             if fault != .losesAttempts { attempts = fault == .countsAttempts ? min(attempts + 1, 7) : attempt }
-        case .failed(_, let routes):
+        case .failed(_, let routes, let given):
+            if fault != .losesAnswersOfRoutes { answers = given }
             if fault != .crashesTheFailed { row.isInFlight = false }
             if fault != .losesRoutes { handled = fault == .addsRoutes ? handled + routes : routes }
-        case .ended: break
+        case .ended, .answer, .answered: break
         }
         row.entry = InboxEntry(
-            id: old.id, payload: old.payload, attempts: attempts, handled: handled, crashes: old.crashes,
-            crashedAlone: old.crashedAlone)
+            id: old.id, payload: old.payload, attempts: attempts, handled: handled, answers: answers,
+            crashes: old.crashes, crashedAlone: old.crashedAlone)
+    }
+
+    func answers(of sender: String, limit: Int) -> [UnsentAnswer] {
+        use { place in
+            let due = place.answers.filter { answer in
+                (fault == .answersTooEarly || !place.rows.contains { $0.entry.id == answer.id })
+                    && (fault == .answersAnybody || answer.sender == sender)
+            }
+            return Array(due.sorted { $0.id < $1.id }.prefix(limit))
+        }
     }
 
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
@@ -253,7 +278,7 @@ struct PlainInbox: Inbox {
         let wasAlone = fault == .forgetsAlone ? false : old.crashedAlone
         let nowAlone = fault == .allAlone ? true : fault == .neverAlone ? false : isAlone
         row.entry = InboxEntry(
-            id: old.id, payload: old.payload, attempts: old.attempts, handled: old.handled,
+            id: old.id, payload: old.payload, attempts: old.attempts, handled: old.handled, answers: old.answers,
             crashes: old.crashes + (counts ? 1 : 0), crashedAlone: counts ? nowAlone : wasAlone)
     }
 }

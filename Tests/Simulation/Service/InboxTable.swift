@@ -7,6 +7,7 @@ struct InboxTable: Sendable {
         let payload: RawPayload
         var attempts = 0
         var handled: [String] = []
+        var answers: [String: Answer] = [:]
         var crashes = 0
         var crashedAlone = false
         var isInFlight = false
@@ -14,6 +15,7 @@ struct InboxTable: Sendable {
 
     private(set) var rows: [UInt64: Row] = [:]
     private(set) var last: UInt64 = 0
+    private var answers: [UInt64: UnsentAnswer] = [:]
     /// The rows that a loss of power leaves.
     private var confirmed: [UInt64: Row] = [:]
 
@@ -34,10 +36,13 @@ struct InboxTable: Sendable {
         case .begun(let id, let attempt):
             rows[id]?.attempts = attempt
             rows[id]?.isInFlight = true
-        case .failed(let id, let handled):
+        case .failed(let id, let handled, let answers):
             rows[id]?.handled = handled
+            rows[id]?.answers = answers
             rows[id]?.isInFlight = false
+        case .answer(let answer): if answers[answer.id] == nil { answers[answer.id] = answer }
         case .ended(let id): rows[id] = nil
+        case .answered(let id): answers[id] = nil
         @unknown default: fatalError("the table does not know this record")
         }
     }
@@ -55,10 +60,16 @@ struct InboxTable: Sendable {
         ids.compactMap { id in
             rows[id].map { row in
                 InboxEntry(
-                    id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
-                    crashedAlone: row.crashedAlone)
+                    id: id, payload: row.payload, attempts: row.attempts, handled: row.handled,
+                    answers: row.answers, crashes: row.crashes, crashedAlone: row.crashedAlone)
             }
         }
+    }
+
+    /// The answers of ended payloads for a sender.
+    func answers(of sender: String, limit: Int) -> [UnsentAnswer] {
+        let due = answers.values.filter { rows[$0.id] == nil && $0.sender == sender }
+        return Array(due.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     private mutating func countCrashes() {

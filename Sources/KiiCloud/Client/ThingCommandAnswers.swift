@@ -1,0 +1,50 @@
+public import KiiPush
+
+/// Answers Thing-IF commands: reports the results of their actions to Kii, as the thing that received them.
+///
+/// ```swift
+/// let service = PushService(receiver, [transport], inbox: inbox, answers: [ThingCommandAnswers(client, thing: thing)])
+/// ```
+///
+/// An action is reported as succeeded, unless its handler answered otherwise, failed for good, or there is none.
+public struct ThingCommandAnswers: AnswerSender {
+    /// Its name in logs and inboxes: `thing-if`.
+    public let name = "thing-if"
+    private let client: KiiClient
+    private let thing: KiiThing
+
+    /// Answers as a thing, whose token the client has.
+    public init(_ client: KiiClient, thing: KiiThing) {
+        self.client = client
+        self.thing = thing
+    }
+
+    /// Whether the message is a Thing-IF command.
+    public func takes(_ message: PushMessage) -> Bool { message.storage.isCommand }
+
+    /// Reports the results of a command's actions.
+    ///
+    /// - Throws: `AnswerRefused` if Kii refuses them, as for a command that is over; else what
+    ///   ``KiiClient/perform(_:)`` throws, and the service tries again.
+    public func send(_ answer: UnsentAnswer) async throws {
+        let message = try? PushMessage(answer.payload)
+        guard let command = message.flatMap({ DirectPushMessage($0) })?.command else {
+            throw AnswerRefused("the payload is no Thing-IF command")
+        }
+        do {
+            try await client.perform(.report(answer.answer.results(of: command), of: command, as: thing))
+        } catch let error as CloudError where (400..<500).contains(error.status) && ![401, 403, 429].contains(error.status) {
+            throw AnswerRefused("\(error)")
+        }
+    }
+}
+
+extension Answer {
+    /// The result of each action.
+    fileprivate func results(of command: ThingCommand) -> [ActionResult] {
+        command.actions.map { action in
+            let reason = failedActions.isEmpty && status != .succeeded ? words : failedActions[action.name]
+            return reason.map { .failed(action, $0) } ?? .done(action)
+        }
+    }
+}

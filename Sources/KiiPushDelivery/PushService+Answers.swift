@@ -1,0 +1,102 @@
+// Answers: kept in the inbox with the end of their message, and then delivered, once each, by their sender.
+//
+//     handler > GivenAnswers > InboxRecord.answer > .ended > AnswerSender.send > .answered
+
+import KiiPush
+
+/// Those who deliver a service's answers, and the signal that each waits for.
+struct AnswerSenders: Sendable {
+    private let all: [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)]
+
+    init(_ senders: [any AnswerSender]) {
+        all = senders.map { sender in
+            let (signal, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            return (sender, signal, wake)
+        }
+    }
+
+    /// Who delivers the answer of a message; nil if nobody can.
+    func sender(of message: PushMessage) -> (any AnswerSender)? { all.first { $0.sender.takes(message) }?.sender }
+
+    /// Has each sender look for answers.
+    func wake() { for sender in all { sender.wake.yield() } }
+
+    /// Calls `body` with each sender and its signal.
+    func forEach(_ body: (any AnswerSender, AsyncStream<Void>) -> Void) {
+        for sender in all { body(sender.sender, sender.signal) }
+    }
+}
+
+extension PushService {
+    /// The most answers that are read and sent at once.
+    private static let answersAtOnce = 16
+    /// The longest pause before an answer is sent again.
+    private static let longestPause = Duration.seconds(60)
+
+    /// Lets the handlers of a message answer it, if its sender can get an answer.
+    func prepareAnswer(_ message: inout RoutedMessage, _ receipt: Receipt, _ earlier: [String: Answer] = [:]) {
+        guard receipt.passesAnswer || answerSenders.sender(of: message.message) != nil else { return }
+        message.answers = GivenAnswers(message.routes, earlier)
+    }
+
+    /// The answer of a message that is about to end, for the inbox; nil if only its transport passes it on.
+    func unsent(_ answer: Answer, of delivery: Delivery) -> UnsentAnswer? {
+        let message = delivery.message.message
+        return answerSenders.sender(of: message).map { sender in
+            UnsentAnswer(id: delivery.ticket.number, sender: sender.name, payload: message.raw, answer: answer)
+        }
+    }
+
+    /// Delivers answers, those of an earlier process first, until the service stops.
+    func startAnswering() -> [Task<Void, Never>] {
+        var tasks: [Task<Void, Never>] = []
+        answerSenders.forEach { sender, signal in
+            tasks.append(
+                start { [self] in
+                    await sendAnswers(sender)
+                    for await _ in signal { await sendAnswers(sender) }
+                })
+        }
+        return tasks
+    }
+
+    /// Delivers the answers of a sender until none is left; one that fails is sent again after a growing pause.
+    private func sendAnswers(_ sender: any AnswerSender) async {
+        var length = Duration.seconds(1)
+        while !Task.isCancelled {
+            do {
+                let answers = try inbox.answers(of: sender.name, limit: Self.answersAtOnce)
+                if answers.isEmpty { return }
+                if let error = await send(answers, by: sender) { throw error }
+                works(.answering)
+                length = .seconds(1)
+            } catch {
+                if Task.isCancelled { return }
+                fails(.answering, "an answer could not be delivered over \(sender.name): \(ErrorReport.text(error))")
+                guard await pause(length) else { return }
+                length = min(length * 2, Self.longestPause)
+            }
+        }
+    }
+
+    /// Delivers some answers side by side, and records each that was delivered, or can never be.
+    ///
+    /// - Returns: why one was not delivered.
+    private func send(_ answers: [UnsentAnswer], by sender: any AnswerSender) async -> (any Error)? {
+        await withTaskGroup(of: (any Error)?.self) { group in
+            for answer in answers {
+                group.addTask { [self] in
+                    do { try await sender.send(answer) } catch let refusal as AnswerRefused {
+                        tell(.transport(sender.name, .ignored("an answer can never be delivered: \(refusal)")))
+                    } catch { return error }
+                    // If the service stops before, the next one sends it again.
+                    _ = await record(.answered(answer.id))
+                    return nil
+                }
+            }
+            var first: (any Error)?
+            for await error in group { first = first ?? error }
+            return first
+        }
+    }
+}

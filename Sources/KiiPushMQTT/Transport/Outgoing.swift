@@ -1,0 +1,99 @@
+#if MQTT
+import KiiPush
+import KiiPushSystem
+import Synchronization
+
+/// The answers that a transport has to publish: from the tasks that wait for them to the transport's thread and back.
+///
+/// An answer waits here until a broker has confirmed it, over lost connections.
+final class Outgoing: Sendable {
+    /// An answer, and the task that waits for the broker's confirmation.
+    struct Item: Sendable {
+        let number: UInt64
+        let answer: UnsentAnswer
+        fileprivate let waiter: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var last: UInt64 = 0
+        var waiting: [Item] = []
+        /// Those that were published over this connection, by the id of the packet.
+        var published: [Int32: Item] = [:]
+        /// Wakes the thread while the transport runs.
+        var signal: ThreadSignal?
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: For tasks
+
+    /// Waits until a broker has confirmed an answer.
+    ///
+    /// - Throws: ``AnswerRefused``; `CancellationError` if the task is cancelled.
+    func send(_ answer: UnsentAnswer) async throws {
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let signal = state.withLock { state in
+                    state.waiting.append(Item(number: number, answer: answer, waiter: waiter))
+                    return state.signal
+                }
+                signal?.raise()
+                // If it was cancelled before it waits, nobody else would end the wait.
+                if Task.isCancelled { cancel(number) }
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    private func cancel(_ number: UInt64) {
+        let item: Item? = state.withLock { state in
+            if let index = state.waiting.firstIndex(where: { $0.number == number }) {
+                return state.waiting.remove(at: index)
+            }
+            guard let (id, item) = state.published.first(where: { $0.value.number == number }) else { return nil }
+            state.published[id] = nil
+            return item
+        }
+        item?.waiter.resume(throwing: CancellationError())
+    }
+
+    // MARK: For the thread
+
+    /// Wakes the thread from now on when there is an answer; with nil, nobody.
+    func wake(_ signal: ThreadSignal?) { state.withLock { $0.signal = signal } }
+
+    /// Takes the answers that wait.
+    func take() -> [Item] {
+        state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    /// Records that an answer was published as the packet of an id.
+    func published(_ item: Item, as id: Int32) { state.withLock { $0.published[id] = item } }
+
+    /// Ends the wait for the packet of an id; other packets have nobody who waits.
+    func confirmed(_ id: Int32, _ refusal: AnswerRefused?) {
+        guard let item = state.withLock({ $0.published.removeValue(forKey: id) }) else { return }
+        end(item, refusal)
+    }
+
+    func end(_ item: Item, _ refusal: AnswerRefused?) {
+        if let refusal { item.waiter.resume(throwing: refusal) } else { item.waiter.resume() }
+    }
+
+    /// Has the next connection publish again what this one has not confirmed.
+    func publishAgain() {
+        state.withLock { state in
+            state.waiting = state.published.values.sorted { $0.number < $1.number } + state.waiting
+            state.published = [:]
+        }
+    }
+}
+#endif
