@@ -227,7 +227,8 @@ extension InboxGuarantee {
                 let expected = ids.prefix(3).enumerated().map { answer($1, $0) }
                 trial.expect(
                     due.map { InboxRecord.answer($0.withoutArrival) } == expected.map(\.withoutArrival),
-                    "\(when) there should be the answers of \(ids.prefix(3)) as they were, there are those of \(due.map(\.id))")
+                    "\(when) there should be the answers of \(ids.prefix(3)) as they were, there are those of \(due.map(\.id))"
+                )
                 trial.expect(try trial.inbox.answers(of: "a", limit: 2).count == 2, "\(when) the limit should hold")
                 trial.expect(try trial.inbox.answers(of: "b", limit: 9).map(\.id) == [ids[3]], "\(when) b has one")
                 trial.expect(try trial.inbox.answers(of: "A", limit: 9).isEmpty, "\(when) nobody else has one")

@@ -28,7 +28,7 @@ struct AnswerSenders: Sendable {
 }
 
 extension PushService {
-    /// The most answers that are read and sent at once.
+    /// The most answers that are read at once.
     private static let answersAtOnce = 16
     /// The longest pause before an answer is sent again.
     private static let longestPause = Duration.seconds(60)
@@ -61,13 +61,20 @@ extension PushService {
     }
 
     /// Delivers the answers of a sender until none is left; one that fails is sent again after a growing pause.
+    ///
+    /// One after another, so that a kill repeats at most the one that was confirmed and not recorded.
     private func sendAnswers(_ sender: any AnswerSender) async {
         var length = Duration.seconds(1)
         while !Task.isCancelled {
             do {
                 let answers = try inbox.answers(of: sender.name, limit: Self.answersAtOnce)
                 if answers.isEmpty { return }
-                if let error = await send(answers, by: sender) { throw error }
+                var failure: (any Error)?
+                for answer in answers {
+                    // One that fails does not keep those behind it.
+                    do { try await send(answer, by: sender) } catch { failure = failure ?? error }
+                }
+                if let failure { throw failure }
                 works(.answering)
                 length = .seconds(1)
             } catch {
@@ -79,24 +86,11 @@ extension PushService {
         }
     }
 
-    /// Delivers some answers side by side, and records each that was delivered, or can never be.
-    ///
-    /// - Returns: why one was not delivered.
-    private func send(_ answers: [UnsentAnswer], by sender: any AnswerSender) async -> (any Error)? {
-        await withTaskGroup(of: (any Error)?.self) { group in
-            for answer in answers {
-                group.addTask { [self] in
-                    do { try await sender.send(answer) } catch let refusal as AnswerRefused {
-                        tell(.transport(sender.name, .ignored("an answer can never be delivered: \(refusal)")))
-                    } catch { return error }
-                    // If the service stops before, the next one sends it again.
-                    _ = await record(.answered(answer.id))
-                    return nil
-                }
-            }
-            var first: (any Error)?
-            for await error in group { first = first ?? error }
-            return first
+    /// Delivers an answer and records that, or that it can never be delivered.
+    private func send(_ answer: UnsentAnswer, by sender: any AnswerSender) async throws {
+        do { try await sender.send(answer) } catch let refusal as AnswerRefused {
+            tell(.transport(sender.name, .ignored("an answer can never be delivered: \(refusal)")))
         }
+        guard await record(.answered(answer.id)) else { throw CancellationError() }
     }
 }

@@ -66,7 +66,8 @@ public final class PushService: Sendable {
     ///     pool. A test passes one that chooses the order of tasks, so that a run is reproducible from a seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
-        answers: [any AnswerSender] = [], settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
+        answers: [any AnswerSender] = [], settings: ServiceSettings = .standard,
+        delivery: DeliverySettings = DeliverySettings(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }, executor: (any TaskExecutor)? = nil
     ) {
         self.receiver = receiver

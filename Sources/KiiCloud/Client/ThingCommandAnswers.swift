@@ -33,7 +33,9 @@ public struct ThingCommandAnswers: AnswerSender {
         }
         do {
             try await client.perform(.report(answer.answer.results(of: command), of: command, as: thing))
-        } catch let error as CloudError where (400..<500).contains(error.status) && ![401, 403, 429].contains(error.status) {
+        } catch let error as CloudError
+            where (400..<500).contains(error.status) && ![401, 403, 429].contains(error.status)
+        {
             throw AnswerRefused("\(error)")
         }
     }

@@ -1,8 +1,8 @@
 /// A command that Thing-IF sends to a thing: its actions, and its issuer.
 ///
 /// It arrives over MQTT on the topic of the pushes, as a Direct Push with a ``DirectPushMessage/command``. There are
-/// two dialects: with a schema, whose actions have names; and with traits, whose actions are grouped by alias. Report
-/// its result through the REST API, under the command's id.
+/// two dialects: with a schema, whose actions have names; and with traits, whose actions are grouped by alias. Its
+/// result is reported through the REST API, under the command's id; the guide <doc:Commands> says how.
 public struct ThingCommand: Sendable, Hashable {
     /// The schema that the actions of the older dialect belong to.
     public struct Schema: Sendable, Hashable {

@@ -105,6 +105,9 @@ package final class MessageStorage: Sendable {
     var keyDialect: Dialect { content.keyDialect }
     /// Whether it is a Thing-IF command, strictly read.
     package var isCommand: Bool { content.isCommand }
+
+    /// Whether its sender says where to answer: it is a Thing-IF command, or has a response topic of MQTT 5.
+    package var isRequest: Bool { isCommand || mqtt?.responseTopic != nil }
     /// What a format has read; nil for a push of Kii.
     package var foreign: ForeignContent? { content.foreign }
     var fields: FieldTable { content.fields }

@@ -6,15 +6,15 @@ extension PushReceiver {
     /// Receives one payload, and calls `willRun` with the message's number before any middleware or handler sees it.
     ///
     /// An undecodable payload has a number too, but `willRun` is not called for it.
-    package func receive(_ payload: RawPayload, willRun: (UInt64) -> Void) async -> Outcome {
-        do {
-            let message = try prepare(payload)
-            willRun(message.id)
-            var incoming = Incoming(message)
-            return await receive(&incoming)
-        } catch {
-            return .undecodable(error)
-        }
+    ///
+    /// - Returns: what the sender of a command would get.
+    package func receive(_ payload: RawPayload, willRun: (UInt64) -> Void) async -> Answer? {
+        guard var message = try? prepare(payload) else { return nil }
+        if message.message.storage.isRequest { message.answers = GivenAnswers(message.routes) }
+        willRun(message.id)
+        var incoming = Incoming(message)
+        let outcome = await receive(&incoming)
+        return incoming.answer(outcome)
     }
 
     /// Shares the compiled routes of another receiver: a thousand receivers of one file then need one compilation.

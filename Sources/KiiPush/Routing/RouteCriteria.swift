@@ -147,7 +147,7 @@ extension TextPattern {
         if storage.isCommand, let command = ThingCommand(storage.member) {
             return command.actions.contains { matches($0.name) }
         }
-        return storage.mqtt?.responseTopic != nil && takesAnything
+        return storage.isRequest && takesAnything
     }
 
     /// Whether `range` holds the name of an event that matches, by either name of an event with two.

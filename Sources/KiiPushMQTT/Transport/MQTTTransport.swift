@@ -103,7 +103,7 @@ public final class MQTTTransport: PushTransport {
                     outgoing.wake(control.signal)
                     defer { outgoing.wake(nil) }
                     let serving = MQTTSession(start, intake, control, outgoing) { counts in
-                        counter.withLock { $0 = counts }
+                        self.counter.withLock { $0 = counts }
                     }
                     control.finish(serving.serve())
                 }

@@ -180,7 +180,8 @@ struct MosquittoClient: ~Copyable {
         if let correlation = mqtt.correlationData {
             try check(
                 unsafe mosquitto_property_add_binary(
-                    &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation, UInt16(clamping: correlation.count)
+                    &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation,
+                    UInt16(clamping: correlation.count)
                 ))
         }
         for (name, value) in [("status", answer.answer.status.rawValue), ("number", "\(answer.id)")] {

@@ -48,7 +48,8 @@ struct RuleProfile {
         let given = written.criteria
         guard criteria.kinds.isSuperset(of: written.kinds), given.certainty.allSatisfy(criteria.certainty.contains),
             criteria.events == nil, criteria.sender == nil, criteria.transport == nil, criteria.format == nil,
-            criteria.type == nil, criteria.command == nil, criteria.mqtt == nil, !criteria.isGap, criteria.groups.isEmpty
+            criteria.type == nil, criteria.command == nil, criteria.mqtt == nil, !criteria.isGap,
+            criteria.groups.isEmpty
         else { return false }
         return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
             && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)

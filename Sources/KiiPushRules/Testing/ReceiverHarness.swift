@@ -11,6 +11,8 @@ package final class ReceiverHarness: Sendable {
         package let trace: Trace
         /// The number of the message's first delivery, if this one is another.
         package var first: UInt64? = nil
+        /// What the sender of the command would get; nil if it is none, or has not ended.
+        package var answer: Answer? = nil
         /// The rules' cloud actions that were simulated, in order.
         package let cloud: [CloudAction]
         /// Other messages that ended while it was sent, in order.
@@ -53,9 +55,9 @@ package final class ReceiverHarness: Sendable {
     }
 
     private func send(_ payload: RawPayload, _ handlers: FailingStandIns, first: UInt64?) async -> Ended {
-        var id: UInt64?
+        var (id, answer): (UInt64?, Answer?) = (nil, nil)
         let traces = await traces {
-            _ = await receiver.receive(payload) { number in
+            answer = await receiver.receive(payload) { number in
                 id = number
                 failures.plan(number, handlers)
             }
@@ -65,7 +67,7 @@ package final class ReceiverHarness: Sendable {
             preconditionFailure("the receiver made no trace of the payload")
         }
         var result = ended(traces[own])
-        result.first = first
+        (result.first, result.answer) = (first, answer)
         result.caused = (traces[..<own] + traces[(own + 1)...]).map { ended($0) }
         for trace in traces { failures.forget(trace.messageID) }
         if case .paced(let due) = result.trace.outcome {

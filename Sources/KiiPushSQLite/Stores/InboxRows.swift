@@ -107,7 +107,8 @@ extension Connection {
             let payload = answer.payload
             try run(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", .integer(id), .text(answer.sender),
-                .text(payload.transport?.name), .blob(payload.bytes), .text(payload.mqtt?.json), .text(answer.answer.json)
+                .text(payload.transport?.name), .blob(payload.bytes), .text(payload.mqtt?.json),
+                .text(answer.answer.json)
             )
         case .ended: try run("DELETE FROM inbox WHERE id = ?", .integer(id))
         case .answered: try run("DELETE FROM answers WHERE payload = ?", .integer(id))

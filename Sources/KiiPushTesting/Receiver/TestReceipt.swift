@@ -16,6 +16,9 @@ public struct TestReceipt: Sendable {
     /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
     public let cloud: [CloudAction]
 
+    /// What the sender of a command gets; nil for other messages, for a duplicate, and for one that has to wait.
+    public let answer: Answer?
+
     /// The results for the transport and the deduplication store.
     public let settled: Settled
 
@@ -45,6 +48,7 @@ public struct TestReceipt: Sendable {
     init(_ ended: ReceiverHarness.Ended) {
         trace = ended.trace
         first = ended.first
+        answer = ended.answer
         outcome = trace.outcome
         routes = trace.routes
         handlers = trace.handlers

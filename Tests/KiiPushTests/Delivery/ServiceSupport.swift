@@ -86,6 +86,7 @@ final class SpyInbox: Inbox {
         fileprivate let state = Mutex(InboxTable())
 
         var isEmpty: Bool { state.withLock { $0.rows.isEmpty } }
+        var hasAnswers: Bool { state.withLock { $0.hasAnswers } }
         var rows: [UInt64: InboxTable.Row] { state.withLock { $0.rows } }
         /// The numbers of the payloads that have not ended, in order.
         var numbers: [UInt64] { rows.keys.sorted() }
@@ -123,6 +124,8 @@ final class SpyInbox: Inbox {
 
     /// Ends the process, as far as the inbox sees: nothing is written any more.
     func crash() { hasCrashed.set() }
+
+    var isCrashed: Bool { hasCrashed.isSet }
 
     private func call(_ what: @autoclosure () -> String) throws {
         let number = calls.add(1, ordering: .relaxed).newValue
@@ -221,7 +224,8 @@ struct ServiceBench {
             }
         }
         service = PushService(
-            receiver, [transport] + transports, inbox: inbox, answers: answers, settings: settings, delivery: delivery, jitter: { 0 },
+            receiver, [transport] + transports, inbox: inbox, answers: answers, settings: settings, delivery: delivery,
+            jitter: { 0 },
             executor: executor)
         let told = told
         service.onEvent { event in told.add("\(event)") }

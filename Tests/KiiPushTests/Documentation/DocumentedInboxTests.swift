@@ -25,7 +25,8 @@ private final class MyInbox: Inbox {
     init(file: String) throws {}
 
     func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
-    func record(_ records: [InboxRecord]) async {}
+    func record(_ records: [InboxRecord]) async { await numbers.record(records) }
+    func answers(of sender: String, limit: Int) -> [UnsentAnswer] { numbers.answers(of: sender, limit: limit) }
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
     func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
     func close() {}

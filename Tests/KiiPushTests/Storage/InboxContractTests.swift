@@ -37,6 +37,8 @@ struct InboxContractTests {
             broken.withLock { $0 } == [
                 "numbers go up from 1, one for each payload, and none for none",
                 "the number of a payload that has ended is not used again", "concurrent calls are atomic",
+                "an answer is kept for its sender from its payload's end until it was delivered",
+                "of two answers of a payload the first counts",
             ])
     }
 

@@ -146,6 +146,31 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
+    @Test("a program's answer is in the reply of the socket, and so is the reason why a command cannot be done")
+    func answers() throws {
+        let rules = #"""
+            {"version":1,"rules":[
+              {"id":"power","when":{"command":"power"},"then":{"run":["/bin/sh","-c","echo first; echo 'answer {\"on\": true}'"]}},
+              {"id":"dim","when":{"command":"dim"},"then":{"run":["/bin/sh","-c","echo answer failed no such lamp"]}},
+              {"id":"bad","when":{"command":"bad"},"then":{"run":["/bin/sh","-c","echo answer nonsense"]}}]}
+            """#
+        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        let agent = try agent()
+        func command(_ action: String) -> String {
+            #"{"commandID":"c-\#(action)","actions":[{"lamp":[{"\#(action)":1}]}]}"#
+        }
+        let replies = try send(command("power"), command("dim"), command("bad"), news)
+        #expect(
+            replies == [
+                #"{"outcome":"handled","disposition":"accept","answer":{"on":true}}"#,
+                #"{"outcome":"handled","disposition":"accept","error":"no such lamp"}"#, handled,
+                #"{"outcome":"unrouted","disposition":"accept","reason":"noRoute"}"#,
+            ])
+        #expect(agent.log.contains("sh: first") && agent.log.contains("the answer is not JSON"), "\(agent.log)")
+        #expect(!agent.log.contains("no such lamp") && !agent.log.contains(#""on""#), "\(agent.log)")
+        #expect(try agent.stop() == 0)
+    }
+
     @Test("a second agent on the directory is refused, and nothing is harmed")
     func second() throws {
         let agent = try agent()

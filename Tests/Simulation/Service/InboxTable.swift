@@ -66,6 +66,8 @@ struct InboxTable: Sendable {
         }
     }
 
+    var hasAnswers: Bool { !answers.isEmpty }
+
     /// The answers of ended payloads for a sender.
     func answers(of sender: String, limit: Int) -> [UnsentAnswer] {
         let due = answers.values.filter { rows[$0.id] == nil && $0.sender == sender }

@@ -9,7 +9,7 @@ struct Plan {
 
     init(isLong: Bool, tool: Program?, only: String?) throws {
         let broker = try Broker()
-        rows = Deaths.Point.allCases.map { point in
+        rows = Deaths.Point.allCases.filter { !$0.isOfAnswers }.map { point in
             (point.rawValue, { try PlantedKills(point: point, isLong: isLong).row(broker) })
         }
         rows.append(("deadly message", { try PlantedKills.deadlyMessage(broker) }))
@@ -17,6 +17,7 @@ struct Plan {
         rows.append(("random kills", { try random.row() }))
         let embedded = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: .embedded)
         rows.append(("random kills of an embedded agent", { try embedded.row() }))
+        rows.append(("commands and topics", { try await AnsweredCommands(isLong: isLong).row() }))
         let links = LinkFaults(isLong: isLong)
         rows += [
             ("broker restarts", { try links.restarts() }), ("broker kills", { try links.kills() }),

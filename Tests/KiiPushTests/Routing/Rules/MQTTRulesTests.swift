@@ -70,4 +70,39 @@ struct MQTTRulesTests {
         #expect(error.problems.first?.what.contains(what) == true, "\(error)")
         #expect(error.problems.first.map { $0.position.column > 30 } == true)
     }
+
+    @Test("a rule on commands takes a command with one of its actions, and with * every message with a response topic")
+    func commands() throws {
+        let text = #"""
+            {"version": 1, "rules": [
+              {"id": "power", "when": {"command": ["turnPower", "set*"]}, "then": {"handler": "power"}},
+              {"id": "any", "when": {"command": "*", "mqtt": {"topic": "cmd/#"}}, "then": {"handler": "any"}}]}
+            """#
+        let rules = try RoutingRules(text, file: "r.json")
+        #expect(rules.lint().isEmpty, "\(rules.lint().map(\.description))")
+        #expect(rules.rules[0].wanted.first?.text == #"["turnPower","set*"]"#)
+        func message(_ text: String, responseTopic: String? = nil) throws -> PushMessage {
+            var payload = RawPayload(text, transport: .mqtt)
+            var mqtt = MQTTPublish(topic: "cmd/lamp")
+            mqtt.responseTopic = responseTopic
+            payload.mqtt = mqtt
+            return try PushMessage(payload)
+        }
+        let command = #"{"commandID":"c","actions":[{"lamp":[{"dim":1},{"turnPower":true}]}]}"#
+        for (message, taken) in [
+            (try message(command), ["power", "any"]), (try message(#"{"a":1}"#, responseTopic: "r"), ["any"]),
+            (try message(#"{"a":1}"#), []),
+            (try message(command.replacing("turnPower", with: "turnpower")), ["any"]),
+        ] {
+            let found = rules.rules.filter { $0.explain(message).allSatisfy(\.holds) }.map(\.id)
+            #expect(found == taken, "\(message)")
+        }
+        let checks = rules.rules[0].explain(try message(#"{"a":1}"#))
+        #expect(checks.first?.reason == "it is no command of Thing-IF, and has no response topic")
+        #expect(rules.rules[0].explain(try message(command)).first?.actual == #""dim, turnPower""#)
+        let wrong =
+            #"{"version":1,"rules":[{"id":"a","when":{"command":"x","kind":"pushToApp"},"then":{"handler":"h"}}]}"#
+        let findings = try RoutingRules(wrong, file: "r.json").lint().map(\.description)
+        #expect(findings.contains { $0.contains("only a Direct Push has 'command'") }, "\(findings)")
+    }
 }

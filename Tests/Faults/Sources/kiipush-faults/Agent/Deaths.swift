@@ -12,12 +12,25 @@ final class Deaths: Sendable {
         case beforeBegun = "before-begun"
         case inHandler = "in-handler"
         case afterHandler = "after-handler"
+        case beforeAnswer = "before-answer"
+        case afterAnswer = "after-answer"
         case beforeEnded = "before-ended"
         case afterEnded = "after-ended"
+        /// When the broker has confirmed an answer, and that is not recorded.
+        case beforeAnswered = "before-answered"
+        case afterAnswered = "after-answered"
         case beforeLetter = "before-letter"
         case afterLetter = "after-letter"
         /// Before the end of a message is recorded that has been dead-lettered, while others are written.
         case beforeLetterEnded = "before-letter-ended"
+
+        /// Whether only messages that are answered come there.
+        var isOfAnswers: Bool {
+            [.beforeAnswer, .afterAnswer, .beforeAnswered, .afterAnswered].contains(self)
+        }
+
+        /// Whether only messages that fail come there.
+        var isOfLetters: Bool { [.beforeLetter, .afterLetter, .beforeLetterEnded].contains(self) }
     }
 
     private let point: Point?
@@ -90,13 +103,26 @@ struct DeadlyInbox: Inbox {
     func record(_ records: [InboxRecord]) async throws {
         for record in records {
             if case .begun = record { deaths.pass(.beforeBegun) }
+            if case .answer = record { deaths.pass(.beforeAnswer) }
+            if case .answered = record { deaths.pass(.beforeAnswered) }
             if case .ended(let payload) = record {
                 deaths.pass(.beforeEnded)
                 await deaths.end(payload)
             }
         }
         try await inbox.record(records)
-        for case .ended in records { deaths.pass(.afterEnded) }
+        for record in records {
+            switch record {
+            case .ended: deaths.pass(.afterEnded)
+            case .answer: deaths.pass(.afterAnswer)
+            case .answered: deaths.pass(.afterAnswered)
+            default: break
+            }
+        }
+    }
+
+    func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] {
+        try inbox.answers(of: sender, limit: limit)
     }
 
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {

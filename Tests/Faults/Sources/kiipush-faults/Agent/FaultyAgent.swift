@@ -15,6 +15,8 @@ struct FaultyAgent {
     var book = "/dev/null"
     var service = ServiceSettings.standard
     var isInMemory = false
+    /// Whether it answers commands, and takes other messages of several topics.
+    var answers = false
     /// Whether it begins an encrypted link, with the system's certificates.
     var usesTLS = false
     /// Each handler takes so long, in milliseconds.
@@ -31,6 +33,10 @@ struct FaultyAgent {
         while let option = rest.popFirst() {
             if option == "--memory" {
                 isInMemory = true
+                continue
+            }
+            if option == "--answers" {
+                answers = true
                 continue
             }
             if option == "--tls" {
@@ -67,7 +73,7 @@ struct FaultyAgent {
             LoopGuard(settings: LoopSettings.standard.without(.pace))
             ScopeFilter()
         }
-        try handle(receiver)
+        try answers ? AnsweredCommands.handle(receiver, book, deaths) : handle(receiver)
         let transport = try MQTTTransport(link)
         let service = PushService(
             receiver, [transport],
@@ -110,6 +116,9 @@ struct FaultyAgent {
         link.keepAlive = 5
         link.backoff = .milliseconds(50)
         link.maxBackoff = .seconds(1)
+        guard answers else { return link }
+        (link.version, link.risksMQTT5) = (.v5, true)
+        link.subscriptions = AnsweredCommands.filters.map { .init($0) }
         return link
     }
 

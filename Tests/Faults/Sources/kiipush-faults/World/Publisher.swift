@@ -4,8 +4,8 @@ import Synchronization
 
 /// Publishes numbered messages with quality of service 1, and knows which of them the broker has acknowledged.
 ///
-/// It speaks MQTT 3.1.1 itself, and no more of it than it needs. When its link is lost it makes another one, and sends
-/// again what was not acknowledged.
+/// It speaks MQTT itself, and no more of it than it needs. When its link is lost it makes another one, and sends again
+/// what was not acknowledged.
 final class Publisher: Sendable {
     private struct State {
         /// Messages from 1 to this one are to be published.
@@ -16,15 +16,33 @@ final class Publisher: Sendable {
     }
 
     private let port: Int
-    private let topic: String
+    private let connect: [UInt8]
+    /// The PUBLISH packet of a number, whose id is `Publisher.id(of:)`.
+    private let packet: @Sendable (Int) -> [UInt8]
     private let state = Mutex(State())
 
     /// How many messages may wait for their acknowledgement.
     private static let window = 500
 
-    init(port: Int, topic: String) {
+    /// Publishes to one topic, by MQTT 3.1.1.
+    convenience init(port: Int, topic: String) {
+        // A clean session, no keep-alive, no client id.
+        self.init(port: port, connect: [0x10, 12, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 2, 0, 0, 0, 0]) { number in
+            let body =
+                [0, UInt8(topic.utf8.count)] + topic.utf8 + Self.id(of: number) + NumberedMessage.payload(number)
+            return [0x32, UInt8(body.count & 127 | 128), UInt8(body.count >> 7)] + body
+        }
+    }
+
+    static func id(of number: Int) -> [UInt8] {
+        let id = UInt16(number % 60_000 + 1)
+        return [UInt8(id >> 8), UInt8(id & 255)]
+    }
+
+    init(port: Int, connect: [UInt8], packet: @escaping @Sendable (Int) -> [UInt8]) {
         self.port = port
-        self.topic = topic
+        self.connect = connect
+        self.packet = packet
         DispatchQueue(label: "publisher").async { self.work() }
     }
 
@@ -66,8 +84,7 @@ final class Publisher: Sendable {
     private func serve(_ link: Int32) {
         var delay: Int32 = 1
         setsockopt(link, Int32(IPPROTO_TCP), TCP_NODELAY, &delay, socklen_t(MemoryLayout<Int32>.size))
-        // CONNECT: MQTT 3.1.1, a clean session, no keep-alive, no client id.
-        guard send([0x10, 12, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 2, 0, 0, 0, 0], link) else { return }
+        guard send(connect, link) else { return }
         var answer = PacketReader()
         var isConnected = false
         var next = acknowledged + 1
@@ -89,14 +106,6 @@ final class Publisher: Sendable {
                 if packet.kind == 4 { state.withLock { $0.acknowledged += 1 } }
             }
         }
-    }
-
-    private func packet(_ number: Int) -> [UInt8] {
-        let id = UInt16(number % 60_000 + 1)
-        let body =
-            [0, UInt8(topic.utf8.count)] + topic.utf8 + [UInt8(id >> 8), UInt8(id & 255)]
-            + NumberedMessage.payload(number)
-        return [0x32, UInt8(body.count & 127 | 128), UInt8(body.count >> 7)] + body
     }
 
     private func send(_ bytes: [UInt8], _ link: Int32) -> Bool {

@@ -1,0 +1,67 @@
+import KiiPush
+import Synchronization
+import Testing
+
+@testable import KiiCloud
+
+@Suite("answers of Thing-IF commands")
+struct ThingCommandAnswersTests {
+    private let cloud = FakeCloud()
+    private var answers: ThingCommandAnswers {
+        ThingCommandAnswers(
+            KiiClient(Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), clock: NotedClock()),
+            thing: Cloud.thing)
+    }
+
+    private static let command = RawPayload(
+        #"{"commandID":"c-1","actions":[{"air":[{"turnPower":true},{"setTemp":25}]}]}"#, transport: .mqtt)
+
+    private static func unsent(_ answer: Answer, _ payload: RawPayload = command) -> UnsentAnswer {
+        UnsentAnswer(id: 1, sender: "thing-if", payload: payload, answer: answer)
+    }
+
+    @Test(
+        "each action has its result",
+        arguments: [
+            (Answer(.succeeded), #"[{"turnPower":{"succeeded":true}},{"setTemp":{"succeeded":true}}]"#),
+            (
+                .failed("broken"),
+                #"[{"turnPower":{"succeeded":false,"errorMessage":"broken"}},{"setTemp":{"succeeded":false,"errorMessage":"broken"}}]"#
+            ),
+            (
+                Answer(.expired),
+                #"[{"turnPower":{"succeeded":false,"errorMessage":"expired"}},{"setTemp":{"succeeded":false,"errorMessage":"expired"}}]"#
+            ),
+            (partly, #"[{"turnPower":{"succeeded":true}},{"setTemp":{"succeeded":false,"errorMessage":"stuck"}}]"#),
+        ])
+    func results(answer: Answer, results: String) async throws {
+        #expect(answers.takes(try PushMessage(Self.command)))
+        cloud.state.withLock { $0.failures = [HTTPResponse(status: 204)] }
+        try await answers.send(Self.unsent(answer))
+        let request = try #require(cloud.state.withLock { $0.requests.last })
+        #expect(request.path.hasSuffix("/targets/thing:\(Cloud.thing.id)/commands/c-1/action-results"))
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"actionResults":[{"air":\#(results)}]}"#)
+    }
+
+    private static let partly: Answer = {
+        var answer = Answer.failed("stuck")
+        answer.failedActions = ["setTemp": "stuck"]
+        return answer
+    }()
+
+    @Test("what Kii refuses for good is refused, and anything else is tried again")
+    func errors() async throws {
+        for (status, isFinal) in [(404, true), (409, true), (400, true), (401, false), (403, false), (429, false)] {
+            cloud.state.withLock { $0.failures = Array(repeating: HTTPResponse(status: status), count: 4) }
+            do {
+                try await answers.send(Self.unsent(Answer(.succeeded)))
+                Issue.record("\(status) is no success")
+            } catch { #expect((error is AnswerRefused) == isFinal, "\(status): \(error)") }
+        }
+        cloud.state.withLock { $0.failures = [] }
+        await #expect(throws: AnswerRefused.self) {
+            try await answers.send(Self.unsent(Answer(.succeeded), RawPayload("{}")))
+        }
+        #expect(try !answers.takes(PushMessage(RawPayload(#"{"a":1}"#))))
+    }
+}

@@ -1,0 +1,121 @@
+#if MQTT
+import KiiPush
+import KiiPushDelivery
+import KiiPushMQTT
+import Synchronization
+import Testing
+
+/// Answers over a real broker: to the response topic, with the correlation data, once the broker has confirmed them.
+@Suite(.timeLimit(.minutes(2)))
+struct AnswerTests {
+    private static func answer(
+        _ id: UInt64, to topic: String?, _ answer: Answer = .succeeded(.object([(key: "on", value: .bool(true))]))
+    ) -> UnsentAnswer {
+        var payload = RawPayload("{}", transport: .mqtt)
+        var mqtt = MQTTPublish(topic: "cmd/a/set")
+        (mqtt.responseTopic, mqtt.correlationData) = (topic, [0, 255, UInt8(truncatingIfNeeded: id)])
+        payload.mqtt = mqtt
+        return UnsentAnswer(id: id, sender: "mqtt", payload: payload, answer: answer)
+    }
+
+    /// Runs `body` with a transport and a client that reads the topic `answers/#`.
+    private func withWatcher(
+        _ broker: Broker, port: Int? = nil, version: MQTTSettings.Version = .v5, limit: [String] = [],
+        _ body: (MQTTTransport, TestIntake) async throws -> Void
+    ) async throws {
+        let watcher = TestIntake()
+        let watching = broker.settings {
+            ($0.clientID, $0.version) = ("watcher", .v5)
+            $0.subscriptions = [.init("answers/#")]
+        }
+        try await running(watching, watcher) { _ in
+            try await eventually("watching") { !watcher.connections.isEmpty }
+            let settings = broker.settings {
+                $0.version = version
+                $0.subscriptions = [.init("cmd/+/set")]
+                if let port { $0.port = port }
+            }
+            try await running(settings, TestIntake()) { transport in try await body(transport, watcher) }
+        }
+    }
+
+    @Test("an answer arrives with correlation data, status and number, and its send returns after the confirmation")
+    func arrives() async throws {
+        let broker = try Broker()
+        try await withWatcher(broker) { transport, watcher in
+            try await transport.send(Self.answer(7, to: "answers/me"))
+            try await transport.send(Self.answer(8, to: "answers/me", .failed("the valve is stuck")))
+            try await transport.send(Self.answer(9, to: "answers/me", Answer(.succeeded)))
+            try await eventually("all came") { watcher.texts.count == 3 }
+            #expect(watcher.texts == [#"{"on":true}"#, #"{"error":"the valve is stuck"}"#, "{}"])
+            let first = try #require(watcher.payloads[0].mqtt)
+            #expect(first.correlationData == [0, 255, 7] && first.contentType == "application/json")
+            #expect(first["status"] == "succeeded" && first["number"] == "7" && first.responseTopic == nil)
+            #expect(watcher.payloads[1].mqtt?["status"] == "failed")
+        }
+    }
+
+    @Test("an answer waits for the connection, and is published again if the link breaks before its confirmation")
+    func waits() async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        try await withWatcher(broker, port: relay.port) { transport, watcher in
+            for round in 1...5 {
+                relay.cut()
+                let sends = (0..<20).map { number in
+                    Task { try await transport.send(Self.answer(UInt64(round * 100 + number), to: "answers/me")) }
+                }
+                if round.isMultiple(of: 2) { relay.cut() }
+                for send in sends { try await send.value }
+            }
+            try await eventually("all came") {
+                Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count == 100
+            }
+        }
+    }
+
+    @Test("what can never be delivered is refused with the reason, and a cancelled send ends")
+    func refused() async throws {
+        let broker = try Broker([
+            "allow_anonymous true", "acl_file FOLDER/acl",
+        ]) { folder in
+            _ = try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
+        }
+        try await withWatcher(broker) { transport, watcher in
+            for (topic, reason) in [
+                ("secret/x", "the broker refuses it"), ("a/+/b", "cannot be published"), (nil, "no response topic"),
+            ] {
+                let error = await #expect(throws: AnswerRefused.self) {
+                    try await transport.send(Self.answer(1, to: topic))
+                }
+                #expect(error?.description.contains(reason) == true, "\(topic ?? "-"): \(error?.description ?? "-")")
+            }
+            try await transport.send(Self.answer(2, to: "answers/me"))
+        }
+        try await withWatcher(broker, version: .v311) { transport, _ in
+            await #expect(throws: AnswerRefused("it cannot be published: only MQTT 5 has answers")) {
+                try await transport.send(Self.answer(3, to: "answers/me"))
+            }
+        }
+        let idle = try MQTTTransport(broker.settings { $0.version = .v5 })
+        let send = Task { try await idle.send(Self.answer(4, to: "answers/me")) }
+        send.cancel()
+        await #expect(throws: CancellationError.self) { try await send.value }
+    }
+
+    @Test("it takes messages with a response topic and one of its own topics")
+    func takes() throws {
+        let broker = try Broker()
+        let transport = try MQTTTransport(broker.settings { $0.subscriptions = [.init("cmd/+/set")] })
+        for (topic, response, isTaken) in [
+            ("cmd/a/set", "r", true), ("cmd/a/set", nil, false), ("log/a", "r", false),
+        ] as [(String, String?, Bool)] {
+            var payload = RawPayload("{}", transport: .mqtt)
+            var mqtt = MQTTPublish(topic: topic)
+            mqtt.responseTopic = response
+            payload.mqtt = mqtt
+            #expect(transport.takes(try PushMessage(payload)) == isTaken, "\(topic) \(response ?? "-")")
+        }
+    }
+}
+#endif
