@@ -65,6 +65,7 @@ public protocol Inbox: Sendable {
     /// - Parameters:
     ///   - sender: the name of the sender that is to deliver them.
     ///   - limit: the most answers.
+    /// - Returns: the answers.
     /// - Throws: when they cannot be read.
     func answers(of sender: String, limit: Int) throws -> [UnsentAnswer]
 

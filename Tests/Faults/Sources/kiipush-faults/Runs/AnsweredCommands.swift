@@ -86,7 +86,7 @@ struct AnsweredCommands {
         for kill in 0..<kills {
             publisher.publish(messages * (kill + 1) / kills - messages * kill / kills)
             let point = Self.points[kill % Self.points.count]
-            let child = try agent(["--die", "\(point.rawValue):\(kill / Self.points.count * 3 + 1)"])
+            let child = try agent(["--die", "\(point.rawValue):\(kill / Self.points.count * 3 + 3)"])
             if kill % 13 == 12 {
                 try broker.stop()
                 try broker.start()
@@ -198,7 +198,11 @@ private final class Requester: Sendable {
             let correlation = context.mqtt?.correlationData.map { String(decoding: $0, as: UTF8.self) } ?? "-"
             let isRight = message.data["n"]?.string == correlation && context.mqtt?["status"] == "succeeded"
             answers.state.withLock { answers in
-                answers.numbers[Int(correlation) ?? 0, default: []].append(context.mqtt?["number"] ?? "-")
+                let number = context.mqtt?["number"] ?? "-"
+                // What the broker brings again after its restart, the agent has not sent again.
+                let isAgain =
+                    message.raw.isRedelivered && answers.numbers[Int(correlation) ?? 0]?.contains(number) == true
+                if !isAgain { answers.numbers[Int(correlation) ?? 0, default: []].append(number) }
                 if !isRight { answers.wrong.append("the answer of \(correlation) is wrong") }
             }
         }
