@@ -43,14 +43,16 @@ public struct Answer: Sendable, Hashable {
     }
 }
 
-/// An answer was not accepted because it has more than ``Answer/mostBytes``.
+/// An answer was not accepted because it has more than ``Answer/mostBytes``, 32 levels or 1,024 members, or a number that
+/// is none.
 public struct AnswerTooLarge: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many bytes it has.
     public let bytes: Int
 
     /// What to do, in words.
     public var description: String {
-        "an answer of \(counted(bytes, "byte")) is more than \(Answer.mostBytes); send a reference to the data instead"
+        "an answer has at most \(Answer.mostBytes) bytes, 32 levels and 1,024 members of JSON, and this one of "
+            + "\(counted(bytes, "byte")) has more; send a reference to the data instead"
     }
 }
 
@@ -131,16 +133,15 @@ extension Incoming {
     /// A command that no handler has answered is answered by its outcome. Nil if nobody waits, or nobody answers.
     package func answer(_ outcome: Outcome) -> Answer? {
         guard let answers = message.answers, let byOutcome = Answer(outcome) else { return nil }
-        let given = answers.all
-        let first = outcome.routes(handledBy: self).lazy.compactMap { given[$0] }.first
+        let (given, handled) = (answers.all, routes(handledBy: outcome))
+        let first = handled.lazy.compactMap { given[$0] }.first
         guard !answers.routes.isEmpty else { return first }
         var answer = first ?? byOutcome
         guard let command = DirectPushMessage(message.message)?.command else { return answer }
-        let handled = outcome.routes(handledBy: self)
         for action in command.actions {
             let takers = answers.routes.filter { $0.criteria.command?.matches(action.name) == true }
             let failed = takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }
-            let isDone = takers.allSatisfy { taker in handled.contains { $0.isExactly(taker.id) } }
+            let isDone = takers.allSatisfy { handled.containsExactly($0.id) }
             answer.failedActions[action.name] =
                 takers.isEmpty ? "no rule takes this action" : isDone ? failed?.words : byOutcome.words
         }
@@ -165,15 +166,6 @@ extension Answer {
             self.init(.failed, reason: [outcome.name, outcome.reason].compactMap(\.self).joined(separator: ": "))
         default: return nil
         }
-    }
-}
-
-extension Outcome {
-    /// The ids of the routes that have handled a message with this outcome.
-    fileprivate func routes(handledBy incoming: Incoming) -> [String] {
-        // Of a message with one route, only the outcome says that it was handled.
-        if case .handled = self, !incoming.hasEnds { return incoming.message.routes.ids }
-        return incoming.handled.ids
     }
 }
 

@@ -48,8 +48,11 @@ public struct HandlerContext: Sendable {
     /// - Throws: ``AnswerTooLarge``.
     public func answer(_ answer: Answer) throws(AnswerTooLarge) {
         guard let answers else { return }
-        let bytes = answer.json.utf8.count
-        guard bytes <= Answer.mostBytes else { throw AnswerTooLarge(bytes: bytes) }
+        let text = answer.json
+        // What an inbox could not read again would be lost at the next start.
+        guard text.utf8.count <= Answer.mostBytes, Answer(json: text) != nil else {
+            throw AnswerTooLarge(bytes: text.utf8.count)
+        }
         answers.add(answer, of: route)
     }
 

@@ -70,8 +70,14 @@ extension Incoming {
     /// The routes that never get it again, in this process or the next.
     package var done: [String] { ends.filter { $0.end.isDone }.map(\.route) }
 
-    /// Whether a route's end was recorded; that of the only route of most messages is not.
-    var hasEnds: Bool { !ends.isEmpty }
+    /// The routes that have handled it, given its outcome: the end of an only route is not recorded.
+    func routes(handledBy outcome: Outcome) -> [String] {
+        message.routes.ids.filter { id in
+            if let end = ends.first(where: { $0.route.isExactly(id) }) { return end.end == .handled }
+            if case .handled = outcome { return true }
+            return false
+        }
+    }
 
     /// Whether it was dead-lettered for a route.
     package var isDeadLettered: Bool { ends.contains { $0.end == .deadLettered } }

@@ -89,8 +89,9 @@ struct ServiceAnswerTests {
             answer: #"{"status":"failed","reason":"stuck"}"#
         ) { context in try context.answer(.failed("stuck")) },
         Case(testDescription: "a too large answer is an error of the handler", answer: answered) { context in
-            #expect(throws: AnswerTooLarge.self) {
-                try context.answer(.succeeded(.string(String(repeating: "x", count: Answer.mostBytes))))
+            let deep = (0..<33).reduce(DataValue.null) { value, _ in .array([value]) }
+            for data in [.string(String(repeating: "x", count: Answer.mostBytes)), deep, .number("x")] {
+                #expect(throws: AnswerTooLarge.self) { try context.answer(.succeeded(data)) }
             }
             try context.answer(.succeeded(data))
         },
