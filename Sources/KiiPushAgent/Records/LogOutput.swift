@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The pause in accepting clients after the system had no descriptor or memory for one.

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
 ///

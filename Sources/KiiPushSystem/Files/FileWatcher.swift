@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// Waits for a file to change: to be written, replaced, moved, removed, created, or given other permissions.

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be durable.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The directory for the persistent state of one service's programs.
 package enum StateDirectory {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 package import KiiPush
 package import KiiPushDelivery
 import Synchronization

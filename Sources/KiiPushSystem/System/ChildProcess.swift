@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Runs a program to its end, within a time limit, without input and output.
 package enum ChildProcess {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The limit of open files, and how many programs can run at once within it.
 package enum DescriptorLimit {

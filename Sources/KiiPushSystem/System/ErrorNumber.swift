@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Linux's error number, `errno`.
 public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {

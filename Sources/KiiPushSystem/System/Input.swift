@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Reads once from a ready descriptor, as much as is available and fits the buffer.
 ///

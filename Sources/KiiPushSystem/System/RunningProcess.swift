@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 import Synchronization
 
 /// A started program, which the owner must ``reap()``.

@@ -1,9 +1,5 @@
 import Dispatch
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// The signals that ask a program to stop: SIGTERM, and SIGINT from a terminal.

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Lets a thread sleep until another one has work for it; a raise without a waiter counts for the next wait.
 @safe

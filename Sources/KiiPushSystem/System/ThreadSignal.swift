@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 import Synchronization
 
 /// Wakes a polling thread from any other thread or task, and tells it when to end.
