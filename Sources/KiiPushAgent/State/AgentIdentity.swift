@@ -36,8 +36,7 @@ package struct AgentIdentity: Sendable, Equatable {
 
     /// The identity as JSON.
     package var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("process", Int64(process))
             writer.member("state", state)
             writer.member("since", since)
@@ -46,7 +45,6 @@ package struct AgentIdentity: Sendable, Equatable {
             if let isKnown { writer.member("known", isKnown) }
             if let instead { writer.member("instead", instead) }
         }
-        return writer.text
     }
 
     /// Parses an agent's answer; nil if it is something else.

@@ -32,14 +32,12 @@ enum SocketAnswer {
     static let inboxFailed = line("notTaken", .retryLater, "inboxFailed")
 
     private static func line(_ outcome: String, _ disposition: Disposition, _ reason: String? = nil) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("outcome", outcome)
             writer.member("disposition", disposition.rawValue)
             guard let reason else { return }
             writer.member("reason", reason)
-        }
-        return writer.text + "\n"
+        } + "\n"
     }
 }
 
