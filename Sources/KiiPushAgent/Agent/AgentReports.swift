@@ -11,9 +11,7 @@ final class MetricsFailure: Sendable {
     /// The failure now, in words.
     var current: String? { what.withLock { $0 } }
 
-    /// Records the result of a write.
-    ///
-    /// - Returns: whether it is another one than the last time.
+    /// Records the result of a write; returns whether it is another one than the last time.
     func note(_ failure: String?) -> Bool {
         what.withLock { what in
             defer { what = failure }

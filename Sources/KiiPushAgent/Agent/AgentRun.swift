@@ -113,9 +113,7 @@ final class AgentRun: Sendable {
         return end(try result.get())
     }
 
-    /// Loads the rules file for the first time, and makes the watch that follows it.
-    ///
-    /// - Returns: the watch; nil if the rules are refused, which it reports.
+    /// Loads the rules file for the first time, and makes the watch that follows it; nil if they are refused.
     private func load(_ rules: AgentRules) async -> RulesWatch? {
         let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
         let inUse = reports.rules

@@ -47,22 +47,12 @@ package struct TransportLink: Sendable, Hashable {
 }
 
 /// Wraps a transport so that ``ServiceCounts`` know when it starts, brings payloads and ends.
-///
-/// ```swift
-/// let service = PushService(receiver, [WatchedTransport(transport, counts)])
-/// service.onEvent { counts.count($0) }
-/// ```
 package struct WatchedTransport: PushTransport {
     private let transport: any PushTransport
     private let counts: ServiceCounts
     private let connects: Bool
 
-    /// Watches a transport.
-    ///
-    /// - Parameters:
-    ///   - transport: the transport.
-    ///   - counts: the counts that are updated.
-    ///   - connects: whether it reports its connection; otherwise it counts as connected while it runs.
+    /// Watches a transport; one that does not report its connection counts as connected while it runs.
     package init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
         (self.transport, self.counts, self.connects) = (transport, counts, connects)
         counts.expect(transport.name)
