@@ -127,7 +127,7 @@ final class AgentRun: Sendable {
             if case .loaded(let loaded) = update {
                 for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
                 for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
-                inUse.set(loaded)
+                inUse.set(AgentStatus.Rules(loaded))
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
             }
