@@ -17,15 +17,17 @@ let package = Package(
         .default(enabledTraits: []),
     ],
     targets: [
+        .target(name: "CLibrary"),
         .target(name: "KiiPush"),
         .target(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushSystem", dependencies: ["KiiPush", "KiiPushDelivery"]),
+        .target(name: "KiiPushSystem", dependencies: ["CLibrary", "KiiPush", "KiiPushDelivery"]),
         .target(
             name: "KiiPushAgent",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushMQTT", "KiiPushSQLite",
+                "CLibrary", "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushMQTT",
+                "KiiPushSQLite",
             ]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushSystem"]),
         .target(
@@ -34,22 +36,21 @@ let package = Package(
         .target(
             name: "KiiPushSQLite",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushSystem",
+                "CLibrary", "KiiPush", "KiiPushDelivery", "KiiPushSystem",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .target(
             name: "KiiPushMQTT",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushSystem",
+                "CLibrary", "KiiPush", "KiiPushDelivery", "KiiPushSystem",
                 .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
             ]),
         .executableTarget(
             name: "kiipush",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent",
-                "KiiPushSystem",
-                "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite",
+                "CLibrary", "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent",
+                "KiiPushSystem", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite",
             ],
             resources: [
                 .embedInCode("Report/Page/report.html"), .embedInCode("Report/Page/report.css"),
@@ -88,10 +89,10 @@ let package = Package(
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "KiiCloudHTTP",
-            dependencies: ["KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
+            dependencies: ["CLibrary", "KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
         .target(
             name: "KiiCloudTesting",
-            dependencies: ["KiiPush", "KiiCloud", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting"]),
+            dependencies: ["CLibrary", "KiiPush", "KiiCloud", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting"]),
         .testTarget(
             name: "KiiCloudTests",
             dependencies: [

@@ -26,7 +26,7 @@ export SWIFT_BACKTRACE=enable=no
 # What measures memory or time means nothing here. Of the transport over libcurl one test counts connections, and in so
 # slow a process the server has given up some before they are used again; those of TLS keep the servers that they start,
 # which are Foundation's processes and not ours.
-skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests --skip TransportContractTests --skip TLSTests
+skip=(--skip MemoryTests --skip HostileInputTests --skip TransportContractTests --skip TLSTests
     --skip 'TransportTests/keepAlive')
 # With the thread of libcurl's loop; the other traits' tests need a broker, and are run by the step "traits".
 with=(--traits HTTP)

@@ -1,10 +1,6 @@
 #if HTTP
 import CCurl
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// libcurl's multi handle: one thread drives its transfers, and other threads use it to wake that thread.
 ///

@@ -1,9 +1,5 @@
 #if HTTP
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// The queue of requests for the thread, and the thread's lifetime.

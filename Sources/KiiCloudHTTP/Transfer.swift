@@ -1,10 +1,6 @@
 #if HTTP
 import CCurl
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiCloud
 
 /// A request on libcurl's thread: the easy handle with its settings, and the answer so far.

@@ -45,9 +45,7 @@ extension CloudState {
         return .of(200, fields, version: kept.version)
     }
 
-    /// Writes an object, and sends the push about it.
-    ///
-    /// - Returns: when it was written.
+    /// Writes an object, and sends the push about it; returns when it was written.
     private mutating func put(_ object: KiiObject, _ fields: KeyedData, by sender: Sender) -> Int64 {
         let time = now()
         if var kept = objects[object] {

@@ -5,12 +5,7 @@ struct ReceivedRequest {
     let request: HTTPRequest
     let violations: [String]
 
-    /// Reads the lines of a request.
-    ///
-    /// - Parameters:
-    ///   - head: the request line and the headers, with the empty line.
-    ///   - body: the body.
-    ///   - hosts: the server's names; the request must name one of them.
+    /// Reads the request line and the headers, with the empty line; the request must name one of the hosts.
     init(head: ArraySlice<UInt8>, body: [UInt8], hosts: Set<String>) {
         var lines = Self.lines(head)
         let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map { String($0) }

@@ -48,9 +48,7 @@ public final class TestCloud: HTTPTransport {
         }
     }
 
-    /// Performs a request, unless a fault prevents that.
-    ///
-    /// - Returns: the answer, and the fault to apply to it.
+    /// Performs a request, unless a fault prevents that; returns the answer, and the fault to apply to it.
     func answer(_ request: HTTPRequest, alsoWrong: [String] = []) -> (HTTPResponse, TestFault?) {
         state.withLock { $0.answer(request, alsoWrong) }
     }

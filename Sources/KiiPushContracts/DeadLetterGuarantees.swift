@@ -83,23 +83,6 @@ extension DeadLetterGuarantee {
             let other = try trial.add(letter(5, size: 600))
             try trial.expectLetters([small, empty, other], "in the end")
         },
-        DeadLetterGuarantee("undecodable letters may use at most half of the count", capacity: 4) { trial in
-            let garbage = try (0..<2).map { try trial.add(letter($0, reason: .undecodable)) }
-            try trial.expectFull(letter(2, reason: .undecodable), "beyond half of the count, when undecodable,")
-            let failed = try (3..<5).map { try trial.add(letter($0)) }
-            try trial.store.remove(failed[0].id)
-            try trial.expectFull(letter(5, reason: .undecodable), "when one of the others has gone, undecodable,")
-            try trial.store.remove(garbage[0].id)
-            let other = try trial.add(letter(6, reason: .undecodable))
-            try trial.expectLetters([garbage[1], failed[1], other], "in the end")
-        },
-        DeadLetterGuarantee("undecodable letters may use at most half of the bytes", bytes: 1000) { trial in
-            let garbage = try trial.add(letter(0, size: 400, reason: .undecodable))
-            try trial.expectFull(
-                letter(1, size: 101, reason: .undecodable), "beyond half of the bytes, when undecodable,")
-            let failed = try trial.add(letter(2, size: 600))
-            try trial.expectLetters([garbage, failed], "in the end")
-        },
         DeadLetterGuarantee("a failed removal frees no capacity", capacity: 1) { trial in
             let only = try trial.add(letter(0))
             trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
@@ -211,11 +194,9 @@ extension DeadLetterGuarantee {
         ]
     }()
 
-    private static func letter(
-        _ number: Int, size: Int = 8, reason: DeadLetter.Reason = .failed, keys: [UInt64] = []
-    ) -> DeadLetter {
+    private static func letter(_ number: Int, size: Int = 8, keys: [UInt64] = []) -> DeadLetter {
         var letter = DeadLetter(
-            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: reason,
+            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: .failed,
             routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
         letter.keys = keys.map { DeadLetter.Key(first: $0, second: .max - $0) }
         return letter

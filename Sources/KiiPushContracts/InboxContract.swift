@@ -95,9 +95,7 @@ struct InboxTrial: Sendable {
 
     func close() { opened.close() }
 
-    /// Simulates the end of the process and the start of another.
-    ///
-    /// - Returns: what the new process finds.
+    /// Simulates the end of the process and the start of another; returns what the new process finds.
     @discardableResult
     func restart() throws -> [InboxEntry] {
         try opened.restart()

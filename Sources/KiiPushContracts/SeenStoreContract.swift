@@ -69,9 +69,7 @@ struct SeenStoreTrial: Sendable {
 
     // MARK: Calls
 
-    /// Begins a message that should be new.
-    ///
-    /// - Returns: its lease; an invented one if it was not new, so that the test case can continue.
+    /// Begins a message that should be new; if it was not, its lease is invented, so that the test case can continue.
     @discardableResult
     func begin(_ keys: DedupeKeys, at seconds: Int64, _ when: String) throws -> SeenLease {
         let state = try store.begin(keys, now: .seconds(seconds))

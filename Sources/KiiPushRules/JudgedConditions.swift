@@ -42,12 +42,9 @@ extension RoutingRule {
         }?.position
     }
 
-    /// Evaluates the conditions in order until one decides.
+    /// Evaluates the conditions in order until one decides; returns whether the rule matches.
     ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - note: called with the number of each evaluated condition in ``judgedConditions``, and whether it held.
-    /// - Returns: whether the rule matches.
+    /// `note` is called with the number of each evaluated condition in ``judgedConditions``, and whether it held.
     package func judge(_ message: PushMessage, note: (Int, Bool) -> Void) -> Bool {
         var number = 0
         guard criteria.isGap == message.storage.isGap else { return false }

@@ -7,12 +7,11 @@ extension ChainSettings {
 }
 
 extension PushReceiver {
-    /// Applies the settings of loaded rules to the chain, as far as it can change while it runs.
+    /// Applies the settings of loaded rules to the chain, as far as it can change while it runs; returns the names of
+    /// those that it does not follow.
     ///
-    /// Only a loop guard made from rules can change; the settings of any other belong to the program.
-    ///
-    /// - Returns: the settings of the file that the chain does not follow, by their names there. For a receiver that
-    ///   was not made from rules, those that the file states and that are known to differ.
+    /// Only a loop guard made from rules can change; the settings of any other belong to the program. For a receiver
+    /// that was not made from rules, the names are of settings that the file states and that are known to differ.
     package func follow(_ rules: RoutingRules) -> [String] {
         guard let chain = chainSettings else { return differences(from: rules) }
         // A rules file does not choose the active layers.

@@ -10,14 +10,10 @@ struct RuleCompiler {
     /// The values of secrets that actions use.
     let secrets: RuleSecrets
 
-    /// A route for each rule, in order.
+    /// A route for each rule, in order; `taken` knows the ids of the routes that code declares.
     ///
-    /// - Parameters:
-    ///   - rules: the rules.
-    ///   - taken: the ids of the routes that code declares.
-    /// - Returns: the routes.
     /// - Throws: `RulesError` if an id is taken, a handler is not registered, or the actions that a rule needs are
-    ///   missing.
+    /// missing.
     func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
         var problems: [RulesError.Problem] = []
         var omitted = 0

@@ -12,12 +12,8 @@ package struct RuleCorpus: Sendable {
     /// Starts at 0 s.
     package init(file: String) { self.file = file }
 
-    /// Reads one line.
+    /// Reads one line, without its end; the step's `at` is never before that of the previous line.
     ///
-    /// - Parameters:
-    ///   - line: the line, without its end; at most as long as a rules file may be.
-    ///   - number: its number, from 1, for errors.
-    /// - Returns: the step; its `at` is never before that of the previous line.
     /// - Throws: ``RulesError`` with every problem of the line; later lines can still be read.
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file)

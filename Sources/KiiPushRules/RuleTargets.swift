@@ -44,10 +44,10 @@ extension RoutingRule {
 }
 
 extension RuleTarget {
-    /// The criteria that messages caused by a write or a push satisfy, as far as known in advance.
+    /// The criteria that messages caused by a write or a push satisfy, as far as known in advance; nil if it causes no
+    /// push.
     ///
-    /// - Parameter taken: the conditions of the writing rule; the values of its placeholders satisfy them.
-    /// - Returns: the conditions; nil if the write causes no push.
+    /// The values of placeholders satisfy the conditions of the writing rule.
     func criteria(of taken: RouteCriteria) -> RouteCriteria? {
         var criteria = RouteCriteria(certainty: [.certain])
         let id = owner.map { $0.pattern(taken) } ?? .any

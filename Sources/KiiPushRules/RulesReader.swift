@@ -167,13 +167,10 @@ struct RulesReader {
         return fills ? filled(text(node), at: node) : text(node)
     }
 
-    /// A non-empty string without control characters, which would garble reports.
+    /// A non-empty string without control characters, which would garble reports; nil if it is none, which is
+    /// reported.
     ///
-    /// - Parameters:
-    ///   - node: the text.
-    ///   - what: what is expected.
-    ///   - fills: whether placeholders of parameters are replaced.
-    /// - Returns: the name; nil if it is none, which is reported.
+    /// With `fills`, placeholders of parameters are replaced.
     mutating func name(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
         guard let name = string(node, what, fills: fills) else { return nil }
         guard !name.isEmpty else {
@@ -249,14 +246,7 @@ struct RulesReader {
         list(node, "a list of \(what)s")?.compactMap { name($0, what) }
     }
 
-    /// A `kiicloud://` URI of something that can be written to.
-    ///
-    /// - Parameters:
-    ///   - node: the text.
-    ///   - what: what is expected.
-    ///   - fills: whether placeholders of parameters are replaced.
-    ///   - accepts: whether such a resource is expected.
-    /// - Returns: the URI; nil if it is none, which is reported.
+    /// A `kiicloud://` URI of something that can be written to; nil if it is none, which is reported.
     mutating func target(
         _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI.Resource) -> Bool
     ) -> KiiURI? {

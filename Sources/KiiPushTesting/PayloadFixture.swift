@@ -129,8 +129,7 @@ public struct PayloadFixture: Sendable {
 
     /// The payload's text.
     public func json(_ style: KeyStyle) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             if style == .short { writeAPS(&writer) }
             for field in KiiField.allCases where Self.isSent(field, style, isApp: fields[.bucketID] != nil) {
                 guard let value = fields[field] else { continue }
@@ -147,7 +146,6 @@ public struct PayloadFixture: Sendable {
                 if style == .strings, let text = value.string { writer.string(text) } else { writer.value(value) }
             }
         }
-        return writer.text
     }
 
     private func writeAPS(_ writer: inout JSONWriter) {

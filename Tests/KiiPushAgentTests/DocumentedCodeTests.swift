@@ -20,73 +20,11 @@ struct DocumentedCodeTests {
         #expect(await receiver.receive(silent).name == "handled")
     }
 
-    @Test("a file that is missing cannot be read")
-    func readFile() {
-        #expect(throws: ReadError.self) {
-            let bytes = try ByteReader(path: "a.json").readAll(limit: 65_536)
-            print(bytes.count)
-        }
-    }
-
-    @Test("a log and what is lacking are told of")
+    @Test("reports shortages")
     func shortages() {
-        let write: @Sendable (String) -> Bool = { _ in true }
         let shortages = Shortages { change in print(change) }
         let actions = ProgramActions(shortages: shortages)
-        let log = LogWriter { line in write(line) }
-        log.add("<6>kiipush: ready")
-        #expect(log.finish(within: .seconds(20)))
         withExtendedLifetime(actions) {}
-    }
-
-    /// Compiled only: a test has no standard input of its own.
-    private func readLines() throws {
-        var lines = LineReader(.standardInput(), limit: 65_536)
-        while let line = try lines.next() { print(line) }
-    }
-
-    @Test("a loop guard obeys a kill file, and a program learns of a file's changes")
-    func watching() async {
-        let receiver = PushReceiver()
-        guard let loopGuard = receiver.loopGuard else { return }
-        let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
-        let following = Task { await watch.run() }
-        following.cancel()
-        await following.value
-        #expect(!watch.wait(timeout: .zero))
-    }
-
-    /// Compiled only: it ends when somebody cancels the watcher.
-    private func watchRules(load: () -> Void) {
-        let watcher = FileWatcher(path: "/etc/kiipush/rules.json")
-        while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
-    }
-
-    @Test("a receiver's rules follow a file")
-    func rules() async {
-        let receiver = PushReceiver()
-        let watch = RulesWatch(path: "/etc/agent/rules.json", gate: RulesGate(receiver)) { update in print(update) }
-        let following = Task { await watch.run() }
-        following.cancel()
-        await following.value
-        #expect(receiver.rulesGeneration == 0)
-    }
-
-    @Test("links, latencies and silence are watched")
-    func watchingService() async throws {
-        let receiver = PushReceiver()
-        let transport = LinesTransport(descriptor: try Pipe().readEnd)
-        let counts = ServiceCounts()
-        let service = PushService(receiver, [WatchedTransport(transport, counts)])
-        service.onEvent { counts.count($0) }
-        let latencies = RouteLatencies()
-        receiver.onTrace { latencies.count($0) }
-        let silence = SilenceWatch([SilenceLimit(route: "news", length: .seconds(3600))])
-        receiver.onTrace { silence.saw($0) }
-        let watching = Task { await silence.run { change in print(change) } }
-        watching.cancel()
-        await watching.value
-        #expect(counts.links.map(\.name) == ["stdin"] && latencies.times.isEmpty)
     }
 
     @Test("a text is made safe for a terminal where it is printed")
@@ -104,12 +42,6 @@ struct DocumentedCodeTests {
         }
         try receiver.load(rules, actions: ProgramActions(app: rules.app))
         let service = PushService(receiver, [SocketTransport(path: "/run/agent/push.sock")])
-        receiver.onTrace { trace in print(JournalLine(trace)) }
-        service.onEvent { event in print(JournalLine(event)) }
-        let counts = ServiceCounts()
-        service.onEvent { counts.count($0) }
-        let metrics = MetricsFile(path: "/var/lib/node_exporter/kiipush.prom")
-        try metrics.write(receiver.metrics, service.status)
         let manager = ServiceManager()
         manager.ready()
         let running = Task { try await service.run() }

@@ -38,8 +38,7 @@ public enum MQTTEndpointAnswer: Sendable, Hashable {
 extension MQTTEndpoint {
     /// The endpoint as Kii's server sends it, one JSON object, for `kiipush receive --endpoint`.
     public var json: Secret {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let text = JSONWriter.object { writer in
             writer.member("host", host)
             writer.member("mqttTopic", topic.revealed)
             writer.member("username", userName.revealed)
@@ -48,7 +47,7 @@ extension MQTTEndpoint {
             if let portSSL { writer.member("portSSL", portSSL) }
             if let secondsToLive { writer.member("X-MQTT-TTL", secondsToLive) }
         }
-        return Secret(writer.text)
+        return Secret(text)
     }
 
     init(_ response: HTTPResponse) throws(CloudError) {

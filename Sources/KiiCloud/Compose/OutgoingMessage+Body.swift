@@ -5,8 +5,7 @@ extension OutgoingMessage {
     ///
     /// Every switch and every network is stated, so that no default of the server applies.
     public var body: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.key("data")
             writer.value(.object(data.members))
             writer.member("sendToDevelopment", sendToDevelopment)
@@ -18,7 +17,6 @@ extension OutgoingMessage {
             writer.member("jpush") { writer in writer.network(jpush.isEnabled, jpush.data) }
             writer.member("mqtt") { mqtt.write(&$0) }
         }
-        return writer.text
     }
 }
 

@@ -33,9 +33,7 @@ public struct PushPreview: Sendable {
         }
         object = .object(members + added)
         self.network = network
-        var writer = JSONWriter()
-        writer.value(object)
-        text = writer.text
+        text = object.jsonText
         besideBytes = network == .fcm ? message.fcm.notificationBytes : 0
     }
 }
@@ -61,10 +59,7 @@ extension OutgoingMessage {
 extension DataValue {
     /// FCM's text for a value, since it supports only strings.
     fileprivate var fcmText: String {
-        if let string { return string }
-        var writer = JSONWriter()
-        writer.value(self)
-        return writer.text
+        string ?? jsonText
     }
 }
 
@@ -72,9 +67,7 @@ extension FCMFields {
     /// The length of `"notification":{…},`; 0 without one.
     fileprivate var notificationBytes: Int {
         guard let notification else { return 0 }
-        var writer = JSONWriter()
-        writer.value(notification)
-        return writer.text.utf8.count + #""notification":,"#.utf8.count
+        return notification.jsonText.utf8.count + #""notification":,"#.utf8.count
     }
 }
 

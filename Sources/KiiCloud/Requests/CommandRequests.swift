@@ -29,15 +29,14 @@ extension CloudRequest where Answer == Void {
     ///   - thing: the thing.
     /// - Returns: the request.
     public static func report(_ results: [ActionResult], of command: ThingCommand, as thing: KiiThing) -> Self {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let body = JSONWriter.object { writer in
             writer.key("actionResults")
             writer.array { writer in
                 for group in groups(results) { group.write(&writer) }
             }
         }
         let path = CloudPath(command: command.id, of: thing).appending("action-results")
-        return Self(.put, path, headers: [.json], body: writer.text) { try $0.expect(204, 200) }
+        return Self(.put, path, headers: [.json], body: body) { try $0.expect(204, 200) }
     }
 
     /// The results in the command's dialect: adjacent results of one alias are grouped.

@@ -38,15 +38,14 @@ extension CloudRequest where Answer == Installation {
     ///   - thing: the thing to install; nil for the token's owner.
     /// - Returns: the request.
     public static func install(_ device: PushDevice, isDevelopment: Bool, of thing: KiiThing? = nil) -> Self {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let body = JSONWriter.object { writer in
             if let id = device.registration { writer.member("installationRegistrationID", id.revealed) }
             writer.member("deviceType", device.typeName)
             writer.member("development", isDevelopment)
             if let thing { writer.member("thingID", thing.id) }
         }
         let type = HTTPHeader("Content-Type", "application/vnd.kii.InstallationCreationRequest+json")
-        return Self(.post, CloudPath(.app, "installations"), headers: [type], body: writer.text) { response in
+        return Self(.post, CloudPath(.app, "installations"), headers: [type], body: body) { response in
             try response.expect(201, 200)
             let fields = try response.members()
             return Installation(

@@ -87,11 +87,7 @@ extension HTTPHeader {
 
 extension KeyedData {
     /// The members as one object of JSON.
-    var json: String {
-        var writer = JSONWriter()
-        writer.value(.object(members))
-        return writer.text
-    }
+    var json: String { DataValue.object(members).jsonText }
 }
 
 extension HTTPResponse {

@@ -158,13 +158,11 @@ public enum QuickBloxEvent: Sendable, Hashable {
     }
 
     private static func object(_ pairs: [Pair]) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             for pair in pairs {
                 writer.key(pair.key)
                 writer.string(pair.value)
             }
         }
-        return writer.text
     }
 }

@@ -97,11 +97,6 @@ extension ResourceKey {
     }
 }
 
-extension PushMessage {
-    /// The bucket or topic of a message, or else its sender, as a digest; for logs, which must not name them.
-    package var groupDigest: DedupeKey? { ResourceKey(groupOf: self)?.digest }
-}
-
 /// The meanings of the parts of a key, so that equal bytes in another part make another key.
 private enum PlacePart {
     static let bucket: UInt8 = 1

@@ -17,17 +17,13 @@ extension LoopGuard {
         of messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant, found stamp: Lineage,
         modifiedAt: Int64?
     ) -> Lineage? {
-        let hasObject = message.storage.classified.hasObject
-        var finding = StampFinding(
-            stamp, modifiedAt, message, object: hasObject ? ResourceKey(objectOf: message, secret) : nil)
-        finding.messageID = messageID
-        finding.arrivedAt = arrivedAt
+        var finding = StampFinding(stamp, modifiedAt, message)
+        if message.storage.classified.hasObject { finding.object = ResourceKey(objectOf: message, secret) }
+        (finding.messageID, finding.arrivedAt) = (messageID, arrivedAt)
         let (now, time) = (now, message.serverTime)
         return state.withLock { [finding] state in
-            var finding = finding
-            finding.isStrangers = state.identities.author(of: message) == .stranger
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.cause(finding, hops: state.settings.hops, now: now)
+            return state.stamps.cause(finding, now: now)
         }
     }
 }

@@ -206,10 +206,8 @@ public final class LoopGuard: Middleware, WriteWatch {
         guard let key = write.key else { return }
         let (now, number, messageID) = (clock.now, write.number, write.messageID)
         state.withLock { state in
-            let isExpected = state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
-            if let modifiedAt, let messageID {
-                state.stamps.wrote(key, modifiedAt, for: messageID, hasEvent: !isExpected, now: now)
-            }
+            state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
+            if let modifiedAt, let messageID { state.stamps.wrote(key, modifiedAt, for: messageID, now: now) }
         }
     }
 

@@ -54,12 +54,8 @@ extension LoopState {
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         // A replayed message arrived before the writes that are expected now.
         if case .all = message.bypass { return false }
-        guard let (object, event) = ownEvent(message, secret), writes.take(object, event, now: message.admittedAt)
-        else {
-            return false
-        }
-        stamps.ownEventCame(of: object)
-        return true
+        guard let (object, event) = ownEvent(message, secret) else { return false }
+        return writes.take(object, event, now: message.admittedAt)
     }
 
     /// What may be the event of an own write.

@@ -176,8 +176,7 @@ extension Answer {
     ///
     /// `{"status":"succeeded","data":{…},"reason":"…","failedActions":{"name":"reason"}}`
     package var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("status", status.rawValue)
             if let data {
                 writer.key("data")
@@ -190,7 +189,6 @@ extension Answer {
                 for (name, reason) in failedActions.sorted(by: { $0.key < $1.key }) { writer.member(name, reason) }
             }
         }
-        return writer.text
     }
 
     /// Reads the text of such an object; nil if it is none.

@@ -49,14 +49,13 @@ public struct Gap: Sendable, Hashable {
     /// - Parameter number: makes two gaps with the same text two messages, such as the time.
     /// - Returns: a payload of ``Transport/gap``.
     public func payload(number: Int64) -> RawPayload {
-        var writer = JSONWriter()
-        writer.object { writer in
+        let text = JSONWriter.object { writer in
             writer.member("gap", cause.rawValue)
             if let transport { writer.member("transport", transport) }
             writer.member("reason", reason)
             writer.member("number", number)
         }
-        return RawPayload(Array(writer.text.utf8), transport: .gap)
+        return RawPayload(Array(text.utf8), transport: .gap)
     }
 }
 

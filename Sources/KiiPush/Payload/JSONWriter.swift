@@ -6,6 +6,13 @@ package struct JSONWriter {
 
     package init() {}
 
+    /// The text of an object; `body` writes its members.
+    package static func object(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(body)
+        return writer.text
+    }
+
     /// Writes an object; `body` writes its members.
     package mutating func object(_ body: (inout JSONWriter) -> Void) { nest("{", "}", body) }
 

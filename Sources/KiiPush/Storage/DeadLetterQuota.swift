@@ -1,8 +1,6 @@
 /// The contents of a dead-letter store, and its bounds.
 ///
 /// A key may use only a share of the capacity, so that the dead letters of one key leave capacity for others.
-/// Undecodable payloads may use at most half of it: any amount of garbage then leaves capacity for the messages that
-/// failed.
 package struct DeadLetterQuota: Sendable {
     /// How a dead letter is stored.
     package enum Place: Sendable, Hashable {
@@ -13,7 +11,6 @@ package struct DeadLetterQuota: Sendable {
     }
 
     private struct Letter {
-        let reason: DeadLetter.Reason
         var bytes: Int
         let keys: [DeadLetter.Key]
     }
@@ -30,7 +27,6 @@ package struct DeadLetterQuota: Sendable {
     private var letters: [UInt64: Letter] = [:]
     private var keys: [DeadLetter.Key: Totals] = [:]
     private var all = Totals()
-    private var undecodable = Totals()
 
     /// How many dead letters there are.
     package var count: Int { all.count }
@@ -57,26 +53,15 @@ package struct DeadLetterQuota: Sendable {
     ///   then.
     package mutating func take(_ letter: DeadLetter, as id: UInt64) throws(DeadLettersFull) -> Place {
         let size = letter.payload.size
-        let refusal = refusal(letter.reason, size)
-        if refusal != nil || isBeyondShare(letter.keys, size) {
+        let hasNoRoom = all.count >= capacity || size > mostBytes - all.bytes
+        if hasNoRoom || isBeyondShare(letter.keys, size) {
             for key in letter.keys {
                 if let last = keys[key]?.last { return fold(size, into: last) }
             }
         }
-        if let refusal { throw refusal }
-        add(id, letter.reason, bytes: size, letter.keys)
+        if hasNoRoom { throw DeadLettersFull(count: all.count, bytes: all.bytes) }
+        add(id, bytes: size, letter.keys)
         return .new
-    }
-
-    private func refusal(_ reason: DeadLetter.Reason, _ size: Int) -> DeadLettersFull? {
-        guard all.count < capacity, size <= mostBytes - all.bytes else {
-            return DeadLettersFull(count: all.count, bytes: all.bytes)
-        }
-        // Rounded up for them, so that a store of one dead letter accepts any.
-        guard reason == .undecodable,
-            undecodable.count >= capacity - capacity / 2 || size > mostBytes / 2 - undecodable.bytes
-        else { return nil }
-        return DeadLettersFull(count: undecodable.count, bytes: undecodable.bytes, reason: reason)
     }
 
     private func isBeyondShare(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
@@ -103,8 +88,8 @@ package struct DeadLetterQuota: Sendable {
     }
 
     /// Records a dead letter that exists, within the bounds or not.
-    package mutating func add(_ id: UInt64, _ reason: DeadLetter.Reason, bytes: Int, _ keys: [DeadLetter.Key]) {
-        let letter = Letter(reason: reason, bytes: bytes, keys: keys)
+    package mutating func add(_ id: UInt64, bytes: Int, _ keys: [DeadLetter.Key]) {
+        let letter = Letter(bytes: bytes, keys: keys)
         letters[id] = letter
         change(letter, count: 1, bytes: bytes)
         for key in keys {
@@ -125,7 +110,6 @@ package struct DeadLetterQuota: Sendable {
 
     private mutating func change(_ letter: Letter, count: Int, bytes: Int) {
         all.add(count, bytes)
-        if letter.reason == .undecodable { undecodable.add(count, bytes) }
         for key in letter.keys {
             keys[key, default: Totals()].add(count, bytes)
             if keys[key]?.count == 0 { keys[key] = nil }

@@ -51,7 +51,8 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The keys that it shares with other dead letters, the narrowest first; empty if it shares none.
     ///
     /// A service sets two keys: one of the route, the bucket, topic or sender, and the reason; and one of the route and
-    /// the reason. A store need not return them.
+    /// the reason. Those of undecodable payloads are one of the transport, and one for all, so that any amount of
+    /// garbage leaves half of a store for the messages that failed. A store need not return them.
     public var keys: [Key] = []
     /// The messages that it summarizes, if it is more than one.
     public var summary: Summary? = nil
@@ -77,8 +78,6 @@ public struct DeadLetter: Sendable, Identifiable {
 ///   into the last one of its key, which then represents both: it has the newest payload, and its
 ///   ``DeadLetter/summary`` counts. A dead letter without a key, or the first of its keys in a full store, is refused:
 ///   none is forgotten uncounted.
-/// - Those that are ``DeadLetter/Reason/undecodable`` may use at most half of the store, so that any amount of garbage
-///   leaves capacity for the messages that failed.
 /// - Numbers increase from 1 and are never reused, not even that of a dead letter that was removed.
 /// - A call that throws has changed nothing.
 ///
@@ -143,20 +142,16 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
     public let count: Int
     /// The size of their payloads in bytes.
     public let bytes: Int
-    /// The reason whose share is used up; nil if the store is full for all reasons.
-    public let reason: DeadLetter.Reason?
 
-    /// Describes a full store, for all reasons or for one.
-    public init(count: Int, bytes: Int, reason: DeadLetter.Reason? = nil) {
+    /// Describes a full store.
+    public init(count: Int, bytes: Int) {
         self.count = count
         self.bytes = bytes
-        self.reason = reason
     }
 
     /// What is full, and what to do.
     public var description: String {
-        let kind = reason.map { "\($0.rawValue) " } ?? ""
-        let letters = "\(counted(count, "\(kind)dead letter")) of \(counted(bytes, "byte"))"
+        let letters = "\(counted(count, "dead letter")) of \(counted(bytes, "byte"))"
         return "\(letters) \(count == 1 ? "is" : "are") kept already; replay or drop some"
     }
 }

@@ -12,15 +12,12 @@
 /// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
 /// - the object was modified again after this device first found the stamp in it.
 ///
-/// More is known of a stamp that this device made. It counts only for a message that can be the event of that write. If
-/// both times are known, the message has the time of modification that ``OwnWrite/done(modifiedAt:)`` reported.
-/// Otherwise it arrived within ``lifetime`` after the stamp was made, names no sender other than an identity that this
-/// device writes as, and is not the second one after a reported write. For any other message the object's previous
-/// stamp counts: a write for one waiting message does not lengthen the lineage of another. Only if the object has
-/// passed through too many handlers does the stamp count for earlier messages, too.
+/// A stamp that this device made never counts, but the one that counted for the message which it answers does: a write
+/// for one waiting message does not lengthen the lineage of another. It does so for ``lifetime``, and unless the object
+/// or the message is later than the write, as ``OwnWrite/done(modifiedAt:)`` reported it.
 ///
 /// A stale stamp is ignored, and the lineage starts again. In doubt, traffic counts as legitimate: a loop whose stamps
-/// are ignored is still bounded by the rate.
+/// are ignored is still bounded by the pace.
 ///
 /// The time is the server's, because a device's wall clock may say 1970. The guard learns it from the times in pushes
 /// and in the responses to declared writes, and advances it with the receiver's clock. A device whose pushes all

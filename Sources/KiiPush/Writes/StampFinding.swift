@@ -8,25 +8,21 @@ struct StampFinding {
     /// When the event was sent.
     let sentAt: Int64?
     /// The object of the event, assumed to be that of the stamp.
-    let object: ResourceKey?
+    var object: ResourceKey?
     /// The message whose handler found it.
     var messageID: UInt64 = 0
     /// When the message arrived.
     var arrivedAt = MonotonicInstant(nanoseconds: 0)
-    /// Whether the message names a sender that is not an identity of this device.
-    var isStrangers = false
 }
 
 extension StampFinding {
-    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage, object: ResourceKey? = nil) {
+    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage) {
         let isOfKii = message.kind != .directPush
         self.init(
             stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
-            sentAt: isOfKii ? message.sentAt : nil, object: object)
+            sentAt: isOfKii ? message.sentAt : nil)
     }
-}
 
-extension StampFinding {
     /// Whether, by the times, the stamp belongs to the object's last write.
     func isOfItsWrite(serverTime: Int64?) -> Bool {
         let reference = modifiedAt ?? eventModifiedAt ?? sentAt ?? serverTime

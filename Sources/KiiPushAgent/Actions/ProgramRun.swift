@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushSystem
 
@@ -16,11 +12,8 @@ struct ProgramRun: Sendable {
     let starts: ProgramStarts
     let guardian: ProgramGuardian
 
-    /// Runs it, and blocks until it has ended.
+    /// Runs it, and blocks until it has ended, or the signal ends it.
     ///
-    /// - Parameters:
-    ///   - words: receives its output.
-    ///   - signal: ends it.
     /// - Throws: ``ProgramError``; ``ProgramShortage``; why an announced write is refused.
     func untilEnd(_ words: inout ProgramWords, _ signal: ThreadSignal) throws {
         var stop = Stop()

@@ -11,9 +11,8 @@ struct AgentCommands: Sendable {
 
     /// Serves commands on the control socket until its task is cancelled.
     ///
-    /// If the socket cannot be created, it retries every five seconds, and reports that once.
-    ///
-    /// - Parameter tried: called when the socket listens, and when it cannot be created.
+    /// If the socket cannot be created, it retries every five seconds, and reports that once. `tried` is called when
+    /// the socket listens, and when it cannot be created.
     func run(_ tried: @escaping @Sendable () -> Void) async {
         var isTold = false
         defer { tried() }

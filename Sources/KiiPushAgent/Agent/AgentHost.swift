@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 import Synchronization
 
@@ -24,10 +20,7 @@ package final class AgentHost: Sendable {
 
     /// Makes the log; signals are not caught before ``start()``.
     ///
-    /// - Parameters:
-    ///   - name: begins the lines about a start that failed.
-    ///   - isQuiet: whether to log warnings and errors only.
-    ///   - write: writes a line to standard error, and returns whether it was written.
+    /// The name begins the lines about a start that failed; `write` returns whether a line was written.
     package init(
         name: String = "kiipush", isQuiet: Bool,
         write: @escaping @Sendable (String) -> Bool = { (try? writeAll($0 + "\n", to: STDERR_FILENO)) != nil }

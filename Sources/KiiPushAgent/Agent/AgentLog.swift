@@ -7,8 +7,7 @@ import KiiPushRules
 package struct AgentLog: Sendable {
     /// Whether only lines that need attention are logged.
     let isQuiet: Bool
-    /// Keeps the lines of one key from filling the log.
-    var quota = LineQuota()
+    private let quota = LineQuota()
     let writer: LogWriter
     let shortages: Shortages
 
@@ -24,27 +23,23 @@ package struct AgentLog: Sendable {
     /// Logs a message's outcome, within the quota of its key.
     func tell(_ trace: Trace) {
         let priority = JournalLine.Priority(trace.outcome)
-        if isLeftOut(priority) { return }
         // Beyond the quota no line is made at all.
-        write(quota.lines(LineQuota.Key(trace), priority: priority, of: .init(trace)) { JournalLine(trace) })
+        if !isLeftOut(priority), quota.takes(LineQuota.Key(trace), priority) { write(JournalLine(trace)) }
     }
 
     /// Logs a service's event, within the quota of its key.
     func tell(_ event: ServiceEvent) {
         let line = JournalLine(event)
-        if isLeftOut(line.priority) { return }
-        write(quota.lines(LineQuota.Key(event), priority: line.priority, of: .init(event)) { line })
+        if !isLeftOut(line.priority), quota.takes(LineQuota.Key(event), line.priority) { write(line) }
     }
 
-    /// Logs a line of a message's program; the message's last line is then logged, too.
+    /// Logs a line of a message's program.
     func tell(_ priority: JournalLine.Priority, _ line: String, of message: UInt64) {
-        if isLeftOut(priority) { return }
-        quota.began(message)
         write(JournalLine(priority, "kiipush: \(line)", message: message))
     }
 
     /// Logs the counts of omitted lines; of all keys at the end.
-    func tellLeftOut(all: Bool = false) { write(quota.leftOut(all: all)) }
+    func tellLeftOut(all: Bool = false) { for line in quota.leftOut(all: all) { write(line) } }
 
     /// Logs the counts of omitted lines every five seconds until its task is cancelled.
     func keepTellingLeftOut() async {
@@ -53,8 +48,6 @@ package struct AgentLog: Sendable {
             tellLeftOut()
         }
     }
-
-    private func write(_ lines: [JournalLine]) { for line in lines { write(line) } }
 
     private func isLeftOut(_ priority: JournalLine.Priority) -> Bool { isQuiet && priority == .information }
 

@@ -4,39 +4,19 @@ import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
-/// Why the metrics file could not be written last; nil if it was.
-final class MetricsFailure: Sendable {
-    private let what = Mutex<String?>(nil)
+/// A value that tasks of an agent set and read.
+final class Current<Value: Sendable & Equatable>: Sendable {
+    private let kept = Mutex<Value?>(nil)
 
-    /// The failure now, in words.
-    var current: String? { what.withLock { $0 } }
+    var value: Value? { kept.withLock { $0 } }
 
-    /// Records the result of a write.
-    ///
-    /// - Returns: whether it is another one than the last time.
-    func note(_ failure: String?) -> Bool {
-        what.withLock { what in
-            defer { what = failure }
-            return what != failure
+    /// Sets the value; returns whether it is another one.
+    @discardableResult
+    func set(_ new: Value?) -> Bool {
+        kept.withLock { kept in
+            defer { kept = new }
+            return kept != new
         }
-    }
-}
-
-/// The rules that are in use, for the status.
-final class RulesInUse: Sendable {
-    private let rules = Mutex<AgentStatus.Rules?>(nil)
-
-    /// The rules; nil before the first ones are loaded.
-    var current: AgentStatus.Rules? { rules.withLock { $0 } }
-
-    func set(_ loaded: RulesUpdate.Loaded) {
-        let params = loaded.rules.params.map { parameter in
-            AgentStatus.Parameter(
-                name: parameter.name, value: loaded.rules.values[ExactText(parameter.name)]?.string,
-                isSecret: parameter.isSecret)
-        }
-        let new = AgentStatus.Rules(file: loaded.rules.file, digest: loaded.digest, params: params)
-        rules.withLock { $0 = new }
     }
 }
 
@@ -55,8 +35,10 @@ struct AgentReports: Sendable {
     let healed: String?
     /// The metrics file; nil for none.
     let metrics: String?
-    let metricsFailure = MetricsFailure()
-    let rules = RulesInUse()
+    /// Why the metrics file could not be written last; nil if it was.
+    let metricsFailure = Current<String>()
+    /// The rules that are in use; nil before the first ones are loaded.
+    let rules = Current<AgentStatus.Rules>()
     /// Follows the kill file; nil if there is none.
     let kills: KillFileWatch?
     /// Avoids duplicates; nil if it remembers in memory.
@@ -70,7 +52,7 @@ struct AgentReports: Sendable {
         for round in 0... {
             if round % 6 == 0 || !service.status.isOpen { service.checkInbox() }
             writeMetrics()
-            tell?(statusSource.status)
+            tell?(status)
             // At first it is not open yet.
             do { try await Task.sleep(for: .seconds(round == 0 ? 1 : 5)) } catch { return }
         }
@@ -83,43 +65,15 @@ struct AgentReports: Sendable {
         var gauges = MetricsGauges()
         (gauges.deadLetters, gauges.areDeadLettersFull) = (try? letters.count, (try? letters.isFull) ?? false)
         (gauges.kills, gauges.silent) = (receiver.loopGuard?.killed.count ?? 0, silence.states)
-        gauges.isHealthy = statusSource.status.isHealthy
+        gauges.isHealthy = status.isHealthy
         do {
             try MetricsFile(path: path).write(
                 receiver.metrics, service.status, counts, paced: paced, shortages: log.shortages,
                 droppedLines: log.writer.dropped, latencies: latencies, gauges: gauges)
-            _ = metricsFailure.note(nil)
+            metricsFailure.set(nil)
         } catch {
             // Once, not every five seconds; the status shows it as long as it lasts.
-            if metricsFailure.note("\(error)") { log.trouble("\(error)") }
+            if metricsFailure.set("\(error)") { log.trouble("\(error)") }
         }
-    }
-
-    /// The source of the agent's status.
-    var statusSource: StatusSource {
-        var source = StatusSource(
-            identity: identity, receiver: receiver, service: service, counts: counts, latencies: latencies,
-            settings: settings, isDurable: isDurable)
-        let (shortages, silence) = (log.shortages, silence)
-        source.shortages = {
-            shortages.current.map { shortage in
-                AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
-            }
-        }
-        source.failures = { [kills, deduplicator] in
-            var failures: [String] = []
-            if deduplicator?.counts.isStoreFailing == true {
-                failures.append("the deduplication store fails: messages may be handled twice")
-            }
-            if let failure = kills?.failure { failures.append("no kill can be applied: \(failure)") }
-            return failures
-        }
-        source.healed = healed
-        source.rules = { [rules] in rules.current }
-        source.metricsFailure = { [metricsFailure] in metricsFailure.current }
-        source.silent = {
-            silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }
-        }
-        return source
     }
 }

@@ -27,7 +27,7 @@ extension AgentRun {
         if let state {
             var session = StateSession(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             session.agent = reports.identity
-            session.status = reports.statusSource
+            session.status = { reports.checkedStatus }
             if let kills = reports.kills {
                 kills.look()
                 beside.tasks.append(Task { await kills.run() })

@@ -114,9 +114,7 @@ final class AgentRun: Sendable {
         return end(try result.get())
     }
 
-    /// Loads the rules file for the first time, and makes the watch that follows it.
-    ///
-    /// - Returns: the watch; nil if the rules are refused, which it reports.
+    /// Loads the rules file for the first time, and makes the watch that follows it; nil if they are refused.
     private func load(_ rules: AgentRules) async -> RulesWatch? {
         let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
         let inUse = reports.rules
@@ -130,7 +128,7 @@ final class AgentRun: Sendable {
             if case .loaded(let loaded) = update {
                 for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
                 for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
-                inUse.set(loaded)
+                inUse.set(AgentStatus.Rules(loaded))
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
             }

@@ -40,11 +40,11 @@ struct AgentTransports: Sendable {
         answers = transports.compactMap { $0 as? any AnswerSender }
         bringsAgain = transports.allSatisfy { !$0.abilities.isDisjoint(with: [.refuses, .redelivers]) }
         let file = settings.capture.map { CaptureFile(path: $0) }
-        let watched = transports.map { transport -> any PushTransport in
-            let source: any PushTransport =
-                file.map { CapturingTransport(transport: transport, file: $0, log: log) } ?? transport
+        let watched = transports.map { transport in
             // A descriptor counts as connected from the start; all others report their connection.
-            return WatchedTransport(source, counts, connects: !(transport is LinesTransport))
+            WatchedTransport(transport, counts, connects: !(transport is LinesTransport)) { payload in
+                file?.add(payload) { log.trouble("\($0)") }
+            }
         }
         let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
         all = healed + [ReadyTransport(log: log)] + watched

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 package import KiiPushSystem
 import Synchronization
 
@@ -23,10 +19,9 @@ package struct ControlSocket: Sendable {
 
     /// Serves commands until the task is cancelled.
     ///
-    /// - Parameters:
-    ///   - shortages: notified when commands must wait for lack of open files, and when they no longer must.
-    ///   - listening: called when clients can connect.
-    ///   - answer: performs a command with these arguments, prints its lines, and returns the exit code.
+    /// `listening` is called when clients can connect; `answer` performs a command, prints its lines, and returns the
+    /// exit code.
+    ///
     /// - Throws: why it cannot listen.
     package func serve(
         shortages: Shortages? = nil, listening: @escaping @Sendable () -> Void = {},
@@ -114,15 +109,10 @@ package struct ControlSocket: Sendable {
 
     // MARK: The other end
 
-    /// Sends a command to the process that serves the socket, and passes on its answer.
+    /// Sends a command to the process that serves the socket, passes on its answer, and returns the exit code.
     ///
-    /// - Parameters:
-    ///   - arguments: the command.
-    ///   - patience: how long it may be silent; nil for no limit.
-    ///   - end: when to stop listening, as if it had ended with 0; nil for never.
-    ///   - print: called with each line of its output.
-    ///   - error: called with each line of its error output.
-    /// - Returns: the exit code.
+    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0.
+    ///
     /// - Throws: why there is no answer.
     package func ask(
         _ arguments: [String], patience: Duration? = nil, until end: ContinuousClock.Instant? = nil,
@@ -234,14 +224,11 @@ extension ControlReply {
         case end
     }
 
-    /// Sends parts of an answer as they come, on its own thread, until there are no more or the client has gone.
+    /// Sends parts of an answer as they come, on its own thread, until there are no more or the client has gone;
+    /// returns whether all was sent.
     ///
-    /// It waits for a slow client, and requests no parts meanwhile; it notices at once when a client has gone.
-    ///
-    /// - Parameters:
-    ///   - signal: raised when there may be more.
-    ///   - next: returns the next part; called by one thread.
-    /// - Returns: whether all was sent.
+    /// It waits for a slow client, and requests no parts meanwhile; it notices at once when a client has gone. The
+    /// signal is raised when there may be more; one thread calls `next`.
     package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
         await withThread { [self] in
             guard let descriptor = client.withLock({ $0 }) else { return false }

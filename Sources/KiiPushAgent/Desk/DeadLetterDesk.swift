@@ -137,8 +137,7 @@ extension DeadLetter {
     }
 
     private func json(withPayload: Bool) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("id", Int64(clamping: id))
             writer.member("reason", reason.rawValue)
             writer.member("receivedAt", receivedAt)
@@ -157,7 +156,6 @@ extension DeadLetter {
                 writer.member("raw", String(decoding: payload.bytes, as: UTF8.self))
             }
         }
-        return writer.text
     }
 }
 

@@ -1,12 +1,7 @@
 package import KiiPush
 
 extension KillTarget {
-    /// Finds out whether the target matches anything among these routes.
-    ///
-    /// - Parameters:
-    ///   - what: the word for a route.
-    ///   - routes: the ids and conditions of all routes.
-    /// - Returns: why it matches nothing, with what there is; nil if it matches something.
+    /// Why the target matches nothing among these routes, with what there is; nil if it matches something.
     package func lack(_ what: String, _ routes: [(id: String, criteria: RouteCriteria)]) -> String? {
         switch self {
         case .route(let id):

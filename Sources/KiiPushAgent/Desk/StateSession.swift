@@ -21,8 +21,8 @@ package struct StateSession: Sendable {
     var service: PushService?
     /// The session's agent; nil if none runs.
     var agent: AgentIdentity?
-    /// The source of the agent's status; nil if none runs.
-    var status: StatusSource?
+    /// Asks for the agent's status; nil if none runs.
+    var status: (@Sendable () -> AgentStatus)?
     /// Makes the agent check its kill file now.
     var lookAtKills: @Sendable () -> Void = {}
 }
@@ -57,7 +57,7 @@ package enum DeskCommand {
 
     /// Prints the agent's status as one line of JSON.
     private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard let status = session.status?.checkedStatus else {
+        guard let status = session.status?() else {
             console.error("kiipush: no agent runs here")
             return .nobody
         }

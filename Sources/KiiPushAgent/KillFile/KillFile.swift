@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 package import KiiPush
 package import KiiPushSystem
 
@@ -45,11 +41,10 @@ package struct KillFile: Sendable, Hashable {
         package let problems: [KillFileProblem]
     }
 
-    /// Reads the file.
+    /// Reads the file; a missing one has no kills.
     ///
     /// A bad entry does not affect the others: it is reported as a problem.
     ///
-    /// - Returns: the kills; none if there is no file.
     /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
     package func read() throws(KillFileError) -> Contents {
         let text = try readText()
@@ -99,11 +94,6 @@ package struct KillFile: Sendable, Hashable {
     /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock
     /// on the file `kill.json.lock` beside it, which stays. Expired kills are dropped; unreadable entries stay.
     ///
-    /// - Parameters:
-    ///   - target: what to switch off.
-    ///   - end: when it is on again.
-    ///   - now: the wall clock's time.
-    /// - Returns: the ends before and after.
     /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
     @discardableResult
     package func kill(_ target: KillTarget, until end: UTCDate, now: UTCDate = .now) throws(KillFileError) -> Edit {
@@ -112,10 +102,6 @@ package struct KillFile: Sendable, Hashable {
 
     /// Switches a target on again; this also removes an entry for it with an unreadable time.
     ///
-    /// - Parameters:
-    ///   - target: what to switch on.
-    ///   - now: the wall clock's time.
-    /// - Returns: its previous end.
     /// - Throws: as ``kill(_:until:now:)`` does.
     @discardableResult
     package func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
@@ -150,15 +136,14 @@ package struct KillFile: Sendable, Hashable {
 
     // MARK: Starting over
 
-    /// Moves an unreadable file away, so that a new one can be created.
+    /// Moves an unreadable file away, so that a new one can be created; returns its new path.
     ///
-    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in a
-    /// program that kept those that it had read before. A readable file stays, even with bad entries, because its kills
-    /// apply.
+    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in
+    /// a program that kept those that it had read before. A missing or readable file stays, even with bad entries,
+    /// because its kills apply.
     ///
-    /// - Returns: the new path; nil if there is no file, or a readable one.
     /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
-    ///   then.
+    /// then.
     @discardableResult
     package func reset() throws(KillFileError) -> String? {
         let lock = try takeLock()

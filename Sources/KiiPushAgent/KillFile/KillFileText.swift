@@ -154,12 +154,11 @@ struct KillFileText {
     mutating func set(_ target: KillTarget, until end: UTCDate?) {
         entries.removeAll { $0.target == target }
         guard let end else { return }
-        var writer = JSONWriter()
-        writer.object { writer in
+        let text = JSONWriter.object { writer in
             writer.member("target", target.description)
             writer.member("until", end.shortText)
         }
-        entries.append(Entry(text: writer.text, target: target, until: end))
+        entries.append(Entry(text: text, target: target, until: end))
     }
 
     /// Removes expired kills.

@@ -4,12 +4,6 @@ import Synchronization
 
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
 ///
-/// ```swift
-/// guard let loopGuard = receiver.loopGuard else { return }
-/// let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
-/// let following = Task { await watch.run() }
-/// ```
-///
 /// It reads the file when it changes, and at least once per ``interval``. Each check computes the remaining time of
 /// each kill from the wall clock, so a clock that jumps, as when a device learns the time, ends or begins kills within
 /// an interval. A missing file has no kills. If a file cannot be read, the last list stays in force.
@@ -54,13 +48,8 @@ package final class KillFileWatch: Sendable {
 
     /// Makes a watch; it reads nothing before the first check.
     ///
-    /// - Parameters:
-    ///   - file: the file.
-    ///   - loopGuard: the guard whose kills are set.
-    ///   - interval: how often the file is checked; at least 10 ms.
-    ///   - wallClock: returns the time by which kills end.
-    ///   - report: called with all problems, once for each change of the file, on the checking thread; keep it short,
-    ///     and do not check from there.
+    /// `report` is called with all problems, once for each change of the file, on the checking thread; it must not
+    /// check.
     package init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
@@ -109,22 +98,14 @@ package final class KillFileWatch: Sendable {
         }
     }
 
-    /// Blocks until the file has changed, or an interval or the timeout has passed, and checks.
-    ///
-    /// For a program with its own event loop; one that polls ``descriptor`` calls it with a timeout of zero, and at
-    /// every interval.
-    ///
-    /// - Parameter timeout: the most time to wait.
-    /// - Returns: false if the watch has been stopped.
+    /// Blocks until the file has changed, or an interval or the timeout has passed, and checks; false if it was
+    /// stopped.
     @discardableResult
     package func wait(timeout: Duration) -> Bool {
         if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
         look()
         return true
     }
-
-    /// Readable when the file may have changed; -1 if the system does not report changes.
-    package var descriptor: Int32 { watcher.descriptor }
 
     // MARK: Following
 
@@ -134,18 +115,15 @@ package final class KillFileWatch: Sendable {
     /// It runs on its own thread, and blocks no other task.
     package func run() async {
         await withTaskCancellationHandler {
-            await withThread { self.follow() }
+            await withThread {
+                self.look()
+                while self.wait(timeout: self.interval) {}
+            }
         } onCancel: {
             stop()
         }
     }
 
-    /// The same for a dedicated thread: blocks until ``stop()``.
-    package func follow() {
-        look()
-        while wait(timeout: interval) {}
-    }
-
-    /// Ends ``run()``, ``follow()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
+    /// Ends ``run()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
     package func stop() { watcher.cancel() }
 }

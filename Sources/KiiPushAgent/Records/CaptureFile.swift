@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 package import KiiPush
 import KiiPushSystem
 import Synchronization
@@ -36,21 +32,17 @@ package final class CaptureFile: Sendable {
         var last = Duration.zero
     }
 
-    /// Names a file; the first payload opens it.
+    /// Names a file of at most `limit` bytes, at least 1,024; the first payload opens it.
     ///
-    /// - Parameters:
-    ///   - path: the file's path.
-    ///   - limit: the most bytes of the file, at least 1,024.
-    ///   - clock: the receiver's clock, for payloads without a time of arrival.
+    /// The clock is the receiver's, for payloads without a time of arrival.
     package init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
         self.path = path
         self.limit = max(limit, 1024)
         self.clock = clock
     }
 
-    /// Records a payload.
+    /// Records a payload as received.
     ///
-    /// - Parameter payload: the payload as received.
     /// - Throws: ``WriteError``; earlier lines are unchanged. `EFBIG`: its line alone exceeds the limit.
     package func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
@@ -77,10 +69,6 @@ package final class CaptureFile: Sendable {
     }
 
     /// Records a payload, for callers that cannot throw.
-    ///
-    /// - Parameters:
-    ///   - payload: the payload as received.
-    ///   - trouble: called with the error if it cannot be recorded.
     package func add(_ payload: RawPayload, _ trouble: (any Error) -> Void) {
         do throws(WriteError) { try add(payload) } catch { trouble(error) }
     }

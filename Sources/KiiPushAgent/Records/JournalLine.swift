@@ -4,11 +4,6 @@ import KiiPushSystem
 
 /// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
 ///
-/// ```swift
-/// receiver.onTrace { trace in print(JournalLine(trace)) }
-/// service.onEvent { event in print(JournalLine(event)) }
-/// ```
-///
 /// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
 /// from the rules. It shows reasons of middleware and errors of programs that rules run; of other errors, it shows the
 /// type.

@@ -32,12 +32,9 @@ package struct LatencyHistogram: Sendable, Hashable {
         longest = max(longest, length)
     }
 
-    /// The time that a share of all stayed within, in nanoseconds, as precise as the buckets.
+    /// The time that a share of all, from 0 to 1, stayed within, in nanoseconds; nil if nothing was counted.
     ///
     /// It interpolates linearly within a bucket, as Prometheus does, and never exceeds ``longest``.
-    ///
-    /// - Parameter share: the share, from 0 to 1: 0.5 for the median.
-    /// - Returns: the time; nil if nothing was counted.
     package func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let rank = min(max(share, 0), 1) * Double(count)

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else
@@ -25,10 +21,8 @@ package struct LogOutput: Sendable {
 
     /// The form for a descriptor.
     ///
-    /// - Parameters:
-    ///   - descriptor: the descriptor for the lines.
-    ///   - journalStream: device and inode of the stream that systemd connected to the journal, from `JOURNAL_STREAM`.
-    ///   - journal: the socket of the journal's native protocol.
+    /// `journalStream` is the device and inode of the stream that systemd connected to the journal, from
+    /// `JOURNAL_STREAM`.
     init(descriptor: Int32, journalStream: String?, journal: String = "/run/systemd/journal/socket") {
         if Self.isJournal(descriptor, journalStream), let address = UnixAddress(path: journal) {
             form = .journal(address)
@@ -47,12 +41,9 @@ package struct LogOutput: Sendable {
             && UInt64(status.st_ino) == inode
     }
 
-    /// Writes a line from ``JournalLine/encoded``, or any other line.
+    /// Writes a line from ``JournalLine/encoded``, or any other line; returns whether it was written.
     ///
-    /// - Parameters:
-    ///   - encoded: the line.
-    ///   - write: writes a line without a journal, or if the journal refuses it; returns whether it was written.
-    /// - Returns: whether it was written.
+    /// `write` is called without a journal, or if the journal refuses the line.
     package func write(_ encoded: String, _ write: (String) -> Bool) -> Bool {
         let line = JournalLine.Encoded(encoded)
         switch form {

@@ -3,11 +3,6 @@ import Synchronization
 
 /// Writes log lines on a thread of its own, so that a slow or dead reader blocks nobody.
 ///
-/// ```swift
-/// let log = LogWriter { line in write(line) }
-/// log.add("<6>kiipush: ready")
-/// ```
-///
 /// Lines that do not fit the queue are dropped and counted. When lines are read again, a line in the place of the
 /// dropped ones gives their number.
 package final class LogWriter: Sendable {
@@ -38,9 +33,8 @@ package final class LogWriter: Sendable {
 
     /// Starts the thread, which runs until ``finish(within:)``.
     ///
-    /// - Parameters:
-    ///   - shortages: notified while lines are dropped, as `Shortage.Kind.log`.
-    ///   - write: writes a line, and may block; returns whether it was written. Called by the thread only.
+    /// Only the thread calls `write`, which may block; it returns whether the line was written. While lines are
+    /// dropped, there is a `Shortage.Kind.log`.
     package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
         self.write = write
         self.shortages = shortages
@@ -50,9 +44,7 @@ package final class LogWriter: Sendable {
     /// How many lines were dropped.
     package var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Queues a line, or drops it; returns at once.
-    ///
-    /// - Parameter line: the line, without its end.
+    /// Queues a line without its end, or drops it; returns at once.
     package func add(_ line: String) {
         let isDropped = state.withLock { state in
             if state.isOver || !state.hasRoom(for: line) {
@@ -66,10 +58,7 @@ package final class LogWriter: Sendable {
         work.raise()
     }
 
-    /// Writes the waiting lines, within a time limit; drops later ones.
-    ///
-    /// - Parameter limit: the time limit.
-    /// - Returns: whether all lines were written.
+    /// Writes the waiting lines, within a time limit, and drops later ones; returns whether all lines were written.
     @discardableResult
     package func finish(within limit: Duration) -> Bool {
         state.withLock { $0.isOver = true }

@@ -3,11 +3,6 @@ import Synchronization
 
 /// How long messages wait for each route's handler, and how long the handlers run; for a ``MetricsFile``.
 ///
-/// ```swift
-/// let latencies = RouteLatencies()
-/// receiver.onTrace { latencies.count($0) }
-/// ```
-///
 /// It keeps two histograms per route, 400 bytes, for at most 1,024 routes; further ones are counted as `other`, until
 /// ``keep(_:)`` frees capacity.
 package final class RouteLatencies: Sendable {

@@ -4,11 +4,6 @@ import Synchronization
 
 /// Counts a service's events, and tracks the state of each transport's connection, for a ``MetricsFile``.
 ///
-/// ```swift
-/// let counts = ServiceCounts()
-/// service.onEvent { counts.count($0) }
-/// ```
-///
 /// It keeps a few numbers for each transport, and the last event about its connection. It knows the time of payloads
 /// only for a ``WatchedTransport``.
 package final class ServiceCounts: Sendable {
@@ -35,8 +30,6 @@ package final class ServiceCounts: Sendable {
     package let beginning: MonotonicInstant
 
     /// Starts at zero.
-    ///
-    /// - Parameter clock: the clock.
     package init(clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         beginning = clock.now

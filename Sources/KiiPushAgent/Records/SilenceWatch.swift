@@ -14,12 +14,6 @@ public struct SilenceLimit: Sendable, Hashable {
 
 /// Notices when messages stop arriving: all of them, or those of one route, such as a topic's.
 ///
-/// ```swift
-/// let silence = SilenceWatch([SilenceLimit(route: "news", length: .seconds(3600))])
-/// receiver.onTrace { silence.saw($0) }
-/// let watching = Task { await silence.run { change in print(change) } }
-/// ```
-///
 /// A connection may seem healthy while a subscription is lost; only the silence shows it. A message counts whatever its
 /// outcome: a duplicate is a sign of life too. It keeps one time for each limit, for at most 64 limits.
 package final class SilenceWatch: Sendable {
@@ -55,11 +49,7 @@ package final class SilenceWatch: Sendable {
     private let watched: Mutex<[Watched]>
     private let isEmpty: Bool
 
-    /// Starts to watch: silence counts from now on.
-    ///
-    /// - Parameters:
-    ///   - limits: the limits; several limits of one route all apply.
-    ///   - clock: the clock.
+    /// Starts to watch: silence counts from now on, and several limits of one route all apply.
     package init(_ limits: [SilenceLimit], clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         let now = clock.now
@@ -101,8 +91,6 @@ package final class SilenceWatch: Sendable {
     }
 
     /// Checks once a second until the task is cancelled; returns at once without limits.
-    ///
-    /// - Parameter tell: called with each change.
     package func run(_ tell: @Sendable (Change) -> Void) async {
         if isEmpty { return }
         while !Task.isCancelled {

@@ -46,25 +46,20 @@ package struct TransportLink: Sendable, Hashable {
     }
 }
 
-/// Wraps a transport so that ``ServiceCounts`` know when it starts, brings payloads and ends.
-///
-/// ```swift
-/// let service = PushService(receiver, [WatchedTransport(transport, counts)])
-/// service.onEvent { counts.count($0) }
-/// ```
+/// Wraps a transport so that ``ServiceCounts`` know when it starts, brings payloads and ends, and a capture file has
+/// the payloads, once each: an earlier process has already recorded those that it left in the inbox.
 package struct WatchedTransport: PushTransport {
     private let transport: any PushTransport
     private let counts: ServiceCounts
     private let connects: Bool
+    private let record: @Sendable (RawPayload) -> Void
 
-    /// Watches a transport.
-    ///
-    /// - Parameters:
-    ///   - transport: the transport.
-    ///   - counts: the counts that are updated.
-    ///   - connects: whether it reports its connection; otherwise it counts as connected while it runs.
-    package init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
-        (self.transport, self.counts, self.connects) = (transport, counts, connects)
+    /// Watches a transport; one that does not report its connection counts as connected while it runs.
+    package init(
+        _ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true,
+        record: @escaping @Sendable (RawPayload) -> Void = { _ in }
+    ) {
+        (self.transport, self.counts, self.connects, self.record) = (transport, counts, connects, record)
         counts.expect(transport.name)
     }
 
@@ -77,7 +72,7 @@ package struct WatchedTransport: PushTransport {
     package func run(_ intake: PushIntake) async throws {
         counts.begin(name, isConnected: !connects)
         defer { counts.end(name) }
-        let watching = WatchingIntake(service: intake.service, counts: counts, name: name)
+        let watching = WatchingIntake(service: intake.service, counts: counts, name: name, record: record)
         try await transport.run(PushIntake(service: watching, transport: name))
     }
 }
@@ -86,10 +81,12 @@ private struct WatchingIntake: IntakeLayer {
     let service: any IntakeService
     let counts: ServiceCounts
     let name: String
+    let record: @Sendable (RawPayload) -> Void
 
     func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let receipts = try service.submit(payloads)
         counts.took(payloads.count, name)
+        for payload in payloads { record(payload) }
         return receipts
     }
 }

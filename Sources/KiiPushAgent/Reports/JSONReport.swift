@@ -5,17 +5,11 @@ package import KiiPush
 package enum JSONReport {
     /// The line for a message, without its end.
     ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - source: the payload's name.
-    ///   - app: the receiver's app, for deduplication keys of payloads that name none.
-    ///   - more: writes further members.
-    /// - Returns: the line.
+    /// `app` is the receiver's, for deduplication keys of payloads that name none; `more` writes further members.
     package static func line(
         _ message: PushMessage, source: String, app: String?, more: (inout JSONWriter) -> Void = { _ in }
     ) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("source", source)
             writeClassification(message, &writer)
             writeHandles(message, &writer)
@@ -29,15 +23,13 @@ package enum JSONReport {
             writeRest(message, &writer)
             more(&writer)
         }
-        return writer.text
     }
 
     /// The line for a payload that could not be decoded, without its end.
     package static func line(
         _ error: DecodeError, source: String, more: (inout JSONWriter) -> Void = { _ in }
     ) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("source", source)
             writer.member("error") { writer in
                 writer.member("code", error.code.rawValue)
@@ -46,7 +38,6 @@ package enum JSONReport {
             }
             more(&writer)
         }
-        return writer.text
     }
 
     private static func writeClassification(_ message: PushMessage, _ writer: inout JSONWriter) {

@@ -5,11 +5,6 @@ import Synchronization
 
 /// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
 ///
-/// ```swift
-/// let watch = RulesWatch(path: "/etc/agent/rules.json", gate: RulesGate(receiver)) { update in print(update) }
-/// let following = Task { await watch.run() }
-/// ```
-///
 /// It watches the file's directory, so it notices when an editor or a deployment replaces the file. A missing,
 /// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
 /// which it never waits.
@@ -29,12 +24,7 @@ package final class RulesWatch: Sendable {
         case unreadable(String)
     }
 
-    /// Makes a watch; it reads nothing before the first check.
-    ///
-    /// - Parameters:
-    ///   - path: the rules file.
-    ///   - gate: checks a new file.
-    ///   - report: called with the result, once for each change of the file; keep it short.
+    /// Makes a watch; it reads nothing before the first check, and reports once for each change of the file.
     package init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
         self.path = path
         self.gate = gate

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 package import KiiPushSystem
 
@@ -40,8 +36,7 @@ package struct AgentIdentity: Sendable, Equatable {
 
     /// The identity as JSON.
     package var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("process", Int64(process))
             writer.member("state", state)
             writer.member("since", since)
@@ -50,7 +45,6 @@ package struct AgentIdentity: Sendable, Equatable {
             if let isKnown { writer.member("known", isKnown) }
             if let instead { writer.member("instead", instead) }
         }
-        return writer.text
     }
 
     /// Parses an agent's answer; nil if it is something else.

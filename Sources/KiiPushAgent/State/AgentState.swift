@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
@@ -27,13 +23,9 @@ package final class AgentState: Sendable {
 
     /// Opens a directory, and creates it if missing, unless an agent uses it.
     ///
-    /// - Parameters:
-    ///   - directory: the state directory.
-    ///   - patience: how long to wait for it. A program that a killed agent was just starting may briefly hold its
-    ///     lock.
-    ///   - heals: whether to set a damaged database aside and recover its contents. An agent does, since it can report
-    ///     that; a command would hide it.
-    /// - Returns: the directory, or its user.
+    /// It waits for `patience`: a program that a killed agent was just starting may briefly hold its lock. An agent
+    /// `heals` a damaged database, since it can report that; a command would hide it.
+    ///
     /// - Throws: why it cannot be opened.
     package static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
         let firstStart = FirstStart(directory)

@@ -4,9 +4,9 @@ extension ControlSocket {
     /// The control socket of a state directory's agent.
     package init(state directory: String) { self.init(path: "\(directory)/control.sock") }
 
-    /// Sends a command that is answered in one line.
+    /// Sends a command that is answered in one line; returns the first one of output or error output, empty without
+    /// any.
     ///
-    /// - Returns: the exit code and the first line of output or error output; empty if there is none.
     /// - Throws: why there is no answer, at the latest after ``patience``.
     package func firstLine(of arguments: [String]) async throws -> (code: Int32, line: String) {
         let heard = Mutex<String?>(nil)

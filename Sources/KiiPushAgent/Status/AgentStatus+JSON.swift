@@ -4,8 +4,7 @@ import KiiPushSystem
 extension AgentStatus {
     /// The status as one object on one line; times of routes in milliseconds.
     package var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("version", version)
             writer.member("process", process)
             writer.member("state", state)
@@ -64,7 +63,6 @@ extension AgentStatus {
             writer.member("healed", healed)
             writer.member("metricsFailure", metricsFailure)
         }
-        return writer.text
     }
 }
 

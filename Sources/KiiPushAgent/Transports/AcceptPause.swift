@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The pause in accepting clients after the system had no descriptor or memory for one.
@@ -16,11 +12,7 @@ struct AcceptPause {
     /// What was missing at the last attempt.
     private var lack: Shortage.Kind?
 
-    /// Starts without a pause.
-    ///
-    /// - Parameters:
-    ///   - shortages: notified when clients cannot be accepted, and when they can again.
-    ///   - what: the description of the affected clients.
+    /// Starts without a pause; `what` describes the affected clients in reports of a shortage.
     init(_ shortages: Shortages?, what: String) {
         self.shortages = shortages
         self.what = what

@@ -34,8 +34,7 @@ enum SocketAnswer {
     private static func line(
         _ outcome: String, _ disposition: Disposition, _ reason: String? = nil, _ answer: Answer? = nil
     ) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("outcome", outcome)
             writer.member("disposition", disposition.rawValue)
             if let reason { writer.member("reason", reason) }
@@ -44,8 +43,7 @@ enum SocketAnswer {
                 writer.value(data)
             }
             if let answer, answer.status != .succeeded { writer.member("error", answer.words) }
-        }
-        return writer.text + "\n"
+        } + "\n"
     }
 }
 

@@ -63,12 +63,7 @@ package struct Arguments {
 
 // Value parsers for the tables of options.
 extension Arguments {
-    /// Refuses operands, for commands without any.
-    ///
-    /// - Parameters:
-    ///   - operands: the operands.
-    ///   - hint: where the operand probably belongs; nil if unknown.
-    /// - Throws: what is wrong with the first one.
+    /// Refuses operands, for commands without any; `hint` says where an operand probably belongs.
     package static func none(_ operands: [String], hint: String? = nil) throws(Mistake) {
         guard let operand = operands.first else { return }
         guard let hint else {
@@ -77,10 +72,7 @@ extension Arguments {
         throw Mistake(text: "unexpected argument '\(escaped(operand))'; \(hint)")
     }
 
-    /// Parses a time, in milliseconds since 1970.
-    ///
-    /// - Parameter note: an addition to the error message, after the unit.
-    /// - Returns: the parser for an option's name and text.
+    /// Parses a time, in milliseconds since 1970; `note` is added to the error message, after the unit.
     package static func milliseconds(_ note: String = "") -> @Sendable (String, String) throws(Mistake) -> Int64 {
         { option, text throws(Mistake) in
             guard let time = Int64(text), time >= 0 else {

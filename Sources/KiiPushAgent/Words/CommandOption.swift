@@ -16,16 +16,7 @@ package struct CommandOption<Target>: Sendable {
         Self(text: OptionText(name: name, help: help)) { target, _ throws(Arguments.Mistake) in set(&target) }
     }
 
-    /// An option with a value that `read` parses.
-    ///
-    /// - Parameters:
-    ///   - name: the option, with its dashes.
-    ///   - word: the placeholder of the value.
-    ///   - help: what the option does.
-    ///   - completion: the shells' completion for the value.
-    ///   - read: parses the value, given the option's name.
-    ///   - set: stores the result.
-    /// - Returns: the option.
+    /// An option with a value, whose placeholder is `word`; `read` parses it, given the option's name.
     package static func value<Value>(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
         as read: @escaping @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> Value,

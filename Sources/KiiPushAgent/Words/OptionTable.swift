@@ -29,10 +29,7 @@ package struct OptionTable<Target>: Sendable {
         return texts
     }
 
-    /// Parses a command line; each option applies its row to `target`.
-    ///
-    /// - Returns: the operands, in order; nil if help is requested.
-    /// - Throws: the error of the command line.
+    /// Parses a command line, applying each option to `target`; returns the operands, or nil if help is requested.
     package func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
         var arguments = Arguments(arguments)
         while let name = try arguments.nextOption() {

@@ -9,11 +9,7 @@ package enum StateOption {
     /// The hint for a directory given without the option.
     package static let hint = "pass the directory with --state"
 
-    /// The named state directory, or else the standard one.
-    ///
-    /// - Parameter named: the option's value; empty if not given.
-    /// - Returns: the directory, which need not exist.
-    /// - Throws: if none was named and the standard one is unknown.
+    /// The named state directory, or else the standard one, if it is known; it need not exist.
     package static func directory(_ named: String) throws(Arguments.Mistake) -> String {
         if !named.isEmpty { return named }
         guard let directory = StateDirectory.standard else {
@@ -24,13 +20,7 @@ package enum StateOption {
 }
 
 extension CommandOption {
-    /// The state directory, with the same help text everywhere.
-    ///
-    /// - Parameters:
-    ///   - what: its meaning for the command.
-    ///   - more: a further sentence about the default, if a command differs.
-    ///   - set: stores it.
-    /// - Returns: the option.
+    /// The state directory, with the same help text everywhere; `more` is a further sentence about the default.
     package static func state(
         _ what: String = "the agent's state directory", more: String = "",
         _ set: @escaping @Sendable (inout Target, String) -> Void

@@ -112,13 +112,7 @@ final class TransportTrial: Sendable {
 
     /// Expects that the sender receives these acknowledgements.
     ///
-    /// - Parameters:
-    ///   - acknowledged: how many payloads it sees as done; none of a batch that is acknowledged together, if others
-    ///     are still open.
-    ///   - refused: how many payloads it sees as refused.
-    ///   - othersAreOpen: whether the batch contains others that are not done.
-    ///   - when: the beginning of the failure message.
-    /// - Throws: the errors of the bench.
+    /// It sees none of a batch as done that is acknowledged together, if others of it are still open.
     func expectAnswers(
         acknowledged: Int, refused: Int = 0, othersAreOpen: Bool = false, _ when: String
     ) async throws {

@@ -40,11 +40,9 @@ extension UnsentAnswer {
             writer.value(data)
             return writer.text
         }
-        var writer = JSONWriter()
-        writer.object { writer in
+        return JSONWriter.object { writer in
             if answer.status != .succeeded { writer.member("error", answer.words) }
         }
-        return writer.text
     }
 }
 #endif

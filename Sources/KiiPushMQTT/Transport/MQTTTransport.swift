@@ -1,9 +1,5 @@
 #if MQTT
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 public import KiiPush
 public import KiiPushDelivery
 import KiiPushSystem

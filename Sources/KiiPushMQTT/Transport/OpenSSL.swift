@@ -1,10 +1,6 @@
 #if MQTT
 import CMosquitto
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Functions of the OpenSSL that libmosquitto has loaded; needs no headers.
 enum OpenSSL {

@@ -1,9 +1,5 @@
 #if MQTT
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushSystem
 

@@ -64,9 +64,5 @@ extension CloudAction: CustomStringConvertible {
     }
 
     /// The action as one line of JSON, as a rule's `then` writes it; contains values of the message.
-    public var description: String {
-        var writer = JSONWriter()
-        writer.value(value)
-        return writer.text
-    }
+    public var description: String { value.jsonText }
 }

@@ -47,10 +47,7 @@ public struct ClientRuleCloud: RuleCloud {
             try await write(object, fields, replaces: replaces, context)
         case .send(let uri, let sender, let message):
             guard let topic = uri.topic, isOfApp(uri) else { throw CloudActionError.otherApp }
-            var writer = JSONWriter()
-            writer.value(message)
-            let outgoing = try OutgoingMessage(body: writer.text)
-            try await context.send(outgoing, to: topic, as: sender, with: client)
+            try await context.send(try OutgoingMessage(body: message.jsonText), to: topic, as: sender, with: client)
         }
     }
 

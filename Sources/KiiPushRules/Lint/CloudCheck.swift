@@ -19,9 +19,9 @@ extension RulesLint {
     // MARK: Pushes
 
     private mutating func check(_ push: RuleSend, of rule: RoutingRule) {
-        var writer = JSONWriter()
-        writer.value(push.message.source)
-        guard let topic = push.topic.uri.topic, let message = try? OutgoingMessage(body: writer.text) else { return }
+        guard let topic = push.topic.uri.topic,
+            let message = try? OutgoingMessage(body: push.message.source.jsonText)
+        else { return }
         let address = PushAddress(
             app: rules.app ?? "00000000", topic: topic, sender: push.sender, sentAt: 1_700_000_000_000)
         for problem in message.problems(sentTo: address) where !problem.isWarning {

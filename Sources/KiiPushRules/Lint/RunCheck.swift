@@ -26,11 +26,10 @@ extension RulesLint {
             last.utf8.contains(UInt8(ascii: " ")) || program.contains(exactly: " /") || program.contains(exactly: " -")
             || !program.begins(exactlyWith: "/") && program.utf8.contains(UInt8(ascii: " "))
         guard hasSpecial || hasSpace else { return nil }
-        var writer = JSONWriter()
-        let words = program.split(separator: " ").map { String($0) }
-        writer.object { $0.member("run", hasSpecial ? ["sh", "-c", program] : words) }
+        let words = hasSpecial ? ["sh", "-c", program] : program.split(separator: " ").map { String($0) }
+        let action = JSONWriter.object { $0.member("run", words) }
         // A longer line would not help.
-        let advice = writer.text.utf8.count <= 200 ? "; write \(writer.text)" : ""
+        let advice = action.utf8.count <= 200 ? "; write \(action)" : ""
         return "its first element is the name or path of a program, the others are its arguments\(advice)"
     }
 

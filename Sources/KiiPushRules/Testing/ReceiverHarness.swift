@@ -33,12 +33,7 @@ package final class ReceiverHarness: Sendable {
         let first: UInt64
     }
 
-    /// Wraps a receiver that was made with this clock.
-    ///
-    /// - Parameters:
-    ///   - receiver: the receiver.
-    ///   - clock: its clock.
-    ///   - failure: makes the error that a stand-in throws, from the handler's name.
+    /// Wraps a receiver that was made with this clock; `failure` makes the error that a stand-in throws.
     package init(_ receiver: PushReceiver, clock: any TurnedClock, failure: @escaping @Sendable (String) -> any Error) {
         (self.receiver, self.clock) = (receiver, clock)
         failures = PlannedFailures(failure)

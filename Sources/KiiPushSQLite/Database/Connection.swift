@@ -1,10 +1,6 @@
 #if SQLite
 import CSQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// One open database file: prepares each statement once, binds values, and converts result codes to errors.

@@ -1,9 +1,5 @@
 #if SQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// A completed step of healing, on disk before the next begins; a test ends the process after each.

@@ -1,9 +1,5 @@
 #if SQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushSystem
 

@@ -1,9 +1,5 @@
 #if SQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// A small file beside a database: records that it existed, and the progress of a healing.

@@ -1,9 +1,5 @@
 #if SQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The free disk space that a database needs in reserve, so that messages can always end.

@@ -1,9 +1,5 @@
 #if SQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushSystem
 
 /// The identities of an open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite

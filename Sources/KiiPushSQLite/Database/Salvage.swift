@@ -1,10 +1,6 @@
 #if SQLite
 import CSQLite
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushSystem
 

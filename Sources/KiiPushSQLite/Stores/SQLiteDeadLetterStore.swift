@@ -225,9 +225,9 @@ extension Connection {
                 DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
         var (room, ids) = (empty, Set<Int64>())
-        try each("SELECT id, reason, \(Self.sizeOfPayload) FROM deadLetters") { row in
-            let (id, reason) = (row.integer(0), DeadLetter.Reason(rawValue: row.text(1) ?? "") ?? .failed)
-            room.add(UInt64(bitPattern: id), reason, bytes: Int(row.integer(2)), keys[id] ?? [])
+        try each("SELECT id, \(Self.sizeOfPayload) FROM deadLetters") { row in
+            let id = row.integer(0)
+            room.add(UInt64(bitPattern: id), bytes: Int(row.integer(1)), keys[id] ?? [])
             ids.insert(id)
         }
         return (room, ids)

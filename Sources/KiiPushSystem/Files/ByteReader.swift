@@ -1,14 +1,6 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// An open file or stream, read within a limit.
-///
-/// ```swift
-/// let bytes = try ByteReader(path: "a.json").readAll(limit: 65_536)
-/// ```
 ///
 /// Pass it to a ``LineReader`` to read line by line instead. It closes a file that it opened when it is released.
 package struct ByteReader: ~Copyable, Sendable {
@@ -21,9 +13,8 @@ package struct ByteReader: ~Copyable, Sendable {
     private let descriptor: Int32
     private let closesDescriptor: Bool
 
-    /// Opens a file.
+    /// Opens a file; a directory can be opened, but not read.
     ///
-    /// - Parameter path: the file's path; a directory can be opened, but not read.
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package init(path: String) throws(ReadError) {
         // C would end the path there, and open another file.
@@ -41,7 +32,6 @@ package struct ByteReader: ~Copyable, Sendable {
     ///
     /// Refuses a pipe, a device, a socket or a directory. Follows symbolic links.
     ///
-    /// - Parameter path: the file's path.
     /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
     package init(regularFile path: String) throws(ReadError) {
         let descriptor = try Self.openRegularFile(path)
@@ -68,11 +58,7 @@ package struct ByteReader: ~Copyable, Sendable {
         throw failure
     }
 
-    /// Reads from a descriptor that the caller opened, and closes after releasing the reader.
-    ///
-    /// - Parameters:
-    ///   - descriptor: the descriptor; it may be non-blocking.
-    ///   - name: its name in errors.
+    /// Reads from a descriptor, perhaps non-blocking, that the caller opened, and closes after releasing the reader.
     package init(descriptor: Int32, name: String) {
         self.name = name
         self.descriptor = descriptor
@@ -88,14 +74,12 @@ package struct ByteReader: ~Copyable, Sendable {
         if closesDescriptor { close(descriptor) }
     }
 
-    /// Reads the rest, to the end.
+    /// Reads the rest, to the end: exactly `limit` bytes are allowed.
     ///
     /// Needs as much memory as a file says that it has, and at most twice `limit`, however large the input.
     ///
-    /// - Parameter limit: the most bytes to read; exactly this many are allowed.
-    /// - Returns: the bytes, unchanged.
     /// - Throws: ``ReadError/tooLarge(name:limit:)`` if there are more, and most of the rest stays unread;
-    ///   ``ReadError/unreadable(name:_:)``.
+    /// ``ReadError/unreadable(name:_:)``.
     package borrowing func readAll(limit: Int) throws(ReadError) -> [UInt8] {
         let limit = Self.clamped(limit)
         // Not a block of the limit's size: when the C library frees a large one, it raises its thresholds, and then
@@ -117,10 +101,10 @@ package struct ByteReader: ~Copyable, Sendable {
         return unsafe fstat(descriptor, &status) == 0 ? max(Int(status.st_size), 0) : 0
     }
 
-    /// Reads once, as much as is available, and blocks only if nothing is.
+    /// Reads once, as much as is available, and blocks only if nothing is; returns the number of bytes, 0 at the end.
     ///
-    /// - Parameter buffer: receives the bytes; all of it may be overwritten.
-    /// - Returns: the number of bytes; 0 at the end.
+    /// All of the buffer may be overwritten.
+    ///
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package borrowing func read(into buffer: inout [UInt8]) throws(ReadError) -> Int {
         let descriptor = descriptor

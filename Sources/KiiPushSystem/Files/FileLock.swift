@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
 ///
@@ -10,11 +6,8 @@ import Glibc
 package struct FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock, and creates its file if missing, with mode 0600.
+    /// Takes the lock, within a time limit, and creates its file if missing, with mode 0600.
     ///
-    /// - Parameters:
-    ///   - path: the file.
-    ///   - limit: how long to wait while another program has it.
     /// - Throws: `EWOULDBLOCK` if another program had it all the time; otherwise why there is no such file.
     package init(_ path: String, limit: Duration) throws(ErrorNumber) {
         var descriptor = try Self.taken(path, limit: limit)

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Identifies the state of a file without reading it; follows links.
 package struct FileStamp: Hashable, Sendable {

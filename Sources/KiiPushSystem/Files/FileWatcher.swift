@@ -1,16 +1,7 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// Waits for a file to change: to be written, replaced, moved, removed, created, or given other permissions.
-///
-/// ```swift
-/// let watcher = FileWatcher(path: "/etc/kiipush/rules.json")
-/// while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
-/// ```
 ///
 /// It watches the file's directory with `inotify`, since editors and careful programs replace the file. While that
 /// directory does not exist it watches the nearest existing one above. Changes that the system does not report are
@@ -53,9 +44,8 @@ package final class FileWatcher: Sendable {
 
     /// Starts to watch; a change from now on ends the first wait.
     ///
-    /// - Parameters:
-    ///   - path: the file's path; each check resolves a relative one in the working directory.
-    ///   - interval: how long at most a change that the system does not report stays unnoticed; at least 10 ms.
+    /// Each check resolves a relative path in the working directory. A change that the system does not report stays
+    /// unnoticed for the interval, at least 10 ms.
     package init(path: String, interval: Duration = .seconds(2)) {
         self.path = path
         self.interval = max(interval, .milliseconds(10))
@@ -89,8 +79,7 @@ package final class FileWatcher: Sendable {
 
     /// Blocks until the file may have changed, the time has passed, or the watcher is cancelled.
     ///
-    /// - Parameter timeout: the most time to wait; zero only checks.
-    /// - Returns: why it returned; a change takes precedence over the timeout.
+    /// Zero only checks; a change takes precedence over the timeout.
     package func wait(timeout: Duration) -> Wake {
         let deadline = ContinuousClock.now + min(timeout, .seconds(1_000_000_000))
         while true {

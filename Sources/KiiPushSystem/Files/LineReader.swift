@@ -8,11 +8,6 @@ package enum InputLine: Sendable, Hashable {
 
 /// Reads a file or a stream line by line, with a size limit per line.
 ///
-/// ```swift
-/// var lines = LineReader(.standardInput(), limit: 65_536)
-/// while let line = try lines.next() { print(line) }
-/// ```
-///
 /// A line ends with LF or CRLF; the last one may end with the input. A line is returned as soon as its end was read, so
 /// lines from `tail -f` appear at once. Needs at most three times `limit` of memory, plus 64 KiB.
 package struct LineReader: ~Copyable, Sendable {
@@ -25,11 +20,7 @@ package struct LineReader: ~Copyable, Sendable {
     /// Whether the rest of an overlong line must still be skipped.
     private var isSkipping = false
 
-    /// Reads lines from a file or a stream.
-    ///
-    /// - Parameters:
-    ///   - source: the source of the lines.
-    ///   - limit: the most bytes of a line, without its end.
+    /// Reads lines of at most `limit` bytes, without their ends, from a file or a stream.
     package init(_ source: consuming ByteReader, limit: Int) {
         self.init(source, limit: limit, bufferSize: 65_536)
     }

@@ -12,9 +12,7 @@ package struct LineSplitter {
     private var isSkipping = false
     private var number = 0
 
-    /// Makes an empty one.
-    ///
-    /// - Parameter limit: the most bytes of a line, without its end.
+    /// Makes an empty one, for lines of at most `limit` bytes, without their ends.
     package init(limit: Int) { self.limit = ByteReader.clamped(limit) }
 
     /// Adds a chunk; call it only after ``next()`` has returned nil.

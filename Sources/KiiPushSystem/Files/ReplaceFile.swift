@@ -1,23 +1,15 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
-/// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be durable.
+/// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be
+/// durable.
 ///
 /// It writes the new file as `path.tmp` first, so only one may run at a time; it removes what an earlier failed call
 /// left there. A symbolic link stays, and the file that it names is replaced. Whatever else has the path, such as a
-/// device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it.
+/// device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it; a pipe that nobody
+/// reads is an error, unless it `waits`.
 ///
-/// - Parameters:
-///   - path: the file's path.
-///   - text: its new contents.
-///   - mode: its permissions.
-///   - isDurable: whether it survives a power failure.
-///   - waits: whether to wait for a pipe's reader; without, a pipe that nobody reads is an error.
 /// - Throws: the error of the failed call; the old file still exists, unless the last step, syncing the directory,
-///   failed.
+/// failed.
 package func replaceFile(
     _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true, waits: Bool = false
 ) throws(ErrorNumber) {
@@ -54,9 +46,9 @@ package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
     guard unsafe rename(path, new) == 0 else { throw .current }
 }
 
-/// The path of the file that a path names after all symbolic links, which need not exist.
+/// The path of the file that a path names after all symbolic links, which need not exist; nil if it names something
+/// other than a regular file, or a descriptor of a process.
 ///
-/// - Returns: nil if it names something other than a regular file, or a descriptor of a process.
 /// - Throws: the error of the failed call, such as `ELOOP`.
 package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
     var path = path

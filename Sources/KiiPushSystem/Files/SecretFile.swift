@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A file with a secret, such as a password, and a check of who else could read it.
 ///
@@ -18,12 +14,9 @@ package struct SecretFile: Sendable {
     /// Why it is not secret; nil if only its owner can read it.
     package let exposure: SecretFileError?
 
-    /// Reads a file.
+    /// Reads a file of at most `limit` bytes, by its path, or by its name in the credentials directory, if there is
+    /// one.
     ///
-    /// - Parameters:
-    ///   - path: its path, or its name in the credentials directory.
-    ///   - limit: the most bytes to read.
-    ///   - credentials: the credentials directory; nil if there is none.
     /// - Throws: why it was not read; a readable file that others can read too is not an error, see ``exposure``.
     package init(
         _ path: String, limit: Int, credentials: String? = Self.credentialsDirectory

@@ -1,16 +1,11 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The directory for the persistent state of one service's programs.
 package enum StateDirectory {
     /// The default: `$STATE_DIRECTORY`, as systemd sets it, the first of several; else `$XDG_STATE_HOME/kiipush`; else
     /// `~/.local/state/kiipush`.
     ///
-    /// - Parameter environment: the value of a variable of the environment.
-    /// - Returns: the path; nil if not even a home is known. A relative path counts as not set.
+    /// Nil if not even a home is known. A relative path counts as not set.
     package static func standard(_ environment: (String) -> String?) -> String? {
         func path(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
         if let list = path("STATE_DIRECTORY") { return String(list.prefix { $0 != ":" }) }
@@ -46,11 +41,8 @@ package enum StateDirectory {
 
     package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 
-    /// Creates a directory and its missing parents; an existing one stays unchanged.
+    /// Creates a directory and its missing parents, with this mode; an existing one stays unchanged.
     ///
-    /// - Parameters:
-    ///   - path: the directory.
-    ///   - mode: the mode of created directories.
     /// - Throws: the error of the failed call, such as `ENOTDIR` if there is a file in its place.
     package static func make(_ path: String, mode: UInt32 = 0o700) throws(ErrorNumber) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 package import KiiPush
 package import KiiPushDelivery
 import Synchronization
@@ -23,19 +19,14 @@ package struct BatchedIntake {
     private var refusals = 0
     private var pausedUntil: ContinuousClock.Instant?
 
-    /// Starts with an intake that has capacity.
-    ///
-    /// - Parameters:
-    ///   - intake: the intake.
-    ///   - signal: raised when there may be capacity again.
+    /// Starts with an intake that has capacity; the signal is raised when there may be capacity again.
     package init(_ intake: PushIntake, _ signal: ThreadSignal) {
         self.intake = intake
         self.signal = signal
     }
 
-    /// Submits as many of the first payloads as fit.
+    /// Submits as many of the first payloads as fit; returns the receipts of those, at least one.
     ///
-    /// - Returns: the receipts of those that were accepted, at least one.
     /// - Throws: the refusal, `full` only if not even one fits; check ``wait`` then.
     package mutating func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         size = min(size, payloads.count)

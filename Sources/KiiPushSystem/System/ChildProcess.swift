@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Runs a program to its end, within a time limit, without input and output.
 package enum ChildProcess {
@@ -14,13 +10,8 @@ package enum ChildProcess {
         case timedOut
     }
 
-    /// Runs a program and blocks until it has ended.
+    /// Runs a program, by its path or its name on `PATH`, and blocks until it has ended, for at most an hour.
     ///
-    /// - Parameters:
-    ///   - program: its path, or its name on `PATH` if it has no slash.
-    ///   - arguments: the arguments after the program's name; without NUL.
-    ///   - limit: the time limit, at most an hour.
-    /// - Returns: how it ended.
     /// - Throws: why it was not started or could not be waited for.
     package static func run(_ program: String, _ arguments: [String], limit: Duration) throws(ErrorNumber) -> End {
         let process = try RunningProcess([program] + arguments)

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The limit of open files, and how many programs can run at once within it.
 package enum DescriptorLimit {
@@ -16,10 +12,8 @@ package enum DescriptorLimit {
     /// The descriptors of a program while it is started: pipes, signals and sockets.
     package static let perProgram = 12
 
-    /// Makes sure that this many programs can run at once: raises this process's own limit if needed and allowed.
-    ///
-    /// - Parameter programs: how many programs are to run at once.
-    /// - Returns: how many can run; at least one, and at most this many.
+    /// Raises this process's own limit if needed and allowed, so that many programs can run; returns how many can, at
+    /// least one.
     package static func makeRoom(for programs: Int) -> Int {
         var limit = rlimit()
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -40,9 +34,8 @@ package enum DescriptorLimit {
         return UInt64(max(descriptor, 0)) + UInt64(reserve) < UInt64(limit.rlim_cur)
     }
 
-    /// Checks that the next descriptor will leave the reserve free.
+    /// Checks that the next descriptor will leave the reserve free, given any open one.
     ///
-    /// - Parameter descriptor: any open descriptor.
     /// - Throws: `EMFILE` if it would not; the system's error if it has none at all.
     package static func checkReserve(_ descriptor: Int32) throws(ErrorNumber) {
         let next = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -51,9 +44,7 @@ package enum DescriptorLimit {
         guard isBelowReserve(next) else { throw ErrorNumber(rawValue: EMFILE) }
     }
 
-    /// Checks that this process can start: raises its limit if needed and allowed.
-    ///
-    /// - Returns: nil if it can, otherwise its limit of open files.
+    /// Raises the limit of open files if needed and allowed; returns it if this process cannot start with it.
     package static func lackForStart() -> Int? {
         _ = makeRoom(for: 1)
         var limit = rlimit()

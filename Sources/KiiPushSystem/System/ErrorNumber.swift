@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Linux's error number, `errno`.
 public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {
@@ -22,10 +18,7 @@ public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomSt
     }
 }
 
-/// Repeats a system call as long as a signal interrupts it.
-///
-/// - Parameter call: the call, which returns -1 and sets `errno` on failure.
-/// - Returns: the result of the last call.
+/// Repeats a system call, which returns -1 and sets `errno` on failure, as long as a signal interrupts it.
 package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
@@ -33,9 +26,7 @@ package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     }
 }
 
-/// Blocks until a non-blocking descriptor is ready.
-///
-/// - Returns: false if it cannot be waited for; `errno` has the reason.
+/// Blocks until a non-blocking descriptor is ready; false if it cannot be waited for, with the reason in `errno`.
 package func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
     var polled = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return retrying { unsafe poll(&polled, 1, -1) } >= 0

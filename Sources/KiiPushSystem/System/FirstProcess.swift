@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// The first process of a container, which the system makes the parent of all orphans there.

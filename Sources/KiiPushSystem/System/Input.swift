@@ -1,12 +1,6 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
-/// Reads once from a ready descriptor, as much as is available and fits the buffer.
-///
-/// - Returns: the number of bytes; 0 at the end, -1 on failure, with the reason in `errno`.
+/// Reads once from a ready descriptor, as much as fits; 0 at the end, -1 on failure, with the reason in `errno`.
 package func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
     unsafe buffer.withUnsafeMutableBytes { bytes in
         retrying { unsafe read(descriptor, bytes.baseAddress, bytes.count) }

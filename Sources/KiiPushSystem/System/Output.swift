@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Writes a text as a whole file, replacing its contents.
 ///
@@ -25,12 +21,9 @@ package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) 
     try writeAll(text, to: descriptor, written: &written)
 }
 
-/// Writes a text in one call, or in further ones if the system accepts only a part.
+/// Writes a text in one call, or in further ones if the system accepts only a part; `written` counts bytes, even on
+/// failure.
 ///
-/// - Parameters:
-///   - text: the text.
-///   - descriptor: where it is written.
-///   - written: counts the written bytes, even on failure; zero at first.
 /// - Throws: the error of the failed call.
 package func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
     let bytes = Array(text.utf8)
@@ -47,11 +40,7 @@ package func writeAll(_ text: String, to descriptor: Int32, written: inout Int) 
     }
 }
 
-/// Writes a text if that does not block, and drops it otherwise.
-///
-/// - Parameters:
-///   - text: the text, of which at most 4,096 bytes are written, which a ready pipe accepts at once.
-///   - descriptor: where it is written.
+/// Writes at most 4,096 bytes of a text if that does not block, which a ready pipe accepts, and drops it otherwise.
 package func writeIfReady(_ text: String, to descriptor: Int32) {
     var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
     pollAll(&polled, for: .zero)

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Why a program cannot be started, as its file tells.
 ///
@@ -19,10 +15,7 @@ package struct ProgramProblem: Equatable, Sendable {
     /// What is said of a program that does not exist.
     package static func missing(_ program: String) -> String { isName(program) ? "not found on PATH" : "not found" }
 
-    /// Finds out why a program cannot be started.
-    ///
-    /// - Parameter program: its path, or its name on `PATH` if it has no slash.
-    /// - Returns: nil if nothing is wrong with its file, as far as the file tells.
+    /// Finds out why a program cannot be started; nil if nothing is wrong with its file, as far as the file tells.
     package static func find(_ program: String) -> ProgramProblem? {
         guard !program.utf8.isEmpty, !program.utf8.contains(0) else { return ProgramProblem(program, nil) }
         let candidates = isName(program) ? searchPath.map { "\($0)/\(program)" } : [absolute(program)]
@@ -33,12 +26,7 @@ package struct ProgramProblem: Equatable, Sendable {
         return why(path).map { ProgramProblem(path, $0) }
     }
 
-    /// Finds out why a program could not be started, if that can be because of its file.
-    ///
-    /// - Parameters:
-    ///   - program: its path, or its name on `PATH`.
-    ///   - error: the system's error.
-    /// - Returns: nil if the error has another cause, or nothing is wrong with the file.
+    /// Finds out why a program could not be started; nil if the error has another cause than its file.
     package static func find(_ program: String, after error: ErrorNumber) -> ProgramProblem? {
         [ENOENT, EACCES, ENOEXEC, ENOTDIR].contains(error.rawValue) ? find(program) : nil
     }

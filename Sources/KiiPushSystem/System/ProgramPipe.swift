@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// A pipe between this process and a program; open ends are closed when it is released.

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 import Synchronization
 
 /// A started program, which the owner must ``reap()``.
@@ -41,9 +37,8 @@ package struct RunningProcess: ~Copyable {
 
     /// Starts a program, which does not inherit descriptors that close on exec.
     ///
-    /// - Parameters:
-    ///   - vector: the program, by its path or its name on `PATH` if it has no slash, and its arguments.
-    ///   - surroundings: its environment.
+    /// The vector is the program, by its path or its name on `PATH` if it has no slash, and its arguments.
+    ///
     /// - Throws: why it was not started, such as `ENOENT`.
     package init(_ vector: [String], _ surroundings: Surroundings = Surroundings()) throws(ErrorNumber) {
         guard let program = vector.first, !program.isEmpty, !program.utf8.contains(0) else {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 public import KiiPush
 
 /// Notifies the service manager, systemd, that started this process: that it is ready, its status, that it is alive.

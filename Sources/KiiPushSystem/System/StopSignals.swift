@@ -1,9 +1,5 @@
 import Dispatch
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import Synchronization
 
 /// The signals that ask a program to stop: SIGTERM, and SIGINT from a terminal.
@@ -51,9 +47,7 @@ public final class StopSignals {
 package final class HangUpSignal {
     private let source: any DispatchSourceSignal
 
-    /// Starts to wait for the signal.
-    ///
-    /// - Parameter action: called for each, on a thread of Dispatch.
+    /// Starts to wait for the signal; the action is called for each, on a thread of Dispatch.
     package init(_ action: @escaping @Sendable () -> Void) {
         source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "kiipush.hangup"))
         source.setEventHandler { action() }

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Runs blocking work on a thread of its own, so that it blocks no task but the caller's.
 package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {

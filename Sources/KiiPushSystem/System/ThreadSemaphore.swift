@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Lets a thread sleep until another one has work for it; a raise without a waiter counts for the next wait.
 @safe
@@ -26,10 +22,8 @@ package final class ThreadSemaphore: @unchecked Sendable {
     /// Wakes one thread.
     package func raise() { unsafe _ = sem_post(semaphore) }
 
-    /// Blocks until it is raised, or the time has passed by the wall clock; a signal or a clock change may end it
-    /// early.
-    ///
-    /// - Returns: whether it was raised.
+    /// Blocks until it is raised, and returns true, or the time has passed by the wall clock; a signal or a clock
+    /// change may end it early.
     package func wait(for limit: Duration) -> Bool {
         var end = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &end)

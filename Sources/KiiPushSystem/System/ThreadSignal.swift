@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 import Synchronization
 
 /// Wakes a polling thread from any other thread or task, and tells it when to end.
@@ -59,11 +55,7 @@ package final class ThreadSignal: Sendable {
     }
 }
 
-/// Blocks until a descriptor is ready or the time has passed; a signal may end it early.
-///
-/// - Parameters:
-///   - polled: the descriptors; -1 is ignored.
-///   - limit: the longest time; nil for no limit.
+/// Blocks until a descriptor is ready or the time has passed; a signal may end it early, and -1 is ignored.
 package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
     let milliseconds = limit.map { Int32(min(max($0 / .milliseconds(1), 0).rounded(.up), 1_000_000_000)) } ?? -1
     if unsafe poll(&polled, nfds_t(polled.count), milliseconds) < 0 {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-package import Musl
-#else
-package import Glibc
-#endif
+package import CLibrary
 
 /// The address of a Unix socket: a path, or a name without a file.
 package struct UnixAddress {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 
 /// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.

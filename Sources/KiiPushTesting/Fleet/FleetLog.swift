@@ -21,26 +21,18 @@ struct FleetLog {
         case handled
     }
 
-    let devices: Int
+    /// What has been counted so far.
+    var report: FleetReport
     private let interval: Int64
     private var entries: [Entry] = []
     private var fates: [Fate] = []
-    private(set) var deliveries = 0
-    private(set) var handled = 0
-    private(set) var handledTwice = 0
     /// How often each device handled messages of each cause; one row per cause.
-    private(set) var handledByCause: [Int32] = []
-    private(set) var eventsByGeneration: [Int] = []
-    private(set) var samples: [FleetReport.Sample] = []
-    var lost = 0
-    var duplicated = 0
-    var redelivered = 0
-    var givenUp = 0
-    var paced = 0
-    var jumps = 0
+    private var handledByCause: [Int32] = []
+
+    private var devices: Int { report.devices }
 
     init(devices: Int, interval: Int64) {
-        self.devices = devices
+        report = FleetReport(devices: devices)
         self.interval = interval
     }
 
@@ -50,8 +42,8 @@ struct FleetLog {
     mutating func add(_ event: SimulatedCloud.Event) -> Int {
         entries.append(Entry(cause: event.cause, fixture: event.fixture))
         fates.append(contentsOf: repeatElement(.unknown, count: devices))
-        while eventsByGeneration.count <= event.cause.generation { eventsByGeneration.append(0) }
-        eventsByGeneration[event.cause.generation] += 1
+        while report.eventsByGeneration.count <= event.cause.generation { report.eventsByGeneration.append(0) }
+        report.eventsByGeneration[event.cause.generation] += 1
         let needed = (event.cause.number + 1) * devices
         if handledByCause.count < needed {
             handledByCause.append(contentsOf: repeatElement(0, count: needed - handledByCause.count))
@@ -88,16 +80,16 @@ struct FleetLog {
     // MARK: Deliveries
 
     mutating func reach(_ event: Int, _ device: Int, isAgain: Bool) {
-        if !isAgain { deliveries += 1 }
+        if !isAgain { report.deliveries += 1 }
         let index = event * devices + device
         if fates[index] == .unknown { fates[index] = .reached }
     }
 
     mutating func handle(_ event: Int, _ device: Int) {
-        handled += 1
+        report.handled += 1
         handledByCause[entries[event].cause.number * devices + device] += 1
         let index = event * devices + device
-        if fates[index] == .handled { handledTwice += 1 }
+        if fates[index] == .handled { report.handledTwice += 1 }
         fates[index] = .handled
     }
 
@@ -106,20 +98,28 @@ struct FleetLog {
         if fates[index] != .handled { fates[index] = .stopped }
     }
 
-    /// How many messages reached a device, but were neither handled nor stopped.
-    var unhandled: Int { fates.count { $0 == .reached } }
-    /// How many messages reached a device, but were dropped or dead-lettered by its loop guard.
-    var stopped: Int { fates.count { $0 == .stopped } }
+    // MARK: Results
 
-    // MARK: Samples
+    /// The report of a run that has ended.
+    func ended(_ stop: FleetReport.Stop, _ cloud: SimulatedCloud, _ receivers: [PushReceiver]) -> FleetReport {
+        var report = report
+        report.stop = stop
+        report.causes = report.eventsByGeneration.first ?? 0
+        (report.events, report.failedWrites) = cloud.counts
+        report.mostHandled = Int(handledByCause.max() ?? 0)
+        report.outcomes = FleetReport.sum(receivers.map(\.metrics))
+        report.stopped = fates.count { $0 == .stopped }
+        report.unhandled = fates.count { $0 == .reached }
+        return report
+    }
 
     /// Records the sums for every completed interval.
     mutating func sample(until time: Int64) {
-        while Int64(samples.count) * interval < time {
-            samples.append(
+        while Int64(report.samples.count) * interval < time {
+            report.samples.append(
                 FleetReport.Sample(
-                    seconds: Double(Int64(samples.count) * interval) / 1000, deliveries: deliveries, handled: handled,
-                    events: entries.count))
+                    seconds: Double(Int64(report.samples.count) * interval) / 1000, deliveries: report.deliveries,
+                    handled: report.handled, events: entries.count))
         }
     }
 }

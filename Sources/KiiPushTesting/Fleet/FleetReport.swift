@@ -25,74 +25,49 @@ public struct FleetReport: Sendable {
     }
 
     /// Why the run ended.
-    public let stop: Stop
+    public internal(set) var stop = Stop.quiet
     /// Virtual seconds since the beginning.
-    public let seconds: Double
+    public internal(set) var seconds = 0.0
     /// How many devices there are.
     public let devices: Int
     /// How many writes from outside there were; each is a cause of its own.
-    public let causes: Int
+    public internal(set) var causes = 0
     /// How many events the cloud created, including those of the causes.
-    public let events: Int
+    public internal(set) var events = 0
     /// The number of events by generation, that is, by the number of handlers since their cause, from 0.
-    public let eventsByGeneration: [Int]
+    public internal(set) var eventsByGeneration: [Int] = []
     /// How many of the devices' writes failed.
-    public let failedWrites: Int
+    public internal(set) var failedWrites = 0
     /// How many messages arrived, including copies and redeliveries.
-    public let deliveries: Int
+    public internal(set) var deliveries = 0
     /// How many messages handlers handled.
-    public let handled: Int
+    public internal(set) var handled = 0
     /// How many messages a device handled more than once.
-    public let handledTwice: Int
+    public internal(set) var handledTwice = 0
     /// The most messages of one cause that one device handled; tests check this against a bound.
-    public let mostHandled: Int
+    public internal(set) var mostHandled = 0
     /// The outcomes of all deliveries, as `Metrics` counts them.
-    public let outcomes: [Metrics.Count]
+    public internal(set) var outcomes: [Metrics.Count] = []
     /// How many deliveries the network lost.
-    public let lost: Int
+    public internal(set) var lost = 0
     /// How many copies it made.
-    public let duplicated: Int
+    public internal(set) var duplicated = 0
     /// How many deliveries were redelivered, and how many were finally given up.
-    public let redelivered: Int, givenUp: Int
+    public internal(set) var redelivered = 0, givenUp = 0
     /// How often a message was told to wait for its pace.
-    public let paced: Int
+    public internal(set) var paced = 0
     /// How many messages that reached a device were dropped, superseded or dead-lettered.
-    public let stopped: Int
+    public internal(set) var stopped = 0
     /// How many messages that reached a device were neither handled nor stopped, including those that wait.
-    public let unhandled: Int
+    public internal(set) var unhandled = 0
     /// How often the clock jumped.
-    public let jumps: Int
+    public internal(set) var jumps = 0
     /// The sums over virtual time.
-    public let samples: [Sample]
+    public internal(set) var samples: [Sample] = []
 
-    init(
-        _ log: FleetLog, _ writes: (writes: Int, failed: Int), _ receivers: [PushReceiver], _ stop: Stop,
-        seconds: Double
-    ) {
-        self.stop = stop
-        self.seconds = seconds
-        devices = log.devices
-        causes = log.eventsByGeneration.first ?? 0
-        events = writes.writes
-        eventsByGeneration = log.eventsByGeneration
-        failedWrites = writes.failed
-        deliveries = log.deliveries
-        handled = log.handled
-        handledTwice = log.handledTwice
-        mostHandled = Int(log.handledByCause.max() ?? 0)
-        outcomes = Self.sum(receivers.map(\.metrics))
-        lost = log.lost
-        duplicated = log.duplicated
-        redelivered = log.redelivered
-        givenUp = log.givenUp
-        paced = log.paced
-        stopped = log.stopped
-        unhandled = log.unhandled
-        jumps = log.jumps
-        samples = log.samples
-    }
+    init(devices: Int) { self.devices = devices }
 
-    private static func sum(_ all: [Metrics]) -> [Metrics.Count] {
+    static func sum(_ all: [Metrics]) -> [Metrics.Count] {
         guard let first = all.first else { return [] }
         return first.outcomes.indices.map { index in
             let messages = all.reduce(0) { $0 + $1.outcomes[index].messages }

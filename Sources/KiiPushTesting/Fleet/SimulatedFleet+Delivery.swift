@@ -16,7 +16,7 @@ extension SimulatedFleet {
                 let style = keys[device % keys.count]
                 put(event: number, on: device, style)
                 if random.happens(chaos.duplication) {
-                    log.duplicated += 1
+                    log.report.duplicated += 1
                     let isOther = random.next() & 1 == 0
                     put(event: number, on: device, isOther ? (style == .short ? .long : .short) : style)
                 }
@@ -26,7 +26,7 @@ extension SimulatedFleet {
 
     private func put(event: Int32, on device: Int, _ style: PayloadFixture.KeyStyle) {
         if random.happens(chaos.loss) {
-            log.lost += 1
+            log.report.lost += 1
             return
         }
         let step = Step(kind: .deliver(event: event, attempt: 1, style: style), device: Int32(device))
@@ -49,7 +49,7 @@ extension SimulatedFleet {
         cloud.setCause(nil)
         log.leave(event)
         if case .paced(let until) = outcome {
-            log.paced += 1
+            log.report.paced += 1
             log.expect(Int32(event))
             step.isPaced = true
             // Rounded up to the millisecond at which it is certainly due.
@@ -59,7 +59,7 @@ extension SimulatedFleet {
         }
         send()
         if random.happens(chaos.jumps) {
-            log.jumps += 1
+            log.report.jumps += 1
             clock.advance(by: .milliseconds(random.milliseconds(in: chaos.jump)))
         }
     }
@@ -77,10 +77,10 @@ extension SimulatedFleet {
         }
         guard outcome.disposition == .retryLater else { return }
         guard attempt < mostAttempts else {
-            log.givenUp += 1
+            log.report.givenUp += 1
             return
         }
-        log.redelivered += 1
+        log.report.redelivered += 1
         log.expect(Int32(event))
         var again = step
         again.kind = .deliver(event: Int32(event), attempt: attempt + 1, style: style)

@@ -140,7 +140,7 @@ public final class SimulatedFleet {
             turnClock(to: time)
             let steps = queue.popList()
             for index in steps.indices {
-                if log.deliveries >= deliveries {
+                if log.report.deliveries >= deliveries {
                     for step in steps[index...] { queue.add(step, at: time) }
                     stop = .cap
                     break running
@@ -149,7 +149,8 @@ public final class SimulatedFleet {
             }
         }
         if stop != .cap { turnClock(to: end) }
-        return FleetReport(log, cloud.counts, receivers, stop, seconds: Double(clock.now.nanoseconds) / 1e9)
+        log.report.seconds = Double(clock.now.nanoseconds) / 1e9
+        return log.ended(stop, cloud, receivers)
     }
 
     /// The current millisecond.

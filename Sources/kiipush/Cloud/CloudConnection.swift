@@ -38,15 +38,7 @@ enum CloudConnection {
         #endif
     }
 
-    /// Calls with the account of a file, and reports errors.
-    ///
-    /// - Parameters:
-    ///   - name: the command.
-    ///   - path: the account's file, or `-` for standard input.
-    ///   - console: receives the reports.
-    ///   - uriApp: the app that the command's URI names, if any.
-    ///   - work: the calls.
-    /// - Returns: the result of the work, or the code for a failure.
+    /// Calls with the account of a file, and reports errors; `uriApp` is the app that the command's URI names, if any.
     static func run(
         _ name: String, account path: String, _ console: Console, names uriApp: String? = nil,
         _ work: (KiiClient) async throws -> ExitCode

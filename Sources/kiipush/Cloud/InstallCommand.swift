@@ -65,12 +65,11 @@ struct InstallCommand {
         switch format {
         case .text: console.print("endpoint in \(escaped(self.endpoint)); kiipush receive --endpoint reads it")
         case .json:
-            var writer = JSONWriter()
-            writer.object { writer in
+            let line = JSONWriter.object { writer in
                 writer.member("installationID", id)
                 writer.member("endpoint", self.endpoint)
             }
-            console.print(writer.text)
+            console.print(line)
         }
         return .fine
     }

@@ -79,22 +79,15 @@ struct RefreshCommand {
         case .json: [json(found)]
         case .text:
             found.map { found in
-                var lines = found.fields.members.map { "\(escaped($0.key)): \(Self.text($0.value))" }
+                var lines = found.fields.members.map { "\(escaped($0.key)): \(escaped($0.value.jsonText))" }
                 if let version = found.version { lines.append("version \(escaped(version))") }
                 return lines
             } ?? []
         }
     }
 
-    private static func text(_ value: DataValue) -> String {
-        var writer = JSONWriter()
-        writer.value(value)
-        return escaped(writer.text)
-    }
-
     private func json(_ found: Found?) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("uri", uri.description)
             writer.member("exists", found != nil)
             if let found {
@@ -105,7 +98,6 @@ struct RefreshCommand {
                 writer.value(.object(found.fields.members))
             }
         }
-        return writer.text
     }
 
     static let command = Command(

@@ -44,9 +44,7 @@ struct UnsubscribeRun {
         self.console = console
     }
 
-    /// Ends the subscriptions.
-    ///
-    /// - Parameter name: the subject of the progress display.
+    /// Ends the subscriptions; the name is the subject of the progress display.
     mutating func run(_ name: String) async {
         var progress = Progress(name, names.count, console, of: "subscribers")
         var next = 0
@@ -94,12 +92,10 @@ struct UnsubscribeRun {
     }
 
     private static func line(_ name: String, _ result: String) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("subscriber", name)
             writer.member("result", result)
         }
-        return writer.text
     }
 
     /// Reports the results.

@@ -97,13 +97,7 @@ extension Command {
 
     /// Parses a command line with a table; prints the help if requested, and reports errors.
     ///
-    /// - Parameters:
-    ///   - arguments: the words after the command's name.
-    ///   - table: its options.
-    ///   - options: the options to fill in.
-    ///   - console: receives help and errors.
-    ///   - check: takes the operands, and checks combinations of options.
-    /// - Returns: the options, or the exit code if it is finished.
+    /// `check` takes the operands, and checks combinations of options.
     func read<Options>(
         _ arguments: [String], by table: OptionTable<Options>, into options: Options, _ console: Console,
         _ check: (inout Options, _ operands: [String]) throws(Arguments.Mistake) -> Void = {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPushAgent
 import KiiPushSystem
 
@@ -55,11 +51,7 @@ struct Console: Sendable {
     }
 }
 
-/// Ends the process, whose output cannot be written.
-///
-/// - Parameters:
-///   - error: why; a reader that has gone needs no word.
-///   - code: the exit code if the reader has gone; any other error is a failure.
+/// Ends the process, whose output cannot be written: with `code` if the reader has gone, else as a failure.
 private func endOutput(_ error: ErrorNumber, _ code: ExitCode) -> Never {
     if error.rawValue == EPIPE { exitProcess(code) }
     try? writeAll("kiipush: standard output cannot be written: \(error)\n", to: STDERR_FILENO)

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The colours of one output, or none: the only place that decides.
 ///
@@ -23,11 +19,7 @@ struct Ink: Sendable {
 
     let isOn: Bool
 
-    /// The colours of a descriptor.
-    ///
-    /// - Parameters:
-    ///   - isTerminal: whether the output is a terminal.
-    ///   - environment: the value of a variable of the environment.
+    /// The colours of an output, given the values of the environment's variables.
     init(isTerminal: Bool, environment: (String) -> String?) {
         func value(_ name: String) -> String { environment(name) ?? "" }
         isOn = isTerminal && value("NO_COLOR").isEmpty && !value("TERM").isEmpty && value("TERM") != "dumb"

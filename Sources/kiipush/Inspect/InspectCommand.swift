@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushRules
 import KiiPushAgent
@@ -76,12 +72,7 @@ struct InspectCommand {
         }
     }
 
-    /// Inspects one payload.
-    ///
-    /// - Parameters:
-    ///   - bytes: the payload.
-    ///   - source: its name in reports.
-    ///   - line: its line number, if payloads are read by lines.
+    /// Inspects one payload; `line` is its number, if payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
         do throws(DecodeError) {
             let message = try PastedPayload(bytes, transport: options.transport, app: options.app).message

@@ -12,12 +12,8 @@ struct PastedPayload {
     let raw: RawPayload
     let message: PushMessage
 
-    /// Decodes a payload.
+    /// Decodes a payload; its network is by default that of a captured line, and Apple's for a description.
     ///
-    /// - Parameters:
-    ///   - bytes: the payload.
-    ///   - transport: its network; the default is that of a captured line, and Apple's for a description.
-    ///   - app: the expected app.
     /// - Throws: `DecodeError` with the position in `bytes`, also for a description.
     init(_ bytes: [UInt8], transport: Transport?, app: String?) throws(DecodeError) {
         if let line = try RecordedLine(bytes) {

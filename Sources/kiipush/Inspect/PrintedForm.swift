@@ -44,11 +44,9 @@ enum PrintedMap {
             }
         }
         guard !pairs.isEmpty else { return nil }
-        var writer = JSONWriter()
-        writer.object { writer in
+        return JSONWriter.object { writer in
             for (key, value) in pairs { writer.member(key, value == "null" ? nil : value) }
         }
-        return writer.text
     }
 
     /// Whether a text is a key; one after a brace and a space is of a property list.

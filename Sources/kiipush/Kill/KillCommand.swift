@@ -161,12 +161,7 @@ struct KillCommand {
 
     // MARK: The obeying agent
 
-    /// Reports which agent obeys, or why none does.
-    ///
-    /// - Parameters:
-    ///   - presence: the result of asking the agent.
-    ///   - refusal: how the agent disobeys, given its switched-off targets; nil if it obeys.
-    /// - Returns: the command's exit code.
+    /// Reports which agent obeys, or why none does; `refusal` says how it disobeys, given its switched-off targets.
     private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
         let place = escaped(directory)
         switch presence {

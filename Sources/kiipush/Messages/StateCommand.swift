@@ -5,11 +5,6 @@ import KiiPushSystem
 /// What `kiipush dead-letters` does first: finds the agent of the state directory, and asks it.
 enum StateCommand {
     /// A command whose subcommands are actions on messages.
-    ///
-    /// - Parameters:
-    ///   - command: its description.
-    ///   - actions: the actions, each with its description.
-    /// - Returns: the command, with a subcommand for each action.
     static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)]) -> Command {
         var command = command
         let name = command.name

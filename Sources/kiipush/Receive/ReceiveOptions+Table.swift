@@ -171,8 +171,8 @@ extension ReceiveCommand {
             .text(
                 "Messages that rules print go to standard output. The log goes to standard error, one line per "
                     + "outcome, with priorities for journald; the journal also gets fields such as KIIPUSH_OUTCOME, "
-                    + "and a terminal gets neither. For one route and bucket, topic or sender, at most 10 lines of a "
-                    + "kind are logged per minute, then one line that counts the rest."),
+                    + "and a terminal gets neither. For one route, at most 60 lines of a kind are logged per minute, "
+                    + "then one line that counts the rest."),
             .text(
                 "SIGHUP checks the rules and kills for changes at once. SIGTERM or SIGINT stops the agent: it accepts "
                     + "no more payloads, lets handlers finish and keeps the rest; a second signal ends it at once."),

@@ -18,13 +18,7 @@ struct ReplayedReport {
     /// The indices in the report of messages that wait for their pace, by the number of their first delivery.
     private var paced: [UInt64: Int] = [:]
 
-    /// - Parameters:
-    ///   - source: the capture's name.
-    ///   - rules: the rules; nil for a route that matches everything.
-    ///   - app: the app to serve, instead of the rules' app.
-    ///   - showsValues: whether payloads may be shown.
-    ///   - limit: the most messages.
-    /// - Throws: ``KiiPushRules/RulesError`` if the rules cannot be loaded.
+    /// Without rules, a route matches everything; `app` replaces the rules' app.
     init(
         source: String, rules: RoutingRules?, app: String?, showsValues: Bool, limit: Int = Report.mostMessages
     ) throws(RulesError) {

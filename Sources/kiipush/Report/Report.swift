@@ -57,9 +57,7 @@ struct Report {
         self.showsValues = showsValues
     }
 
-    /// Keeps a payload, if values may be shown.
-    ///
-    /// - Returns: its number; -1 if it must not be shown, or the capacity is used up.
+    /// Keeps a payload; returns its number, or -1 if values must not be shown, or the capacity is used up.
     mutating func keep(payload: [UInt8]) -> Int {
         guard showsValues else { return -1 }
         let isCut = payload.count > Self.mostBytesOfPayload

@@ -27,8 +27,7 @@ struct ReportJSON {
     }
 
     private var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("version", 1)
             writer.member("source", escaped(report.source))
             writer.member("origin", report.origin.rawValue)
@@ -46,7 +45,6 @@ struct ReportJSON {
             writer.member("payloads", report.payloads)
             writer.member("columns") { writer in writeColumns(&writer) }
         }
-        return writer.text
     }
 
     private func writeSummary(_ summary: ReportSummary, _ writer: inout JSONWriter) {

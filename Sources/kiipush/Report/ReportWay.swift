@@ -48,12 +48,7 @@ extension ReportWay {
     /// The most characters of a text in it.
     private static let mostCharacters = 200
 
-    /// Uses the explanation of `rules explain`.
-    ///
-    /// - Parameters:
-    ///   - explanation: the explanation.
-    ///   - hasRules: whether the rules are the user's, rather than a report's default.
-    ///   - showsValues: whether a payload's values may be shown.
+    /// Uses the explanation of `rules explain`; `hasRules` is false for a report's default rules.
     init(_ explanation: Explanation, hasRules: Bool, showsValues: Bool) {
         stages = explanation.stages.map { Stage(name: Self.shown($0.name), verdict: Self.shown($0.verdict)) }
         words = Self.shown(explanation.outcomeInWords)

@@ -17,11 +17,9 @@ struct CorpusFile {
     let path: String
     let console: Console
 
-    /// Reads the lines of the file, until `takes` wants no more.
+    /// Reads the lines of the file, until `takes` wants no more; returns whether every line could be read.
     ///
-    /// - Parameter takes: takes a non-empty line, with its number; throws its error, and returns whether to continue.
-    /// - Returns: whether every line could be read.
-    /// - Throws: ``KiiPushAgent/ReadError`` if the file cannot be read.
+    /// `takes` gets each line that is not empty, with its number, and throws its error.
     func eachLine(
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {

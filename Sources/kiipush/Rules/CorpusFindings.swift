@@ -16,8 +16,7 @@ final class CorpusFindings {
         var text: String { "\(file):\(line):1: warning: \(message) [\(code)]" }
 
         var json: String {
-            var writer = JSONWriter()
-            writer.object { writer in
+            JSONWriter.object { writer in
                 writer.member("file", file)
                 writer.member("line", line)
                 writer.member("column", 1)
@@ -27,7 +26,6 @@ final class CorpusFindings {
                 writer.member("message", message)
                 writer.objects("related", []) { (_, _: Int) in }
             }
-            return writer.text
         }
     }
 

@@ -137,8 +137,7 @@ struct Explanation {
 
     /// The whole explanation as one object on one line.
     var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
+        JSONWriter.object { writer in
             writer.member("source", source)
             writer.member("file", file)
             writer.member("kind", message.kind.rawValue)
@@ -161,7 +160,6 @@ struct Explanation {
             writer.list("cloud", cloud) { $0.value($1.value) }
             writer.member("words", outcomeInWords)
         }
-        return writer.text
     }
 }
 

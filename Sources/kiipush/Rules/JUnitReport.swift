@@ -99,13 +99,9 @@ struct JUnitReport {
         return "\(seconds).\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
     }
 
-    /// A text for an element or an attribute; characters that XML 1.0 cannot contain even as references are written as
-    /// `\u{1B}`.
+    /// A text for an attribute, or for an element, in which line feeds and tabs stay unchanged.
     ///
-    /// - Parameters:
-    ///   - text: the text.
-    ///   - isElement: whether it is inside an element, where line feeds and tabs stay unchanged.
-    /// - Returns: the escaped text.
+    /// Characters that XML 1.0 cannot contain even as references are written as `\u{1B}`.
     static func escaped(_ text: String, isElement: Bool = false) -> String {
         text.replacingScalars { scalar in
             switch scalar {

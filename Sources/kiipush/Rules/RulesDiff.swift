@@ -118,7 +118,7 @@ struct RulesDiff {
     /// One object per change, and finally the summary.
     var jsonLines: [String] {
         var lines = inOrder.map { change, tally in
-            Self.json { writer in
+            JSONWriter.object { writer in
                 writer.key("old")
                 change.old.write(to: &writer)
                 writer.key("new")
@@ -128,7 +128,7 @@ struct RulesDiff {
         }
         if others.count > 0 {
             lines.append(
-                Self.json { writer in
+                JSONWriter.object { writer in
                     writer.key("old")
                     writer.null()
                     writer.key("new")
@@ -136,18 +136,13 @@ struct RulesDiff {
                     others.write(to: &writer)
                 })
         }
-        let summary = Self.json { writer in
+        let summary = JSONWriter.object { writer in
             writer.member("messages", messages)
             writer.member("changed", changed)
         }
         return lines + [summary]
     }
 
-    private static func json(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter()
-        writer.object(body)
-        return writer.text
-    }
 }
 
 extension RulesDiff.Tally {

@@ -82,8 +82,7 @@ struct RulesLintCommand: ReadsRules {
             writer.member("line", position.line)
             writer.member("column", position.column)
         }
-        var writer = JSONWriter()
-        writer.object { writer in
+        return JSONWriter.object { writer in
             writer.member("file", finding.file)
             write(finding.position, &writer)
             for (key, value) in [
@@ -97,7 +96,6 @@ struct RulesLintCommand: ReadsRules {
                 writer.member("message", related.what)
             }
         }
-        return writer.text
     }
 
     static let command = Command(

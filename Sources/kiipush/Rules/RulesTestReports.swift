@@ -34,7 +34,7 @@ enum RulesTestText {
 /// The lines of `kiipush rules test --format json`.
 enum RulesTestJSON {
     static func line(_ result: RuleTestResult, in file: String) -> String {
-        object { writer in
+        JSONWriter.object { writer in
             writer.member("file", file)
             writer.member("test", result.test.name)
             writer.place(result.test.position)
@@ -53,7 +53,7 @@ enum RulesTestJSON {
 
     /// A file without tests.
     static func line(_ failure: RuleTestFailure) -> String {
-        object { writer in
+        JSONWriter.object { writer in
             writer.member("file", failure.file)
             writer.list("problems", [failure]) { $0.problem($1.position, $1.what) }
         }
@@ -61,7 +61,7 @@ enum RulesTestJSON {
 
     /// A file that cannot be tested.
     static func line(file: String, _ problems: [RulesError.Problem]) -> String {
-        object { writer in
+        JSONWriter.object { writer in
             writer.member("file", file)
             writer.list("problems", problems) { $0.problem($1.position, $1.what) }
         }
@@ -69,7 +69,7 @@ enum RulesTestJSON {
 
     /// The coverage of a file's tests.
     static func line(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> String {
-        object { writer in
+        JSONWriter.object { writer in
             writer.member("file", file)
             writer.member("coverage") { writer in
                 writer.member("points", coverage.points)
@@ -94,7 +94,7 @@ enum RulesTestJSON {
 
     /// The last line.
     static func line(_ sums: RulesTestSums) -> String {
-        object { writer in
+        JSONWriter.object { writer in
             writer.member("summary") { writer in
                 writer.member("files", sums.files)
                 writer.member("untestable", sums.unreadable)
@@ -103,12 +103,6 @@ enum RulesTestJSON {
                 writer.member("failed", sums.failed)
             }
         }
-    }
-
-    private static func object(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter()
-        writer.object(body)
-        return writer.text
     }
 }
 

@@ -46,7 +46,7 @@ struct SendReport {
     var jsonLines: [String] {
         guard !message.networks.isEmpty else {
             return [
-                Self.line { writer in
+                JSONWriter.object { writer in
                     for key in ["network", "payload", "bytes", "limit", "saved"] {
                         writer.key(key)
                         writer.null()
@@ -58,7 +58,7 @@ struct SendReport {
         return message.networks.map { network in
             let preview = message.preview(network, sentTo: address)
             let budget = message.budget(network, sentTo: address)
-            return Self.line { writer in
+            return JSONWriter.object { writer in
                 writer.member("network", network.rawValue)
                 writer.key("payload")
                 writer.value(preview.object)
@@ -74,7 +74,7 @@ struct SendReport {
 
     /// The line for an unreadable message.
     static func jsonLine(_ error: MessageBodyError) -> String {
-        line { writer in
+        JSONWriter.object { writer in
             writer.member("error") { writer in
                 writer.member("path", error.path)
                 writer.member("offset", error.offset)
@@ -84,12 +84,8 @@ struct SendReport {
     }
 
     /// The line for a push that was sent.
-    static func jsonLine(_ id: PushMessageID) -> String { line { $0.member("pushMessageID", id.text) } }
-
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        var writer = JSONWriter()
-        writer.object(body)
-        return writer.text
+    static func jsonLine(_ id: PushMessageID) -> String {
+        JSONWriter.object { $0.member("pushMessageID", id.text) }
     }
 
     private func write(_ findings: [Finding], _ writer: inout JSONWriter) {

@@ -17,14 +17,7 @@ enum AgentPresence: Sendable {
         if case .agent(let agent) = self, agent.isKnown == false { agent.instead ?? "unknown target" } else { nil }
     }
 
-    /// Asks a directory's agent for its identity; it checks its kill file before it answers.
-    ///
-    /// Waits at most five seconds.
-    ///
-    /// - Parameters:
-    ///   - directory: the state directory.
-    ///   - target: the target to look for among its routes; nil for none.
-    /// - Returns: who uses the directory.
+    /// Asks a directory's agent for its identity, for at most five seconds; it checks its kill file before it answers.
     static func of(_ directory: String, target: KillTarget? = nil) async -> AgentPresence {
         let end = ContinuousClock.now + ControlSocket.patience
         while true {

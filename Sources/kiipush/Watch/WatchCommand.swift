@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 import KiiPush
 import KiiPushAgent
 
@@ -20,9 +16,7 @@ struct WatchedAgent: Sendable {
 
     var control: ControlSocket { ControlSocket(state: directory) }
 
-    /// Asks the agent for its status.
-    ///
-    /// - Returns: the line of the answer, and the parsed status.
+    /// Asks the agent for its status; returns the line of the answer, and the parsed status.
     func status() async throws(Silence) -> (line: String, status: AgentStatus) {
         let line: String
         do { line = try await control.firstLine(of: ["status"]).line } catch { throw silence("\(error)") }

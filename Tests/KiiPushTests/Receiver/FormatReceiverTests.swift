@@ -139,7 +139,7 @@ struct FormatReceiverTests {
         func keys(_ text: String) throws -> (lane: DedupeKey?, group: DedupeKey?, pace: UInt64) {
             let message = try PushMessage(RawPayload(text), formats: [TestLines()])
             return (
-                ResourceKey(ofItsObject: message)?.digest, message.groupDigest,
+                ResourceKey(ofItsObject: message)?.digest, ResourceKey(groupOf: message)?.digest,
                 ConversationDigest(of: message, at: nil, .published).digest
             )
         }

@@ -54,7 +54,7 @@ final class FaultyLetters: DeadLetterStore {
         case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
         case losesAttempts, losesGeneration, losesCause
         case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
-        case neverFull, ignoresBytes, refusesAgain, takesGarbage, takesLongGarbage, foldsNothing, losesSummary
+        case neverFull, ignoresBytes, refusesAgain, foldsNothing, losesSummary
         case forgetsWideKeys, keepsOldest
 
         /// How the text of the promise that it breaks begins.
@@ -73,8 +73,6 @@ final class FaultyLetters: DeadLetterStore {
             case .changesWhenFull, .refusesAgain: "beyond its count"
             case .neverFull: "a store of capacity 0"
             case .ignoresBytes: "beyond its bytes"
-            case .takesGarbage: "undecodable letters may use at most half of the count"
-            case .takesLongGarbage: "undecodable letters may use at most half of the bytes"
             case .foldsNothing: "one key may use a fifth of the bytes"
             case .losesSummary, .keepsOldest: "one key may use a tenth of the letters"
             case .forgetsWideKeys: "a wider key may use half of the letters"
@@ -102,10 +100,6 @@ final class FaultyLetters: DeadLetterStore {
         case .usesNumbersAgain:
             _ = try store.add(letter)
             return UInt64(store.letters().count)
-        case .takesGarbage, .takesLongGarbage:
-            return try store.add(
-                DeadLetter(payload: letter.payload, reason: .failed, routes: letter.routes, arrivedAt: letter.arrivedAt)
-            )
         case .skipsNumbers: return try store.add(letter) * 2
         case .foldsNothing, .forgetsWideKeys:
             var letter = letter

@@ -1,5 +1,4 @@
 import KiiPush
-@_spi(Hostile) import KiiPushTesting
 
 /// What a byte of each hostile shape costs, beside a byte of an ordinary payload: decoded, classified, and all read.
 struct HostileReport {

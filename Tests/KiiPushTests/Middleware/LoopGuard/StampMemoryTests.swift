@@ -11,7 +11,7 @@ struct StampMemoryTests {
         func believes(_ finding: StampFinding, now: MonotonicInstant) -> Bool {
             var finding = finding
             finding.arrivedAt = now
-            return known.cause(finding, hops: 8, now: now) != nil
+            return known.cause(finding, now: now) != nil
         }
     }
 
@@ -72,35 +72,17 @@ struct StampMemoryTests {
         #expect(believes(Self.now + 3, other))
     }
 
-    @Test("a stamp without a time is believed by the guard that made it, for thirty seconds of its own clock")
-    func untimed() {
-        let memory = Memory()
-        let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: .seconds(5))
-        #expect(stamp.time == nil)
-        let finding = StampFinding(
-            stamp: stamp, modifiedAt: 1, eventModifiedAt: nil, sentAt: nil, object: nil)
-        #expect(memory.believes(finding, now: .seconds(35)))
-        #expect(!memory.believes(finding, now: .seconds(36)))
-        for number in 0..<UInt64(StampMemory.limit) {
-            _ = memory.known.make(Lineage(hops: 2, origin: "\(number)"), by: "x", for: number, now: .seconds(6))
-        }
-        #expect(!memory.believes(finding, now: .seconds(6)), "what was made first is forgotten")
-    }
-
     /// What is known when a device finds its own stamp, written at time 0: milliseconds after it, and whether the stamp
-    /// that was there before counts, this one, or none.
-    static let own: [(object: Int64?, event: Int64?, sent: Int64?, hasEvent: Bool, hops: Int?)] = [
-        (0, 0, nil, false, 4), (nil, 0, nil, false, 4), (nil, 0, nil, true, 4),
-        // The object was changed since, though the message is the write's event.
-        (1, 0, nil, false, nil),
-        (0, -1, nil, false, 3), (nil, -1, nil, false, 3), (nil, 1, nil, false, nil),
-        (nil, nil, 0, false, 4), (nil, nil, 1000, false, 4), (nil, nil, 1001, false, nil), (nil, nil, -1, false, 3),
-        // The write's event has come, so this message is about another change.
-        (nil, nil, 500, true, 3), (nil, nil, 1001, true, nil), (nil, nil, nil, true, 3), (nil, nil, nil, false, 4),
+    /// counts that was there before.
+    static let own: [(object: Int64?, event: Int64?, sent: Int64?, counts: Bool)] = [
+        (0, 0, nil, true), (nil, 0, nil, true), (0, -1, nil, true), (nil, -1, nil, true), (nil, nil, nil, true),
+        (nil, nil, 0, true), (nil, nil, 1000, true), (nil, nil, -1, true),
+        // The object was changed since.
+        (1, 0, nil, false), (nil, 1, nil, false), (nil, nil, 1001, false),
     ]
 
-    @Test("a device's own stamp counts for the event of its write alone", arguments: own)
-    func ownStamp(object: Int64?, event: Int64?, sent: Int64?, hasEvent: Bool, hops: Int?) {
+    @Test("of a device's own stamp the one before it counts, unless the object was changed since", arguments: own)
+    func ownStamp(object: Int64?, event: Int64?, sent: Int64?, counts: Bool) {
         var memory = StampMemory()
         let place = ResourceKey(1)
         memory.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
@@ -108,17 +90,33 @@ struct StampMemoryTests {
         let first = memory.cause(
             .init(
                 stamp: others, modifiedAt: Self.now, eventModifiedAt: Self.now, sentAt: nil, object: place,
-                messageID: 1), hops: 8, now: .seconds(0))
+                messageID: 1), now: .seconds(0))
         #expect(first == others)
         let stamp = memory.make(others.next, by: "y", for: 1, now: .seconds(1))
         let written = Self.now + 1010
-        memory.wrote(place, written, for: 1, hasEvent: hasEvent, now: .seconds(1))
-        let cause = memory.cause(
-            .init(
-                stamp: stamp, modifiedAt: object.map { written + $0 }, eventModifiedAt: event.map { written + $0 },
-                sentAt: sent.map { written + $0 }, object: place, messageID: 2, arrivedAt: .seconds(2)),
-            hops: 8, now: .seconds(3))
-        #expect(cause?.hops == hops)
+        memory.wrote(place, written, for: 1, now: .seconds(1))
+        var finding = StampFinding(
+            stamp: stamp, modifiedAt: object.map { written + $0 }, eventModifiedAt: event.map { written + $0 },
+            sentAt: sent.map { written + $0 }, object: place, messageID: 2, arrivedAt: .seconds(2))
+        #expect(memory.cause(finding, now: .seconds(3)) == (counts ? others : nil))
+        finding.arrivedAt = .seconds(32)
+        #expect(memory.cause(finding, now: .seconds(32)) == nil, "its lifetime is over")
+    }
+
+    @Test("remembers a bounded number of its own stamps")
+    func forgets() {
+        var memory = StampMemory()
+        let others = Lineage(hops: 3, origin: "x", time: Self.now)
+        func found(_ stamp: Lineage, by messageID: UInt64) -> StampFinding {
+            .init(stamp: stamp, modifiedAt: Self.now, eventModifiedAt: nil, sentAt: nil, messageID: messageID)
+        }
+        #expect(memory.cause(found(others, by: 1), now: .seconds(0)) == others)
+        let stamp = memory.make(others.next, by: "y", for: 1, now: .seconds(0))
+        #expect(memory.cause(found(stamp, by: 2), now: .seconds(0)) == others)
+        for number in 0..<UInt64(StampMemory.limit) {
+            _ = memory.make(Lineage(hops: 2, origin: "\(number)"), by: "y", for: 3 + number, now: .seconds(0))
+        }
+        #expect(memory.cause(found(stamp, by: 2), now: .seconds(0)) == nil)
     }
 
     @Test("two devices that answer one message within a millisecond make two stamps, and so does one")
@@ -148,7 +146,7 @@ struct StampMemoryTests {
         #expect(server.milliseconds(at: .seconds(0)) == nil)
         server.learn(Self.now, at: .seconds(10))
         server.learn(Self.now - 3_600_000, at: .seconds(20))
-        #expect(server.milliseconds(at: .seconds(20)) == Self.now + 10_000)
+        #expect(server.milliseconds(at: .seconds(20)) == Self.now + 10_000 - 10)
         server.learn(Self.now + 10_500, at: .seconds(20))
         #expect(server.milliseconds(at: .seconds(21)) == Self.now + 11_500)
     }
@@ -174,7 +172,7 @@ struct StampMemoryTests {
             memory.known.learn(time, arrivedAt: .seconds(0), now: now)
             let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: now)
             #expect(Lineage(stamp.stamp) == stamp)
-            memory.known.wrote(ResourceKey(1), time, for: 1, hasEvent: false, now: now)
+            memory.known.wrote(ResourceKey(1), time, for: 1, now: now)
             for stamp in [stamp, Lineage(hops: 1, origin: "y", time: time)] {
                 _ = memory.believes(
                     .init(stamp: stamp, modifiedAt: time, eventModifiedAt: time, sentAt: time, object: ResourceKey(1)),

@@ -1,15 +1,14 @@
-public import KiiPush
+import KiiPush
+import KiiPushTesting
 
 /// Valid payloads of any size that are designed to be slow.
 ///
-/// The benchmark compares their cost per byte with that of an ordinary payload; a test asserts that twice the size
-/// costs twice as much.
-@_spi(Hostile)
-public struct HostileShape: Sendable {
+/// Their cost per byte is compared with that of an ordinary payload.
+struct HostileShape: Sendable {
     /// The part that is large.
-    public let name: String
+    let name: String
     /// The transport of the payload.
-    public let transport: Transport?
+    let transport: Transport?
     private let make: @Sendable (Int) -> String
 
     private init(_ name: String, over transport: Transport? = nil, _ make: @escaping @Sendable (Int) -> String) {
@@ -19,10 +18,10 @@ public struct HostileShape: Sendable {
     }
 
     /// A payload of at most `bytes`, and nearly that many.
-    public func payload(bytes: Int) -> RawPayload { RawPayload(make(bytes), transport: transport) }
+    func payload(bytes: Int) -> RawPayload { RawPayload(make(bytes), transport: transport) }
 
     /// An ordinary payload, of fixed size.
-    public static var ordinary: RawPayload {
+    static var ordinary: RawPayload {
         PayloadFixture.pushToUser(
             scope: .user(KiiUser(id: "01234567-89ab-cdef-0123-456789abcdef")),
             data: [("text", .string("The door was opened.")), ("level", .number("3")), ("urgent", .bool(true))]
@@ -32,7 +31,7 @@ public struct HostileShape: Sendable {
     // MARK: The shapes
 
     /// All of them.
-    public static let all: [HostileShape] = keys + values + nested + bodies
+    static let all: [HostileShape] = keys + values + nested + bodies
 
     private static let keys = [
         HostileShape("short keys, all different") { members($0, most: 1024) { "\"k\($0)\":\($0)" } },
@@ -164,10 +163,9 @@ public struct HostileShape: Sendable {
     }
 }
 
-@_spi(Hostile)
 extension PushMessage {
     /// Reads once everything that a receiver and its handlers read, and returns a value that depends on it.
-    public func readAll(secret: DedupeSecret) -> Int {
+    func readAll(secret: DedupeSecret) -> Int {
         var sum = dedupeKeys(app: "0123abcd", secret: secret).hashValue
         sum ^= classification.conflicts.count ^ (alert?.body?.utf8.count ?? 0) ^ (sender?.id.utf8.count ?? 0)
         for field in KiiField.allCases { sum ^= self[field]?.utf8.count ?? 0 }

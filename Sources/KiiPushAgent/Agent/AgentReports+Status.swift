@@ -1,29 +1,10 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushRules
 import KiiPushSystem
 
-/// The source of an agent's status, collected at each request.
-struct StatusSource: Sendable {
-    let identity: AgentIdentity
-    let receiver: PushReceiver
-    let service: PushService
-    let counts: ServiceCounts
-    let latencies: RouteLatencies
-    let settings: ServiceSettings
-    let isDurable: Bool
-    /// The failures of stores that the service does not use itself.
-    var failures: @Sendable () -> [String] = { [] }
-    /// The agent's current shortages.
-    var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
-    /// The result of healing a damaged state; nil if there is no old file to examine.
-    var healed: String?
-    /// The rules that are in use.
-    var rules: @Sendable () -> AgentStatus.Rules? = { nil }
-    /// Why the metrics file cannot be written now.
-    var metricsFailure: @Sendable () -> String? = { nil }
-    /// The agent's or routes' silences that are too long.
-    var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
-
+// The agent's status, collected at each request.
+extension AgentReports {
     /// The agent's current status; it asks the inbox whether it works, which may take a second.
     var checkedStatus: AgentStatus {
         service.checkInbox()
@@ -64,15 +45,26 @@ struct StatusSource: Sendable {
         let letters = receiver.deadLetters
         status.deadLetters = AgentStatus.DeadLetters(
             count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
-        (status.shortages, status.silent, status.healed) = (shortages(), silent(), healed)
-        status.metricsFailure = metricsFailure()
-        status.rules = rules()
+        status.shortages = log.shortages.current.map { shortage in
+            AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
+        }
+        status.silent = silence.silent.map {
+            AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds)
+        }
+        (status.healed, status.metricsFailure, status.rules) = (healed, metricsFailure.value, rules.value)
         return status
+    }
+
+    /// The failures of stores that the service does not use itself.
+    private var failures: [String] {
+        let isForgetful = deduplicator?.counts.isStoreFailing == true
+        return (isForgetful ? ["the deduplication store fails: messages may be handled twice"] : [])
+            + (kills?.failure.map { ["no kill can be applied: \($0)"] } ?? [])
     }
 
     private func fillQueue(_ status: inout AgentStatus) {
         let now = service.status
-        (status.isOpen, status.failures) = (now.isOpen, now.failures + failures())
+        (status.isOpen, status.failures) = (now.isOpen, now.failures + failures)
         status.gaps = now.gaps.map(\.description)
         status.queue = AgentStatus.Queue(
             messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
@@ -103,5 +95,16 @@ struct StatusSource: Sendable {
     /// The quantile of a share in milliseconds, to the microsecond.
     private static func milliseconds(_ histogram: LatencyHistogram, _ share: Double) -> Double? {
         histogram.quantile(share).map { Double($0 / 1000) / 1000 }
+    }
+}
+
+extension AgentStatus.Rules {
+    init(_ loaded: RulesUpdate.Loaded) {
+        let params = loaded.rules.params.map { parameter in
+            AgentStatus.Parameter(
+                name: parameter.name, value: loaded.rules.values[ExactText(parameter.name)]?.string,
+                isSecret: parameter.isSecret)
+        }
+        self.init(file: loaded.rules.file, digest: loaded.digest, params: params)
     }
 }
