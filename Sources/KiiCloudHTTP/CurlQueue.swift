@@ -127,9 +127,7 @@ final class CurlQueue: Sendable {
     }
 }
 
-/// Starts a thread that blocks all signals, since the program handles those itself.
-///
-/// - Returns: whether the thread could be started.
+/// Starts a thread that blocks all signals, since the program handles those itself; returns whether it was started.
 private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var (all, before) = (sigset_t(), sigset_t())
     // The calls read or fill in both, and keep no reference; the new thread inherits the mask.

@@ -27,9 +27,7 @@ struct CurlRounds: ~Copyable {
         queue.end()
     }
 
-    /// Does all work that is possible now.
-    ///
-    /// - Returns: how long to sleep; nil if the thread is to end.
+    /// Does all work that is possible now; returns how long to sleep, or nil if the thread is to end.
     private mutating func round() -> Duration? {
         endCancelled()
         let orders = queue.take(beside: running.count)

@@ -187,17 +187,15 @@ extension RulesReader {
         case "revive": return killTarget(value, known).map { .revive($0) }
         case "gap":
             guard let cause: Gap.Cause = choice(value, "a gap's cause") else { return nil }
-            let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
-            let fail = object["fail"].map { handlersToFail($0, known) } ?? []
-            let gap = Gap(cause, transport: transport, reason: "a test's")
+            let gap = Gap(cause, transport: transport(of: object), reason: "a test's")
             return .receive(
                 RuleTestStep.Incoming(
                     bytes: gap.payload(number: Int64(value.offset)).bytes, isRaw: false, transport: .gap, mqtt: nil,
-                    fail: fail))
+                    fail: handlersToFail(object, known)))
         default:
-            let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
+            let transport = transport(of: object)
             let mqtt = object["mqtt"].flatMap { publish($0) }
-            let fail = object["fail"].map { handlersToFail($0, known) } ?? []
+            let fail = handlersToFail(object, known)
             let isRaw = name == "raw"
             if isRaw, string(value, "the payload's bytes as a string") == nil { return nil }
             let text = source.bytes.span
@@ -223,9 +221,13 @@ extension RulesReader {
         return target
     }
 
-    private mutating func handlersToFail(_ node: RulesNode, _ known: RuleNames) -> [String] {
+    private mutating func transport(of step: RulesObject) -> String? {
+        step["transport"].flatMap { name($0, "the name of a transport") }
+    }
+
+    private mutating func handlersToFail(_ step: RulesObject, _ known: RuleNames) -> [String] {
         var names: [String] = []
-        for node in list(node, "a list of handlers' names") ?? [] {
+        for node in step["fail"].flatMap({ list($0, "a list of handlers' names") }) ?? [] {
             guard let name = name(node, "the name of a handler") else { continue }
             if !known.hasHandler(name) {
                 report(node.offset, Suggestion.unknown("handler", name, known: known.handlers))

@@ -29,7 +29,7 @@ struct PushAgentTests {
         }
     }
 
-    @Test("it answers the tool while it runs, obeys a kill, and ends with 0 when its source has ended")
+    @Test("answers the tool, obeys a kill, and ends with 0 after its source")
     func operated() async throws {
         let state = folder.path
         let agent = try PushAgent(app: "0123abcd", state: .directory(state))
@@ -78,7 +78,7 @@ struct PushAgentTests {
         }
     }
 
-    @Test("it reads a format of one's own, and captures the bytes as they came")
+    @Test("reads a custom format, and captures the original bytes")
     func ownFormat() async throws {
         var settings = AgentSettings()
         settings.formats = .shipped.adding(Lines())
@@ -95,7 +95,7 @@ struct PushAgentTests {
         #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
     }
 
-    @Test("it runs once, and only one process at a time has its directory")
+    @Test("runs once, and locks its directory")
     func once() async throws {
         let agent = try PushAgent(state: .directory(folder.path))
         #expect(throws: AgentError.self) { try PushAgent(state: .directory(folder.path)) }
@@ -103,7 +103,7 @@ struct PushAgentTests {
         await #expect(throws: AgentError.self) { try await agent.exitCode(AskingTransport {}) }
     }
 
-    @Test("two brokers, and rules that name an unknown handler, end it with 1 before it accepts anything")
+    @Test("two brokers or an unknown handler end it with 1 at the start")
     func refused() async throws {
         let brokers = try PushAgent(state: .memory)
         #expect(try await brokers.exitCode(.mqtt("mqtt://127.0.0.1/a"), .mqtt("mqtt://127.0.0.1/b")) == 1)

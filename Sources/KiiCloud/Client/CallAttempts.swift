@@ -41,12 +41,7 @@ struct CallAttempts {
 
     init(_ settings: RetrySettings) { self.settings = settings }
 
-    /// Decides the step after a failed attempt.
-    ///
-    /// - Parameters:
-    ///   - error: the error of the attempt.
-    ///   - jitter: a number from -1 to 1, which varies this library's own pauses by up to a fifth.
-    /// - Returns: the next step.
+    /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies an own pause by up to a fifth.
     mutating func step(after error: CloudError, jitter: Double) -> Step {
         // A new token is requested once; the answer to that one is final.
         if error.isTokenEnded, !hasRenewed {

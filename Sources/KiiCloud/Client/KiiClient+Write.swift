@@ -99,12 +99,7 @@ struct WriteAttempts {
 
     init(_ settings: RetrySettings) { self.settings = settings }
 
-    /// Decides the step after a failed attempt.
-    ///
-    /// - Parameters:
-    ///   - error: the error of the attempt.
-    ///   - jitter: a number from -1 to 1, which varies the pause by up to a fifth.
-    /// - Returns: the next step.
+    /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies the pause by up to a fifth.
     mutating func step(after error: any Error, jitter: Double) -> Step {
         guard made.last?.happensOnce == true, !(error is CancellationError) else { return .fail }
         let isAnswer = error is CloudError

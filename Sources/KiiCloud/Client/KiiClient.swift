@@ -49,11 +49,9 @@ public struct KiiClient: Sendable {
 
     /// Makes a call whose request is valid only for a while, such as one with a stamp.
     ///
-    /// - Parameters:
-    ///   - age: the greatest age of a request when it is sent; nil for any age.
-    ///   - noteOut: called with true before a request is sent, and with false when its answer arrives.
-    ///   - make: makes the call, and makes it again when it is too old for another attempt.
-    /// - Returns: the call's result.
+    /// A request older than `age` is made again before it is sent; `noteOut` is called with true before a request is
+    /// sent, and with false when its answer arrives.
+    ///
     /// - Throws: the errors of ``perform(_:)``.
     func perform<Answer>(
         renewingAfter age: Duration?, whileOut noteOut: (Bool) -> Void = { _ in },

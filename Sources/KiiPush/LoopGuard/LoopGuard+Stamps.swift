@@ -23,7 +23,7 @@ extension LoopGuard {
         let (now, time) = (now, message.serverTime)
         return state.withLock { [finding] state in
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.cause(finding, now: now)
+            return state.stamps.cause(finding, hops: state.settings.hops, now: now)
         }
     }
 }

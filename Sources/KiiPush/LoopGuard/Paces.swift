@@ -51,11 +51,8 @@ struct Paces {
 
     /// Records the arrival of a message; it waits until it passes, or ``leave(_:isSuperseded:_:)`` is called for it.
     ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - isInLane: whether it waits in a service, which has it heard once; else its transport may deliver it again.
-    ///   - isAgain: whether a service has accepted it before, or this device caused it, so that it is no new traffic.
-    ///   - secret: the secret of the keys.
+    /// In a lane of a service it is heard once; else its transport may deliver it again. A message that a service has
+    /// accepted before, or that this device caused, comes again and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool, _ secret: DedupeSecret) {
         let now = time(of: message)
         let hasWaited = message.admittedAt.seconds - message.arrivedAt.seconds >= Pace.margin

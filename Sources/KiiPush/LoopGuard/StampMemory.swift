@@ -18,6 +18,13 @@ struct StampMemory {
         let before: Lineage?
     }
 
+    /// When an object was modified.
+    private struct Written {
+        let time: Int64
+        /// Whether the handler reported it for its own write.
+        var isReported = false
+    }
+
     private var server = ServerTime()
     private var own = BoundedMap<Lineage, Own>(limit: limit)
     /// The last stamp that was made for a message.
@@ -25,7 +32,7 @@ struct StampMemory {
     /// The stamp that counted for a message.
     private var causes = BoundedMap<UInt64, Lineage?>(limit: limit)
     /// The time of modification of a stamp's write, or that with which it was first found.
-    private var written = BoundedMap<Place, Int64>(limit: limit)
+    private var written = BoundedMap<Place, Written>(limit: limit)
 
     /// Records a time of the server's clock, and when it arrived.
     mutating func learn(_ time: Int64?, arrivedAt: MonotonicInstant, now: MonotonicInstant) {
@@ -49,15 +56,21 @@ struct StampMemory {
     /// Records that the handler of a message has written an object, and the server's time of that.
     mutating func wrote(_ object: ResourceKey, _ modifiedAt: Int64, for messageID: UInt64, now: MonotonicInstant) {
         server.learn(modifiedAt, at: now)
-        if let stamp = ofMessage[messageID] { written.set(Place(object: object, stamp: stamp), modifiedAt) }
+        guard let stamp = ofMessage[messageID] else { return }
+        written.set(Place(object: object, stamp: stamp), Written(time: modifiedAt, isReported: true))
     }
 
     /// The stamp of the write that caused a message, whose handler found a stamp in the object; see ``Lineage``.
-    mutating func cause(_ finding: StampFinding, now: MonotonicInstant) -> Lineage? {
+    ///
+    /// A stamp of this device with more than `hops` counts for the messages of earlier changes, too: there is a loop.
+    mutating func cause(_ finding: StampFinding, hops: Int, now: MonotonicInstant) -> Lineage? {
         let place = finding.object.map { Place(object: $0, stamp: finding.stamp) }
+        let written = place.flatMap { self.written[$0] }
         var cause: Lineage?
-        if let written = place.flatMap({ written[$0] }), finding.tellsOfChange(after: written) {
+        if let written, finding.tellsOfChange(after: written.time) {
             cause = nil
+        } else if let written, written.isReported, finding.isOf(written.time, orEarlier: finding.stamp.hops > hops) {
+            cause = finding.stamp
         } else if let own = own[finding.stamp] {
             learnFirst(place, finding.modifiedAt)
             // The write of one message does not lengthen the lineage of another that waited meanwhile.
@@ -71,7 +84,7 @@ struct StampMemory {
     }
 
     private mutating func learnFirst(_ place: Place?, _ modifiedAt: Int64?) {
-        if let place, let modifiedAt, written[place] == nil { written.set(place, modifiedAt) }
+        if let place, let modifiedAt, written[place] == nil { written.set(place, Written(time: modifiedAt)) }
     }
 }
 

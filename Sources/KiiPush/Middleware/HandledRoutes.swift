@@ -16,9 +16,7 @@ final class HandledRoutes: Sendable {
     /// Spares the lock in the common case that no message has failed in part.
     private let total = Atomic<Int>(0)
 
-    /// Makes an empty list.
-    ///
-    /// - Parameter weakAge: how far apart messages with one weak key may have arrived to be the same.
+    /// Makes an empty list; messages with one weak key are the same if they arrived at most this far apart.
     init(weakAge: Duration) { self.weakAge = weakAge.inNanoseconds }
 
     private var isEmpty: Bool { total.load(ordering: .relaxed) == 0 }

@@ -112,12 +112,8 @@ package struct JSONReader {
 
     // MARK: Values
 
-    /// Reads the next value, of any type, and checks everything nested in it.
+    /// Reads the next value, of any type, inside of `depth` containers, and checks everything nested in it.
     ///
-    /// - Parameters:
-    ///   - text: the text.
-    ///   - depth: how many containers are open around it.
-    /// - Returns: the position of the value.
     /// - Throws: `DecodeError` with the byte that breaks a rule or a limit.
     @inline(__always)
     package mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {

@@ -26,9 +26,7 @@ package struct Listeners<Event>: Sendable {
 
     package init() {}
 
-    /// Adds a listener after the others.
-    ///
-    /// - Returns: its number, for ``remove(_:)``.
+    /// Adds a listener after the others; returns its number, for ``remove(_:)``.
     package mutating func add(_ listener: @escaping Listener) -> Int {
         precondition(all.count < Self.bound, "there are \(Self.bound) listeners already; remove those that have ended")
         last += 1

@@ -41,11 +41,7 @@ extension DeadLetter {
     /// How many messages the dead letter represents.
     public var count: Int { summary?.count ?? 1 }
 
-    /// Makes it represent the messages of another dead letter too.
-    ///
-    /// - Parameters:
-    ///   - newer: the other dead letter.
-    ///   - replacesPayload: whether the other one's payload is kept.
+    /// Makes it represent the messages of another dead letter too, whose payload is kept if it replaces this one's.
     package mutating func fold(_ newer: DeadLetter, replacesPayload: Bool) {
         let lost = replacesPayload ? payload.bytes.count : newer.payload.bytes.count
         var summary =

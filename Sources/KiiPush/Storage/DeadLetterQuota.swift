@@ -43,14 +43,10 @@ package struct DeadLetterQuota: Sendable {
     /// Whether a dead letter has this number.
     package func contains(_ id: UInt64) -> Bool { letters[id] != nil }
 
-    /// Reserves capacity for a dead letter, or finds the one that it is merged into.
+    /// Reserves capacity for a dead letter under a new number, or finds the one that it is merged into.
     ///
-    /// - Parameters:
-    ///   - letter: the dead letter.
-    ///   - id: the number that is proposed for it, greater than any other.
-    /// - Returns: how it is stored.
     /// - Throws: ``DeadLettersFull`` if it exceeds a bound and shares no key with another one; nothing has changed
-    ///   then.
+    /// then.
     package mutating func take(_ letter: DeadLetter, as id: UInt64) throws(DeadLettersFull) -> Place {
         let size = letter.payload.size
         let hasNoRoom = all.count >= capacity || size > mostBytes - all.bytes

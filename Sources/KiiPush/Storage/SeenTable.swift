@@ -19,11 +19,7 @@ package struct SeenTable {
     private var strong = Remembered()
     private var weak = Remembered()
 
-    /// Makes an empty table.
-    ///
-    /// - Parameters:
-    ///   - window: how long and how many messages are remembered.
-    ///   - lastLease: the number before that of its first lease.
+    /// Makes an empty table, whose first lease has the number after `lastLease`.
     package init(_ window: SeenWindow, lastLease: UInt64 = 0) {
         self.lastLease = lastLease
         age = window.age.inNanoseconds
@@ -62,12 +58,9 @@ package struct SeenTable {
         return entry
     }
 
-    /// Adds a handled message whose lease was elsewhere, such as one of an earlier process.
+    /// Adds a handled message that ended now and whose lease was elsewhere, such as one of an earlier process.
     ///
-    /// - Parameters:
-    ///   - keys: its keys.
-    ///   - now: when it ended.
-    ///   - arrival: when it arrived, which counts for weak keys only.
+    /// Its arrival counts for weak keys only.
     package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant) {
         lastLease += 1
         end(lastLease, add(keys, arrivedAt: arrival), now)

@@ -12,9 +12,11 @@
 /// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
 /// - the object was modified again after this device first found the stamp in it.
 ///
-/// A stamp that this device made never counts, but the one that counted for the message which it answers does: a write
-/// for one waiting message does not lengthen the lineage of another. It does so for ``lifetime``, and unless the object
-/// or the message is later than the write, as ``OwnWrite/done(modifiedAt:)`` reported it.
+/// A stamp that this device made counts only for the event of its write, which has the time of modification that
+/// ``OwnWrite/done(modifiedAt:)`` reported. For any other message the stamp counts that counted for the one which it
+/// answered: a write for one waiting message does not lengthen the lineage of another. It does so for ``lifetime``, and
+/// unless the object or the message is later than the write. Only if the object has passed through too many handlers
+/// does the device's own stamp count for messages of earlier changes, too.
 ///
 /// A stale stamp is ignored, and the lineage starts again. In doubt, traffic counts as legitimate: a loop whose stamps
 /// are ignored is still bounded by the pace.

@@ -39,4 +39,9 @@ extension StampFinding {
         // The push is made a moment after the write that it reports.
         return sentAt.map { $0 > time.addingClamped(1000) } ?? false
     }
+
+    /// Whether the message tells of the change that was made at this time, or, if wanted, of an earlier one.
+    func isOf(_ time: Int64, orEarlier: Bool) -> Bool {
+        eventModifiedAt == time || orEarlier && (eventModifiedAt ?? sentAt).map { $0 < time } ?? false
+    }
 }

@@ -137,11 +137,10 @@ enum MetricsText {
     }
 
     private static func told(_ counts: ServiceCounts.State) -> String {
-        let transports = counts.transports.sorted { $0.key < $1.key }.flatMap { name, counts in
-            [
-                ("connected", counts.connected), ("disconnected", counts.disconnected), ("refused", counts.refused),
-                ("possibleGap", counts.possibleGaps), ("ignored", counts.ignored),
-            ].map { event, count in ([("transport", name), ("event", event)], count) }
+        let transports = counts.events.sorted { $0.key < $1.key }.flatMap { name, counts in
+            ["connected", "disconnected", "refused", "possibleGap", "ignored"].map { event in
+                ([("transport", name), ("event", event)], counts[event] ?? 0)
+            }
         }
         return family(
             "retries_total", .counter, "Attempts that failed and were followed by another.", [([], counts.retries)])

@@ -7,20 +7,12 @@ import Synchronization
 /// It keeps a few numbers for each transport, and the last event about its connection. It knows the time of payloads
 /// only for a ``WatchedTransport``.
 package final class ServiceCounts: Sendable {
-    /// The counts of one transport's events.
-    struct Transport {
-        var connected = 0
-        var disconnected = 0
-        var refused = 0
-        var possibleGaps = 0
-        var ignored = 0
-    }
-
     struct State {
         var retries = 0
         var overruns = 0
         var storeFailures = 0
-        var transports: [String: Transport] = [:]
+        /// The events of each transport, by their names.
+        var events: [String: [String: Int]] = [:]
         var links: [String: TransportLink] = [:]
     }
 
@@ -46,18 +38,12 @@ package final class ServiceCounts: Sendable {
             case .storeFailed: state.storeFailures += 1
             case .notDurable: break
             case .transport(let name, let event):
+                state.events[name, default: [:]][event.name, default: 0] += 1
                 switch event {
-                case .connected(let how):
-                    state.transports[name, default: Transport()].connected += 1
-                    state.change(name, now) { $0.become(.connected, how, now) }
-                case .disconnected(let why, _):
-                    state.transports[name, default: Transport()].disconnected += 1
-                    state.change(name, now) { $0.become(.reconnecting, why, now) }
-                case .refused(let why, _):
-                    state.transports[name, default: Transport()].refused += 1
-                    state.change(name, now) { $0.become(.refused, why, now) }
-                case .possibleGap: state.transports[name, default: Transport()].possibleGaps += 1
-                case .ignored: state.transports[name, default: Transport()].ignored += 1
+                case .connected(let how): state.change(name, now) { $0.become(.connected, how, now) }
+                case .disconnected(let why, _): state.change(name, now) { $0.become(.reconnecting, why, now) }
+                case .refused(let why, _): state.change(name, now) { $0.become(.refused, why, now) }
+                case .possibleGap, .ignored: break
                 }
             }
         }

@@ -139,12 +139,10 @@ package final class TrialIntake: IntakeService {
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits for a condition, for at most a minute or the given time.
+/// Waits for a condition, for at most a minute or the given time; returns whether it became true.
 ///
-/// On a machine that is busy with other tests, both the waiter and the tasks it waits for run late. So it gives up only
-/// after a tenth of the turns that an idle machine gives in that time.
-///
-/// - Returns: whether the condition became true.
+/// On a machine that is busy with other tests, both the waiter and the tasks it waits for run late. So it gives up
+/// only after a tenth of the turns that an idle machine gives in that time.
 package func comes(
     within limit: Duration = .seconds(60), _ condition: () throws -> Bool
 ) async rethrows -> Bool {

@@ -137,13 +137,10 @@ struct Connection: ~Copyable, @unchecked Sendable {
 
     // MARK: Transactions
 
-    /// Runs `body` in a transaction.
+    /// Runs `body` in a transaction, which survives a loss of power when this returns if it is synced.
     ///
-    /// - Parameters:
-    ///   - isSynced: whether it survives a loss of power when this returns; if not, it survives the process's end, and
-    ///     a loss of power only when a later transaction does.
-    ///   - body: makes the changes.
-    /// - Returns: the result of `body`.
+    /// If not, it survives the process's end, and a loss of power only when a later transaction does.
+    ///
     /// - Throws: the error of `body` or of the transaction; nothing has changed then.
     mutating func transaction<Result>(
         isSynced: Bool = true, _ body: (inout Connection) throws(SQLiteError) -> Result

@@ -4,10 +4,8 @@ import KiiPushSystem
 
 /// Checks of a database's path before SQLite opens it.
 enum DatabaseFile {
-    /// Creates the directory (mode 0700) and the file (0600) if they are missing, takes the lock, and refuses a file
-    /// that others could have read or changed.
-    ///
-    /// - Returns: the lock, to hold while the database is open.
+    /// Creates the directory (mode 0700) and the file (0600) if they are missing, refuses a file that others could
+    /// have read or changed, and returns the lock, to hold while the database is open.
     static func prepare(_ path: String, directory: String) throws(SQLiteError) -> FileLock {
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw .cannotOpen(path: directory, error)

@@ -50,12 +50,7 @@ struct TimeScale: Sendable {
     /// The latest stored time of each earlier boot.
     var latest: [Int64: StoredTime] = [:]
 
-    /// A time in its stored form.
-    ///
-    /// - Parameters:
-    ///   - time: a time of the receiver's clock.
-    ///   - now: the machine's clocks at this moment.
-    /// - Returns: the readings of both clocks at that time, and the boot.
+    /// A time of the receiver's clock in its stored form: the readings of both clocks at that time, and the boot.
     func stored(_ time: MonotonicInstant, now: MachineTime) -> StoredTime {
         let monotonic = machine.monotonic.adding(time.nanoseconds.since(instant.nanoseconds))
         return StoredTime(

@@ -10,12 +10,9 @@ package enum FirstProcess {
 
     /// Runs this program once more as a child, and reaps every other process that ends; blocks until the child ends.
     ///
-    /// The child gets the signals that end or notify a service. Not in this process itself: a thread that waits for any
-    /// child would reap programs whose end other threads wait for.
-    ///
-    /// - Parameter arguments: the program's arguments, without its name.
-    /// - Returns: the child's exit status, or 128 and the signal that ended it; nil if this is not the first process,
-    ///   or no child can be started.
+    /// The child gets the signals that end or notify a service. Not in this process itself: a thread that waits for
+    /// any child would reap programs whose end other threads wait for. Returns the child's exit status, or 128 and the
+    /// signal that ended it; nil if this is not the first process, or no child can be started.
     package static func run(_ arguments: [String]) -> Int32? {
         guard getpid() == 1, let program = unsafe realpath("/proc/self/exe", nil) else { return nil }
         defer { unsafe free(program) }

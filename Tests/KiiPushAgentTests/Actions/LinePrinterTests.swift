@@ -7,7 +7,7 @@ import Testing
 
 @Suite("printing where there is no room")
 struct LinePrinterTests {
-    @Test("no room is a shortage and no failure, until a line finds some")
+    @Test("lack of space is a shortage until a line can be written")
     func fullDevice() throws {
         let shortages = Shortages()
         let folder = try Folder()

@@ -49,7 +49,7 @@ struct ProgramActionsTests {
     }
 
     @Test(
-        "no text of a payload reaches a program's environment by the stamp",
+        "the stamp passes no text of a payload into the environment",
         arguments: [
             "1;2;$(reboot)", "1;2;a b", "1;2;é", "1;2;a;b", "1;2;a\nLD_PRELOAD=x", "1;2;", "1;2;a;1;b\nLD_PRELOAD=x",
             "1;2;a;1;LD_PRELOAD=x", "1;2;\(String(repeating: "a", count: 65))",
@@ -63,14 +63,14 @@ struct ProgramActionsTests {
         #expect(parts.count == 4 && parts[1] == "1" && parts[2].utf8.count == 32)
     }
 
-    @Test("a program is started by its argument vector, no shell between, and found on PATH")
+    @Test("starts a program by its argument vector, found on PATH, without a shell")
     func vector() async throws {
         let run = ActionRun(["tee", folder["$x;y z"]])
         #expect(await run.receive() == "handled")
         #expect(folder.names == ["$x;y z"])
     }
 
-    @Test("a message of any size reaches a program that reads it, and holds up none that does not")
+    @Test("passes a message of any size, and never blocks on a program that does not read")
     func largeInput() async throws {
         let data: [(key: String, value: DataValue)] = [("a", .string(String(repeating: "ä", count: 30_000)))]
         let payload = PayloadFixture.pushToUser(data: data).payload(.long)
@@ -180,7 +180,7 @@ struct ProgramActionsTests {
         return status.contains(") Z ")
     }
 
-    @Test("a program that does not heed SIGTERM is killed after the grace")
+    @Test("kills a program that ignores SIGTERM after the grace period")
     func killed() async throws {
         let run = ActionRun(
             "trap '' TERM; echo $$ >\(folder["pids"]); while :; do sleep 1000; done", grace: .milliseconds(20))
@@ -192,7 +192,7 @@ struct ProgramActionsTests {
         #expect(!isRunning(ids[0]))
     }
 
-    @Test("a program may take its time to end after SIGTERM, and has failed all the same")
+    @Test("a program that ends after SIGTERM has failed")
     func endsGracefully() async throws {
         let run = ActionRun(
             """
@@ -239,7 +239,7 @@ struct ProgramActionsTests {
         #expect(Set(run.log) == ["sh: one", #"sh: two\u{1B}[2J"#, "sh: <3>three", "sh: badwrite it"])
     }
 
-    @Test("a program that says too much is not held up, and the log stays short", arguments: ["", " >&2"])
+    @Test("never blocks a program with much output, and limits the log", arguments: ["", " >&2"])
     func tooMuch(redirection: String) async {
         let run = ActionRun("yes 0123456789 | head -c 3000000\(redirection)")
         #expect(await run.receive() == "handled")
@@ -267,7 +267,7 @@ struct ProgramActionsTests {
         #expect(pipe.read().hasPrefix(#"{"source":"-","#))
     }
 
-    @Test("a message that nobody reads has failed, and the process lives on")
+    @Test("a message that nobody reads fails, and the process survives")
     func printsToNobody() async throws {
         // Shut down, and not closed: a program that another test is just starting would have a copy of the other end.
         let pipe = try Pipe(.packets)

@@ -10,7 +10,7 @@ import Testing
 @Suite("programs that cannot be started for want of something")
 struct ProgramShortageTests {
     @Test(
-        "a lack is told once, nobody tries for a growing pause, and it ends with the next start",
+        "reports a shortage once, pauses longer each time, and ends it with the next start",
         arguments: [(EMFILE, Shortage.Kind.descriptors), (ENFILE, .descriptors), (EAGAIN, .memory), (ENOMEM, .memory)])
     func pauses(number: Int32, kind: Shortage.Kind) throws {
         let changes = Mutex<[String]>([])
@@ -35,7 +35,7 @@ struct ProgramShortageTests {
         #expect(changes.withLock { $0 } == ["short of ", "no longer"])
     }
 
-    @Test("any other failure of a start is none", arguments: [ENOENT, EACCES, E2BIG, ENOEXEC])
+    @Test("other failures are not shortages", arguments: [ENOENT, EACCES, E2BIG, ENOEXEC])
     func others(number: Int32) throws {
         let starts = ProgramStarts(Shortages())
         #expect(starts.failed("p", ErrorNumber(rawValue: number)) == nil)

@@ -11,7 +11,7 @@ struct ProgramWritesTests {
 
     init() throws { folder = try Folder() }
 
-    @Test("the event of an announced write is cut when the program has succeeded, and not when it failed")
+    @Test("drops an announced write's event only if the program succeeded")
     func announced() async {
         let line = "echo 'write kiicloud://buckets/b/objects/o '"
         let succeeded = ActionRun("\(line); exit 0")
@@ -50,7 +50,7 @@ struct ProgramWritesTests {
         #expect(await task.value == "handled")
     }
 
-    @Test("what is no announcement cuts nothing, and is told of where it looks like one")
+    @Test("ignores other lines, and reports near misses")
     func noAnnouncement() async {
         let lines = [
             "write kiicloud://other/buckets/b/objects/o", "write kiicloud://topics/t", "write kiicloud://buckets/b",
@@ -80,7 +80,7 @@ struct ProgramWritesTests {
         }
     }
 
-    @Test("of many writes the first thousand are announced, and that is told")
+    @Test("announces the first thousand writes, and says so")
     func many() async {
         let run = ActionRun("for i in $(seq 1 1002); do echo write kiicloud://buckets/b/objects/$i; done")
         #expect(await run.receive() == "handled")

@@ -19,14 +19,14 @@ struct AlertPresenterTests {
         AlertPresenter(appName: "App", to: .terminal(descriptor: pipe.writeEnd))
     }
 
-    @Test("an alert is written to the terminal in one call")
+    @Test("writes an alert in one call")
     func oneWrite() throws {
         let shown = try presenter.show(message())
         #expect(shown)
         #expect(pipe.read() == "t\n  b\n")
     }
 
-    @Test("a long alert, too, is written in one call, whole")
+    @Test("writes a long alert in one call")
     func longAlert() throws {
         let body = String(repeating: "x", count: 60_000)
         try presenter.show(message("\"\(body)\""))
@@ -41,7 +41,7 @@ struct AlertPresenterTests {
     }
 
     @Test(
-        "a message without an alert shows nothing and says so",
+        "returns false for a message without an alert",
         arguments: ["{}", #"{"aps":{"content-available":1}}"#, #"{"aps":{"alert":""}}"#])
     func nothing(json: String) async throws {
         let message = try PushMessage(RawPayload(json))
@@ -52,7 +52,7 @@ struct AlertPresenterTests {
         #expect(pipe.read() == "")
     }
 
-    @Test("a terminal that takes nothing is an error")
+    @Test("a terminal that cannot be written to is an error")
     func cannotWrite() throws {
         let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }

@@ -24,7 +24,7 @@ struct AlertTextTests {
     }
 
     @Test(
-        "an alert that says nothing is not shown",
+        "does not show a blank alert",
         arguments: [#""""#, #"" ""#, "{}", #"{"title":"","body":"\n"}"#, "5", "null", #"{"loc-key":"x"}"#])
     func nothing(alert: String) throws {
         #expect(try text(alert, title: "mine") == nil)
@@ -39,14 +39,14 @@ struct AlertTextTests {
         #expect(try text(#"{"title":"t","subtitle":"s","body":"b"}"#)?.notificationArguments == ["t", "s\nb"])
     }
 
-    @Test("no payload makes a further line on a terminal or drives it")
+    @Test("a payload can neither add terminal lines nor control the terminal")
     func terminalIsSafe() throws {
         let shown = try #require(try text(#"{"title":"a\n\u001b[2Jb","body":"c\r\nd\u0000\u202e\u009b1m"}"#))
         #expect(shown.terminalText == "a\\n\\u{1B}[2Jb\n  c\\r\\nd\\u{0}\\u{202E}\\u{9B}1m\n")
     }
 
     @Test(
-        "a notification's body is no markup, has no control characters, and survives notify-send's own backslashes",
+        "escapes a notification's body for markup, control characters and backslashes",
         arguments: [
             (#"<b>&amp; \"x\" 'y'"#, #"&lt;b&gt;&amp;amp; "x" 'y'"#),
             (#"C:\\new"#, #"C:\\new"#),
@@ -59,12 +59,12 @@ struct AlertTextTests {
         #expect(try text("\"\(json)\"")?.notificationArguments == ["App", expected])
     }
 
-    @Test("a notification's title has no line ends, and is not escaped as markup, which it is not")
+    @Test("a notification's title is one line, without markup escapes")
     func notificationTitle() throws {
         #expect(try text(#"{"title":"a\n<b> & \\\u0007"}"#)?.notificationArguments == [#"a\n<b> & \\u{7}"#])
     }
 
-    @Test("long texts are cut to what a notification can show")
+    @Test("truncates long texts for notifications")
     func cut() throws {
         let title = String(repeating: "t", count: 250)
         let body = String(repeating: "&", count: 4_000)

@@ -38,7 +38,7 @@ struct NotifySendTests {
         String(decoding: try ByteReader(path: path).readAll(limit: 10_000), as: UTF8.self)
     }
 
-    @Test("title and body are passed as arguments, after --, and by no shell")
+    @Test("passes title and body as arguments after --, without a shell")
     func arguments() throws {
         let record = directory.file("arguments")
         let error = try show(program("printf '%s\\000' \"$@\" >'\(record)'"))
@@ -59,7 +59,7 @@ struct NotifySendTests {
         #expect(lines == "/dev/null\n/dev/null\n/dev/null and PATH\n")
     }
 
-    @Test("the program has only those of our descriptors that stay open on exec")
+    @Test("the program inherits only descriptors that stay open on exec")
     func descriptors() throws {
         let record = directory.file("record")
         let pipe = try Pipe()
@@ -72,7 +72,7 @@ struct NotifySendTests {
     }
 
     // The threads that tasks run on block every signal, and a program inherits what its starter blocks and ignores.
-    @Test("the program can be ended by signals that we block")
+    @Test("signals that this process blocks can end the program")
     func signalsAreLetThrough() throws {
         var (blocked, before) = (sigset_t(), sigset_t())
         unsafe sigemptyset(&blocked)
@@ -113,13 +113,13 @@ struct NotifySendTests {
         #expect(errno == ESRCH)
     }
 
-    @Test("a time limit of nothing is over at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
+    @Test("a time limit of zero ends at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
     func noTime(limit: Duration) throws {
         let program = try program("exec sleep 1000")
         #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
     }
 
-    @Test("a program that leaves a child behind has ended all the same", .timeLimit(.minutes(1)))
+    @Test("a program that leaves a child running has ended", .timeLimit(.minutes(1)))
     func childLeftBehind() throws {
         let record = directory.file("pid")
         #expect(try show(program("sleep 1000 & echo $! >'\(record)'")) == nil)
@@ -127,7 +127,7 @@ struct NotifySendTests {
         kill(process, SIGKILL)
     }
 
-    @Test("a program that is not there, or is none, is an error")
+    @Test("a missing or invalid program is an error")
     func cannotRun() throws {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
             #expect(try show(missing) == .notFound(program: missing))
@@ -143,7 +143,7 @@ struct NotifySendTests {
         #expect(try show("false") == .exited(program: "false", status: 1))
     }
 
-    @Test("waiting for the program holds up no other task")
+    @Test("waiting for the program does not block other tasks")
     func asynchronous() async throws {
         let message = try #require(message)
         let program = try program("exit 4")

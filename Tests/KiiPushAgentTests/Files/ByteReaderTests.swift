@@ -33,21 +33,21 @@ struct ByteReaderTests {
         #expect(error(path, limit: limit + 1) == nil)
     }
 
-    @Test("a huge sparse file is refused without being read, and so is a stream without end")
+    @Test("refuses a huge sparse file and an endless stream without reading them")
     func huge() throws {
         let path = try directory.write([], to: "a", size: 1 << 40)
         #expect(error(path, limit: 1_000) == .tooLarge(name: path, limit: 1_000))
         #expect(error("/dev/zero", limit: 1_000) == .tooLarge(name: "/dev/zero", limit: 1_000))
     }
 
-    @Test("limits out of range are brought to the nearest one that is allowed")
+    @Test("clamps limits to the allowed range")
     func limitOutOfRange() throws {
         let path = try directory.write([1], to: "a")
         #expect(error(path, limit: -1) == .tooLarge(name: path, limit: 0))
         #expect(try ByteReader(path: path).readAll(limit: .max) == [1])
     }
 
-    @Test("a small file's bytes keep no block of the limit's size")
+    @Test("a small file uses memory of its own size")
     func capacity() throws {
         let path = try directory.write([1, 2, 3], to: "a")
         #expect(try ByteReader(path: path).readAll(limit: 1 << 20).capacity < 1_000)
@@ -59,7 +59,7 @@ struct ByteReaderTests {
         #expect(bytes.count > 1)
     }
 
-    @Test("a stream that comes in parts is read to its end, also when it is non-blocking", arguments: [false, true])
+    @Test("reads a stream that comes in parts, also a non-blocking one", arguments: [false, true])
     func parts(isNonBlocking: Bool) async throws {
         let pipe = try Pipe()
         if isNonBlocking { pipe.makeReadEndNonBlocking() }
@@ -73,7 +73,7 @@ struct ByteReaderTests {
         #expect(await bytes == Array("abcdefg".utf8))
     }
 
-    @Test("a descriptor that was lent stays open, and what was not read stays unread")
+    @Test("a caller's descriptor stays open, and the rest stays unread")
     func lent() throws {
         let pipe = try Pipe()
         pipe.write("abcdef")
@@ -83,7 +83,7 @@ struct ByteReaderTests {
         #expect(pipe.read() == "def")
     }
 
-    @Test("a file that was opened is closed with the reader, and is closed on exec")
+    @Test("closes its own file with the reader and on exec")
     func closing() throws {
         let path = try directory.write([], to: "a")
         func isOpen(_ path: String) -> Bool {

@@ -8,7 +8,7 @@ import Testing
 @Suite("a lock by a file")
 struct FileLockTests {
     @Test(
-        "one that is waited for while its file is taken away is the lock of the file that is there then",
+        "a lock whose file was replaced while waiting locks the new file",
         .timeLimit(.minutes(1)))
     func removed() async throws {
         let directory = try TemporaryDirectory()

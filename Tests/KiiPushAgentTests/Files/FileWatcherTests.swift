@@ -34,7 +34,7 @@ struct FileWatcherTests {
         ),
     ]
 
-    @Test("a file that is changed in any way wakes, once", arguments: changes.indices)
+    @Test("wakes once for any change of the file", arguments: changes.indices)
     func changed(index: Int) throws {
         try folder.write("old", to: "a")
         let watcher = watcher("a")
@@ -45,7 +45,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .zero) == .timedOut)
     }
 
-    @Test("a file that appears wakes, written or moved there")
+    @Test("wakes when the file is created or moved in")
     func appears() throws {
         let watcher = watcher("a")
         try folder.write("new", to: "a")
@@ -56,7 +56,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .seconds(20)) == .changed)
     }
 
-    @Test("what happens to its neighbours does not wake")
+    @Test("ignores changes of neighbouring files")
     func neighbours() throws {
         // Made elsewhere: a program that another test is just starting has a copy of the descriptor that writes it, and
         // when that one is closed too, the file has been changed once more.
@@ -72,7 +72,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .zero) == .timedOut)
     }
 
-    @Test("a change while nobody waits is not lost")
+    @Test("keeps a change that happens while nobody waits")
     func beforeTheWait() throws {
         let watcher = watcher("a")
         for number in 0..<3 {
@@ -92,7 +92,7 @@ struct FileWatcherTests {
 
     // MARK: Directories
 
-    @Test("a directory that appears later is found, whatever of its path is missing")
+    @Test("finds a directory that appears later")
     func directoryLater() throws {
         let watcher = watcher("x/y/z/a")
         #expect(watcher.wait(timeout: .zero) == .timedOut)
@@ -120,7 +120,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .seconds(20)) == .changed)
     }
 
-    @Test("a directory that is replaced by another is followed, and the old one left")
+    @Test("follows a replaced directory")
     func directoryReplaced() throws {
         try folder.makeFolder("x")
         try folder.write("1", to: "x/a")
@@ -143,7 +143,7 @@ struct FileWatcherTests {
 
     // MARK: Looks
 
-    @Test("what the system does not tell is found by looking: a change behind a link, and another link")
+    @Test("polling finds changes behind a link, and another link")
     func links() throws {
         for name in ["one", "two"] {
             try folder.makeFolder(name)
@@ -176,7 +176,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .seconds(20)) == .changed)
     }
 
-    @Test("more events than the system keeps lose no change")
+    @Test("loses no change when the system's queue overflows")
     func overflow() throws {
         try folder.write("old", to: "a")
         let watcher = watcher("a")
@@ -202,7 +202,7 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .seconds(3600)) == .cancelled)
     }
 
-    @Test("a quiet file costs no work: a wait of half a second is a handful of looks")
+    @Test("polls only a few times in half a second")
     func noBusyLoop() async {
         await #expect(processExitsWith: .success) {
             let folder = try Folder()
@@ -235,7 +235,7 @@ struct FileWatcherTests {
         }
     }
 
-    @Test("without inotify it looks")
+    @Test("polls without inotify")
     func withoutSystem() async {
         await #expect(processExitsWith: .success) {
             let folder = try Folder()

@@ -30,7 +30,7 @@ struct LineReaderTests {
 
     // Lines of at most 4 bytes.
     @Test(
-        "lines end with LF, CRLF or the input, and one that is too long leaves the others whole",
+        "splits at LF, CRLF and the end, and skips overlong lines",
         arguments: [
             ("", []),
             ("\n", [""]),
@@ -62,7 +62,7 @@ struct LineReaderTests {
         }
     }
 
-    @Test("bytes that are no UTF-8, and NUL, come through as they are")
+    @Test("passes invalid UTF-8 and NUL unchanged")
     func invalidUTF8() throws {
         let path = try directory.write([0xFF, 0x00, 0xC3, 0x0A, 0x80], to: "a")
         var reader = LineReader(try ByteReader(path: path), limit: 10)
@@ -71,12 +71,12 @@ struct LineReaderTests {
         #expect(try reader.next() == nil)
     }
 
-    @Test("with no room at all, empty lines are lines and others too long")
+    @Test("with a limit of zero, only empty lines fit")
     func limitZero() throws {
         #expect(try lines(Array("\na\n\r\n".utf8), limit: 0, bufferSize: 3) == ["", "!", ""])
     }
 
-    @Test("a line over many buffers comes whole, and keeps no block of the limit's size")
+    @Test("reads a line over many buffers whole, with memory of its own size")
     func longLine() throws {
         let long = String(repeating: "x", count: 200_000)
         let path = try directory.write(Array("\(long)\nb".utf8), to: "a")
@@ -97,7 +97,7 @@ struct LineReaderTests {
     }
 
     // Each of these would block for ever if the reader wanted more than it needs: nobody writes on.
-    @Test("a line is given out before anything follows it", .timeLimit(.minutes(1)), arguments: ["\n", "\r\n"])
+    @Test("returns a line before the next one arrives", .timeLimit(.minutes(1)), arguments: ["\n", "\r\n"])
     func atOnce(lineEnd: String) throws {
         let pipe = try Pipe()
         var reader = LineReader(ByteReader(descriptor: pipe.readEnd, name: "-"), limit: 100)

@@ -21,7 +21,7 @@ struct LineSplitterTests {
 
     private func bytes(_ text: String, _ number: Int) -> InputLine { .bytes(Array(text.utf8), number: number) }
 
-    @Test("lines are the same however their bytes come in", arguments: 1...12)
+    @Test("splits equally however the bytes arrive", arguments: 1...12)
     func cut(step: Int) {
         let cases: [(text: String, lines: [InputLine])] = [
             ("", []), ("\n", []), ("a", [bytes("a", 1)]), ("a\nb", [bytes("a", 1), bytes("b", 2)]),
@@ -35,7 +35,7 @@ struct LineSplitterTests {
         for (text, expected) in cases { #expect(lines(text, step: step) == expected, "\(text.debugDescription)") }
     }
 
-    @Test("a splitter and a line reader cut alike, but for blank lines")
+    @Test("a splitter and a line reader agree except for blank lines")
     func likeLineReader() throws {
         for text in ["a\nbcdef\r\nabcd\r\nabcd\rz\n\nabc", "abcdefgh\nabcd\r", "\r\nab\n"] {
             let pipe = try Pipe()

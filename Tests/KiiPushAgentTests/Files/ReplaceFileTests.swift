@@ -32,7 +32,7 @@ struct ReplaceFileTests {
         #expect(folder.names == ["link", "other", "sub", "target"])
     }
 
-    @Test("a link to a file that does not exist makes it, and one that leads to itself is an error")
+    @Test("creates the target of a dangling link, and refuses a link to itself")
     func danglingLinks() throws {
         try folder.link("link", to: "none")
         try replaceFile(folder["link"], with: "new")
@@ -42,7 +42,7 @@ struct ReplaceFileTests {
         #expect(kind("loop") == S_IFLNK)
     }
 
-    @Test("a device stays, and its error is told", arguments: [("/dev/null", 0), ("/dev/full", ENOSPC)])
+    @Test("writes to a device and reports its error", arguments: [("/dev/null", 0), ("/dev/full", ENOSPC)])
     func devices(device: String, error: Int32) throws {
         // By links, since a fault must not replace the machine's own devices.
         try folder.link("device", to: device)
@@ -56,7 +56,7 @@ struct ReplaceFileTests {
         #expect(folder.names == ["device"])
     }
 
-    @Test("a pipe stays: its reader gets the text, and without one it is an error")
+    @Test("writes to a pipe's reader; without one it is an error")
     func pipes() throws {
         #expect(unsafe mkfifo(folder["pipe"], 0o600) == 0)
         #expect(throws: ErrorNumber(rawValue: ENXIO)) { try replaceFile(folder["pipe"], with: "new") }
@@ -87,7 +87,7 @@ struct ReplaceFileTests {
         #expect(try folder.read("file") == "new")
     }
 
-    @Test("what is no file is not renamed over, and not removed where the new file is prepared")
+    @Test("never replaces or removes anything but a file")
     func occupied() throws {
         for name in ["m.tmp", "kill.json.broken", "c.1"] { #expect(unsafe mkfifo(folder[name], 0o600) == 0) }
         #expect(throws: ErrorNumber(rawValue: EEXIST)) { try replaceFile(folder["m"], with: "new") }
@@ -100,7 +100,7 @@ struct ReplaceFileTests {
         for name in ["m.tmp", "kill.json.broken", "c.1"] { #expect(kind(name) == S_IFIFO) }
     }
 
-    @Test("metrics, kills and captures go into what a link names")
+    @Test("metrics, kills and captures follow symbolic links")
     func users() throws {
         for (name, target) in [("m", "metrics"), ("kill.json", "kills"), ("c", "capture")] {
             try folder.link(name, to: target)

@@ -33,7 +33,7 @@ struct SecretFileTests {
         }
     }
 
-    @Test("a file of another user is no secret of this one", .enabled(if: geteuid() == 0, "only root can make one"))
+    @Test("another user's file is not a secret", .enabled(if: geteuid() == 0, "only root can make one"))
     func owner() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = try write("a", mode: 0o600)
@@ -41,7 +41,7 @@ struct SecretFileTests {
         #expect(try SecretFile(path, limit: 100, credentials: nil).exposure == .foreignOwner(path))
     }
 
-    @Test("what is no regular file, too large or not there is refused")
+    @Test("refuses a missing, irregular or too large file")
     func refused() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = try write("a", mode: 0o600)

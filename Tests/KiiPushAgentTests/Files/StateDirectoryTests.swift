@@ -7,7 +7,7 @@ import Testing
 @Suite("StateDirectory")
 struct StateDirectoryTests {
     @Test(
-        "the nearest variable that has an absolute path says where it is",
+        "takes the first variable with an absolute path",
         arguments: [
             (["STATE_DIRECTORY": "/s", "XDG_STATE_HOME": "/x", "HOME": "/h"], "/s"),
             (["STATE_DIRECTORY": "/s:/t"], "/s"), (["XDG_STATE_HOME": "/x", "HOME": "/h"], "/x/kiipush"),
@@ -25,7 +25,7 @@ struct StateDirectoryTests {
         return status.st_mode & 0o777
     }
 
-    @Test("it is made with all that is missing above it, for its owner only; one that is there stays as it is")
+    @Test("creates missing parents with mode 0700, and keeps an existing directory")
     func make() throws {
         let folder = try Folder()
         try StateDirectory.make(folder["a/b//c/"])

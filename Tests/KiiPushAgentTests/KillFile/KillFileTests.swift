@@ -26,7 +26,7 @@ struct KillFileTests {
 
     // MARK: Reading
 
-    @Test("every kind of target is read, with its end")
+    @Test("reads every kind of target with its end")
     func read() throws {
         try write(
             """
@@ -46,7 +46,7 @@ struct KillFileTests {
             ])
     }
 
-    @Test("a target that is listed twice ends last of the two")
+    @Test("the later end of a repeated target counts")
     func twice() throws {
         try write(
             #"{"version":1,"kills":[{"target":"a","until":"2026-11-21T14:00:00Z"},{"target":"a","until":"2026-11-21T13:00:00Z"}]}"#
@@ -54,14 +54,14 @@ struct KillFileTests {
         #expect(try file.read().kills.mapValues(\.shortText) == [.route("a"): "2026-11-21T14:00:00Z"])
     }
 
-    @Test("a missing file, and a missing directory, are no kills")
+    @Test("a missing file or directory means no kills")
     func missing() throws {
         #expect(try file.read() == KillFile.Contents(kills: [:], problems: []))
         #expect(try KillFile(directory: folder["x/y"]).read().kills.isEmpty)
     }
 
     @Test(
-        "a bad entry is told with its place, and hides no neighbour",
+        "reports a bad entry with its position, and keeps the others",
         arguments: [
             ("7", #"4:1: expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#),
             (#"{"until":"2027-01-01T00:00:00Z"}"#, #"4:1: the key "target" is missing"#),
@@ -108,7 +108,7 @@ struct KillFileTests {
         #expect(try Set(file.read().kills.keys) == [.route("a"), .route("z")])
     }
 
-    @Test("keys that nobody knows are told, and the kill counts")
+    @Test("reports unknown keys, and the kill counts")
     func unknownKeys() throws {
         try write(#"{"version":1,"note":1,"kills":[{"target":"a","why":"","until":"2027-01-01T00:00:00Z"}]}"#)
         #expect(
@@ -120,7 +120,7 @@ struct KillFileTests {
     }
 
     @Test(
-        "what is no kill file as a whole is refused where it goes wrong",
+        "refuses a malformed file at the error",
         arguments: [
             ("[]", #"1:1: expected {"version":1,"kills":[…]}"#),
             ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: expected a value"),
@@ -164,14 +164,14 @@ struct KillFileTests {
         #expect(error == .unreadable(.tooLarge(name: file.path, limit: KillFile.largestSize)))
     }
 
-    @Test("as many kills as fit into 64 KiB are read, whatever a payload's limit of members is")
+    @Test("reads as many kills as fit into 64 KiB")
     func many() throws {
         let kills = (0..<1200).map { #"{"target":"\#($0)","until":"2027-01-01T00:00:00Z"}"# }
         try write(#"{"version":1,"kills":[\#(kills.joined(separator: ","))]}"#)
         #expect(try file.read().kills.count == 1200)
     }
 
-    @Test("a directory or a pipe in the file's place is an error, and holds nobody up")
+    @Test("a directory or a pipe in the file's place is an error and never blocks")
     func noFile() throws {
         try folder.makeFolder("kill.json")
         #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
@@ -180,7 +180,7 @@ struct KillFileTests {
         #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
     }
 
-    @Test("a path with NUL, and one through a file, are unreadable")
+    @Test("a path with NUL or through a file is unreadable")
     func badPath() throws {
         try write("{}")
         for (path, number) in [("\(file.path)\0x", EINVAL), (file.path + "/kill.json", ENOTDIR)] {
@@ -191,7 +191,7 @@ struct KillFileTests {
 
     // MARK: Editing
 
-    @Test("a kill is written, one a line, for the owner only, and nothing but the lock is left beside it")
+    @Test("writes one kill a line, with mode 0600, and leaves only the lock beside it")
     func kill() throws {
         let end = now.advanced(by: .seconds(3600))
         let edit = try file.kill(.route("a\"b"), until: end, now: now)
@@ -213,7 +213,7 @@ struct KillFileTests {
         }
     }
 
-    @Test("of two kills the later end stays, and a kill that is over counts for nothing")
+    @Test("keeps the later end, and ignores expired kills")
     func later() throws {
         let end = now.advanced(by: .seconds(60))
         try file.kill(.everything, until: end, now: now)
@@ -223,7 +223,7 @@ struct KillFileTests {
         #expect(edit.before == nil && edit.after == late.advanced(by: .seconds(10)))
     }
 
-    @Test("revive takes a target out, and says what it was")
+    @Test("revive removes a target and returns its end")
     func revive() throws {
         let end = now.advanced(by: .seconds(60))
         try file.kill(.route("a"), until: end, now: now)
@@ -235,7 +235,7 @@ struct KillFileTests {
         #expect(try folder.read("kill.json") == "{\"version\":1,\"kills\":[]}\n")
     }
 
-    @Test("an edit drops what is over, and leaves what it cannot read as it is")
+    @Test("an edit drops expired kills and keeps unreadable entries")
     func keeps() throws {
         try write(
             """
@@ -263,7 +263,7 @@ struct KillFileTests {
         #expect(try file.revive(.route("odd"), now: now).problems.map(\.position.line) == [2, 3, 5])
     }
 
-    @Test("a file that would become too large is left as it is")
+    @Test("an edit that would make the file too large changes nothing")
     func full() throws {
         let entry = #"{"target":"a","until":"2027-01-01T00:00:00Z"}"#
         let count = (KillFile.largestSize - 100) / (entry.utf8.count + 2)
@@ -275,7 +275,7 @@ struct KillFileTests {
         #expect(try folder.read("kill.json") == before)
     }
 
-    @Test("a missing directory cannot be written to, and neither can one that a file is taken for")
+    @Test("an edit in a missing directory, or below a file, fails")
     func unwritable() throws {
         let lost = KillFile(directory: folder["x"])
         let error = #expect(throws: KillFileError.self) { try lost.kill(.everything, until: now, now: now) }
@@ -287,14 +287,14 @@ struct KillFileTests {
         }
     }
 
-    @Test("what an edit that was cut off has left does not disturb the next one")
+    @Test("an interrupted edit does not disturb the next")
     func leftOver() throws {
         try folder.write("half of", to: "kill.json.tmp")
         try file.kill(.everything, until: now.advanced(by: .seconds(1)), now: now)
         #expect(folder.names == ["kill.json", "kill.json.lock"])
     }
 
-    @Test("while another program has the lock nothing is changed, and the wait has a bound")
+    @Test("waits for another program's lock up to a limit")
     func locked() throws {
         let lock = try FileLock("\(file.path).lock", limit: .zero)
         let impatient = KillFile(path: file.path, lockLimit: .milliseconds(20))
@@ -305,7 +305,7 @@ struct KillFileTests {
         #expect(try file.read().kills.count == 1)
     }
 
-    @Test("a lock that leads elsewhere is refused: no other file is touched")
+    @Test("refuses a lock that is a symbolic link")
     func lockLink() throws {
         try folder.write("mine", to: "other")
         try folder.link("kill.json.lock", to: "other")
@@ -334,7 +334,9 @@ struct KillFileTests {
         #expect(try Set(file.read().kills.keys) == Set(left))
     }
 
-    @Test("what root writes belongs to the directory's owner", .enabled(if: geteuid() == 0, "only root can give away"))
+    @Test(
+        "a file written by root belongs to the directory's owner",
+        .enabled(if: geteuid() == 0, "only root can give away"))
     func owner() throws {
         guard unsafe chown(folder.path, 12_345, 12_346) == 0 else { throw TestFailure(what: "chown", code: errno) }
         try file.kill(.everything, until: now.advanced(by: .seconds(1)), now: now)

@@ -55,7 +55,7 @@ struct KillFileWatchTests {
 
     // MARK: Following the file
 
-    @Test("what the file lists is off, and on again when it is taken out or the file goes")
+    @Test("targets are off while the file lists them")
     func follow() throws {
         try write(("a", "2026-11-21T12:01:00Z"), ("*", "2026-11-21T12:00:30Z"), ("old", "2026-11-21T12:00:00Z"))
         watch.look()
@@ -72,7 +72,7 @@ struct KillFileWatchTests {
         #expect(scene.takeReports().isEmpty)
     }
 
-    @Test("a kill ends at its time, between two looks too")
+    @Test("a kill ends on time, also between checks")
     func end() throws {
         try write(("a", "2026-11-21T12:01:00Z"))
         watch.look()
@@ -82,7 +82,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed.isEmpty)
     }
 
-    @Test("a file in a directory that appears later counts")
+    @Test("finds a file in a directory that appears later")
     func directoryLater() throws {
         let loopGuard = LoopGuard(clock: clock)
         let scene = scene
@@ -97,7 +97,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.everything] && scene.takeReports().isEmpty)
     }
 
-    @Test("what code switched off stays off, and what the file lists is off again after code revived it")
+    @Test("code's kills stay, and the file's override a revive by code")
     func beside() throws {
         loopGuard.kill(.route("code"), for: .seconds(60))
         try write(("file", "2026-11-21T12:01:00Z"))
@@ -113,7 +113,7 @@ struct KillFileWatchTests {
 
     // MARK: The wall clock
 
-    @Test("a clock that jumps counts at the next look, in both directions")
+    @Test("follows clock jumps in both directions at the next check")
     func jumps() throws {
         try scene.set("1970-01-01T00:00:07Z")
         try write(("a", "2026-11-21T12:01:00Z"), ("b", "2026-11-21T11:00:00Z"))
@@ -131,7 +131,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killedUntil.mapValues(\.nanoseconds) == [.route("a"): 30_000_000_000])
     }
 
-    @Test("a kill of the last day there is, seen from the first, is a kill")
+    @Test("accepts the longest possible kill")
     func extremes() throws {
         try scene.set("0001-01-01T00:00:00Z")
         try write(("a", "9999-12-31T23:59:59.999Z"))
@@ -166,7 +166,7 @@ struct KillFileWatchTests {
     ]
 
     @Test(
-        "a file that cannot be read keeps the last list, is reported once, and counts again when it is well",
+        "keeps the last list while the file is unreadable, and reports that once",
         arguments: spoiled.indices)
     func unreadable(index: Int) throws {
         try write(("a", "2026-11-21T12:01:00Z"))
@@ -187,7 +187,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.route("b")] && scene.takeReports().isEmpty)
     }
 
-    @Test("an empty file is one without kills, as the tool says of it, and is no trouble", arguments: ["", "\n"])
+    @Test("an empty file has no kills and is no problem", arguments: ["", "\n"])
     func empty(text: String) throws {
         try write(("a", "2026-11-21T12:01:00Z"))
         watch.look()
@@ -197,7 +197,7 @@ struct KillFileWatchTests {
     }
 
     @Test(
-        "a file that may not be read keeps the last list", .enabled(if: geteuid() != 0, "root may read everything"))
+        "keeps the last list without permission to read", .enabled(if: geteuid() != 0, "root may read everything"))
     func noPermission() throws {
         try write(("a", "2026-11-21T12:01:00Z"))
         watch.look()
@@ -253,7 +253,7 @@ struct KillFileWatchTests {
 
     // MARK: Running
 
-    @Test("run looks at once and at every change, and ends with its task; the kills stay")
+    @Test("run checks at once and at every change, and keeps the kills when it ends")
     func run() async throws {
         try write(("a", "2026-11-21T12:01:00Z"))
         let ends = (first: AsyncStream<Void>.makeStream(), second: AsyncStream<Void>.makeStream())
@@ -280,7 +280,7 @@ struct KillFileWatchTests {
         #expect(!watch.wait(timeout: .seconds(20)))
     }
 
-    @Test("a watch that looks often finds by itself what nobody tells it")
+    @Test("polling finds changes that the system does not report")
     func interval() throws {
         let scene = scene
         try folder.makeFolder("real")

@@ -27,7 +27,7 @@ struct CaptureFileTests {
         }
     }
 
-    @Test("what is taken down is what rules diff reads, byte for byte, with times and transports")
+    @Test("records what `rules diff` reads: bytes, times and transports")
     func roundTrip() throws {
         let deep = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
         let texts = [
@@ -71,7 +71,7 @@ struct CaptureFileTests {
         #expect(try steps().map(\.at) == [0, 2, 2, 5, 990].map { Duration.seconds($0) })
     }
 
-    @Test("bytes that no line can hold are left out")
+    @Test("skips bytes that a line cannot hold")
     func notUTF8() throws {
         let file = capture()
         try file.add(RawPayload([0x7B, 0xFF, 0x7D]))
@@ -79,7 +79,7 @@ struct CaptureFileTests {
         #expect(try steps().map(\.incoming.bytes) == [Array("{}".utf8)])
     }
 
-    @Test("before the file would be larger than its limit it becomes the one before, and a new one begins")
+    @Test("rotates before the file exceeds its limit")
     func rotation() throws {
         let file = capture(limit: 1024)
         let payloads = (0..<100).map { RawPayload("{\"n\":\(1000 + $0)}") }
@@ -101,7 +101,7 @@ struct CaptureFileTests {
         #expect(try steps().count == now.count)
     }
 
-    @Test("a process that finds a file goes on behind its last line, and removes what was written in part")
+    @Test("continues an existing file, and removes a partial line")
     func goesOn() throws {
         for (rest, lines) in [("", 2), ("{\"at\":\"9", 2), ("\n", 2)] {
             try folder.write("{\"at\":\"5s\",\"payload\":{}}\n{\"at\":\"7s\",\"payload\":{}}\n\(rest)", to: "c")
@@ -115,7 +115,7 @@ struct CaptureFileTests {
         #expect(try steps().map(\.at) == [.zero])
     }
 
-    @Test("a file that somebody has moved or removed is made anew")
+    @Test("recreates a file that was moved or removed")
     func moved() throws {
         let file = capture()
         try file.add(RawPayload("{\"a\":1}"))
@@ -126,7 +126,7 @@ struct CaptureFileTests {
         #expect(try steps().map(\.at) == [.zero])
     }
 
-    @Test("what cannot be written is an error that names the file, and what is no file stays")
+    @Test("reports the file that cannot be written, and keeps anything but a file")
     func refused() throws {
         try folder.link("c", to: "c")
         #expect(throws: WriteError(path: folder["c"], number: ErrorNumber(rawValue: ELOOP))) {

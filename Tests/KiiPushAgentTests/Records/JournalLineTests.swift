@@ -22,7 +22,7 @@ struct JournalLineTests {
         return String(line[..<end])
     }
 
-    @Test("an outcome is a line with its priority, and nothing of what the payload holds")
+    @Test("a line has the outcome and its priority, and nothing of the payload")
     func outcomes() async throws {
         let payload = PayloadFixture.pushToApp(bucket: "secret-bucket", object: "secret-object", sender: "secret-user")
             .payload(.long)
@@ -53,7 +53,7 @@ struct JournalLineTests {
         )
     }
 
-    @Test("a message that was too old is told of, and for which routes where others handled it")
+    @Test("reports expired messages and the routes that skipped them")
     func expired() async throws {
         let payload = PayloadFixture.pushToUser(sentAt: 1).payload(.long)
         let size = payload.bytes.count
@@ -75,7 +75,7 @@ struct JournalLineTests {
         )
     }
 
-    @Test("what a service tells is a line with its priority, without control characters")
+    @Test("a service's event is a line with its priority, without control characters")
     func events() {
         let cases: [(event: ServiceEvent, line: String)] = [
             (
@@ -108,7 +108,7 @@ struct JournalLineTests {
         #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
     }
 
-    @Test("what was dead-lettered is an error, what waits is information")
+    @Test("dead letters are errors, waiting messages information")
     func priorities() {
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct LatencyTests {
     @Test(
-        "a histogram's share lies in the bucket that has it, and is never more than the longest",
+        "a quantile lies in its bucket and never exceeds the longest",
         arguments: [
             ([], 0.5, nil), ([3_000_000], 0.5, 2_500_000), ([3_000_000], 0.99, 2_990_000), ([0], 0.5, 0),
             ([150_000, 150_000, 150_000, 40_000_000], 0.5, 166_666), ([70_000_000_000], 1, 70_000_000_000),
@@ -70,7 +70,7 @@ struct LatencyTests {
         #expect(latencies.times.keys.sorted() == ["slow"])
     }
 
-    @Test("a further attempt is one more run, and waited for once")
+    @Test("another attempt counts as a run, but waited only once")
     func attempts() async throws {
         let clock = ManualClock()
         let latencies = RouteLatencies()

@@ -37,7 +37,7 @@ struct LogOutputTests {
         return written
     }
 
-    @Test("a pipe's lines have their priority in front, and no fields")
+    @Test("lines to a pipe begin with their priority and have no fields")
     func prefixed() async throws {
         let pipe = try Pipe()
         let lines = written(LogOutput(descriptor: pipe.readEnd, journalStream: nil), await Self.lines())
@@ -46,7 +46,7 @@ struct LogOutputTests {
         #expect(lines.allSatisfy { !$0.contains("\0") && !$0.contains("KIIPUSH") })
     }
 
-    @Test("a terminal's lines have neither")
+    @Test("lines to a terminal have neither")
     func plain() async throws {
         // A new terminal's other end, which is one too.
         let screen = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)

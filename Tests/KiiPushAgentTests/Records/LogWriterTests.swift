@@ -39,7 +39,7 @@ struct LogWriterTests {
         #expect(isDone && reader.lines == lines && writer.dropped == 0)
     }
 
-    @Test("nobody waits for a reader who does not read; what finds no room is counted, and told in its place")
+    @Test("never blocks on a slow reader, and reports dropped lines in their place")
     func blocked() {
         let reader = Reader()
         let changes = Mutex<[String]>([])
@@ -55,7 +55,7 @@ struct LogWriterTests {
         #expect(changes.withLock { $0.count } == 2)
     }
 
-    @Test("what waits has a bound in bytes, too")
+    @Test("the queue is bounded in bytes")
     func bytes() {
         let reader = Reader()
         let writer = LogWriter { reader.read($0) }
@@ -65,7 +65,7 @@ struct LogWriterTests {
         reader.open()
     }
 
-    @Test("a reader who is gone and comes back is told what was lost")
+    @Test("reports dropped lines when the reader returns")
     func gone() {
         let reader = Reader()
         reader.open()

@@ -77,7 +77,7 @@ struct MetricsFileTests {
         #expect(folder.names == ["m.prom"])
     }
 
-    @Test("what a service tells is counted")
+    @Test("counts a service's events")
     func counts() throws {
         let counts = ServiceCounts()
         let events: [ServiceEvent] = [
@@ -108,7 +108,7 @@ struct MetricsFileTests {
             ])
     }
 
-    @Test("what is lacking is in the file, now and how often, and so are the log's dropped lines")
+    @Test("the file has shortages, now and in total, and dropped lines")
     func shortages() throws {
         let shortages = Shortages()
         for _ in 0..<2 {
@@ -163,7 +163,7 @@ struct MetricsFileTests {
         #expect(values.count == receiver.metrics.outcomes.count - 1)
     }
 
-    @Test("a file that cannot be written is an error that names it, and leaves the old one")
+    @Test("reports a file that cannot be written, and keeps the old one")
     func refused() throws {
         try folder.makeFolder("m")
         #expect(throws: WriteError(path: folder["m"], number: ErrorNumber(rawValue: EISDIR))) {

@@ -16,7 +16,7 @@ struct SilenceWatchTests {
         return receiver
     }
 
-    @Test("a silence is told once when it is too long, and once when it is over, of each route by itself")
+    @Test("reports a silence once when it is too long, and once when it ends")
     func told() async {
         let silence = SilenceWatch(
             [.init(length: .seconds(10)), .init(route: "news", length: .seconds(60))], clock: clock)
@@ -45,7 +45,7 @@ struct SilenceWatchTests {
         #expect(changes.count == 6 && silence.states == ["": false, "news": false])
     }
 
-    @Test("a message that is no push, or a duplicate, is a sign of life; what is not watched costs nothing")
+    @Test("undecodable messages and duplicates end a silence")
     func signs() async {
         let silence = SilenceWatch([.init(length: .seconds(10))], clock: clock)
         let receiver = receiver(silence)

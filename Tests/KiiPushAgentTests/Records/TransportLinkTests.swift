@@ -60,7 +60,7 @@ struct TransportLinkTests {
         #expect(links.map(\.isUp) == [false, false, true, true, false, false, false, false])
     }
 
-    @Test("a transport that never says that it is connected is so while it runs")
+    @Test("a transport without a connection counts as connected while it runs")
     func unlinked() async throws {
         let counts = ServiceCounts(clock: ManualClock())
         let state = Mutex<TransportLink.State?>(nil)
@@ -70,7 +70,7 @@ struct TransportLinkTests {
         #expect(counts.links.first?.state == .ended)
     }
 
-    @Test("payloads that are not taken in are no sign of life")
+    @Test("refused payloads do not count as messages")
     func refused() async throws {
         let counts = ServiceCounts(clock: ManualClock())
         let transport = Scripted { intake in

@@ -25,7 +25,7 @@ struct RulesFileTests {
         #expect(error?.description == "\(path):2:9: expected a list of rules, found a number")
     }
 
-    @Test("a file that is missing or too large is a read error")
+    @Test("a missing or too large file is a read error")
     func unreadable() throws {
         #expect(throws: ReadError.self) { try RoutingRules(contentsOf: "\(directory.path)/none.json") }
         let path = try directory.write([0x7B], to: "large.json", size: RoutingRules.mostBytes + 1)

@@ -18,7 +18,7 @@ struct RulesWatchTests {
         return Array(text.utf8)
     }
 
-    @Test("a file that proves itself is in force from then on, and one that does not changes nothing and says why")
+    @Test("loads a file that passes its tests, and reports one that does not")
     func changes() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("rules.json")
@@ -54,7 +54,7 @@ struct RulesWatchTests {
     }
 
     @Test(
-        "a pipe, a directory, a device or a socket in the file's place is refused, and the next file counts",
+        "refuses a pipe, directory, device or socket in the file's place",
         arguments: ["pipe", "directory", "device", "socket"])
     func noFile(kind: String) async throws {
         let directory = try TemporaryDirectory()

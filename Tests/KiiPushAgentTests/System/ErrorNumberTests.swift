@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushSystem
 
 struct ErrorNumberTests {
-    @Test("a call is made again for as long as a signal interrupts it")
+    @Test("repeats a call while signals interrupt it")
     func retries() {
         var results = [-1, -1, 5, 6]
         let result = retrying {
@@ -16,7 +16,7 @@ struct ErrorNumberTests {
         #expect(results == [6])
     }
 
-    @Test("a call that fails for another reason is not made again")
+    @Test("does not repeat a call that fails otherwise")
     func failure() {
         var calls = 0
         let result = retrying {

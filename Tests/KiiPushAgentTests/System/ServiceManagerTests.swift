@@ -56,7 +56,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
-        "where no manager listens nothing happens",
+        "does nothing without a manager",
         arguments: [nil, "", "relative", "vsock:2:1", "/nowhere/at/all", "@", "/" + String(repeating: "x", count: 200)])
     func nobody(socket: String?) {
         var variables: [String: String] = [:]
@@ -67,7 +67,7 @@ struct ServiceManagerTests {
         #expect(manager.watchdogInterval == nil)
     }
 
-    @Test("a manager that reads nothing holds nobody up", .timeLimit(.minutes(1)))
+    @Test("never blocks on a manager that does not read", .timeLimit(.minutes(1)))
     func fullQueue() throws {
         let folder = try Folder()
         let listener = try Listener(UnixAddress(path: folder["notify"]))
@@ -97,7 +97,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("the watchdog is fed at every interval, but not while there is no progress")
+    @Test("feeds the watchdog while there is progress")
     func watchdog() async throws {
         let folder = try Folder()
         let listener = try Listener(UnixAddress(path: folder["notify"]))

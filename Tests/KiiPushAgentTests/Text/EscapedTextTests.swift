@@ -5,7 +5,7 @@ import Testing
 
 struct EscapedTextTests {
     @Test(
-        "what could drive a terminal is escaped",
+        "escapes terminal control sequences",
         arguments: [
             ("\u{1B}[2J\u{1B}[H", "\\u{1B}[2J\\u{1B}[H"),
             ("\u{1B}]0;title\u{07}", "\\u{1B}]0;title\\u{7}"),
@@ -26,7 +26,7 @@ struct EscapedTextTests {
     }
 
     @Test(
-        "all other text stays as it is",
+        "keeps all other text",
         arguments: [
             "", "plain", "back\\slash \\n", "äöü ñ", "日本語", "עברית", "👩‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿", "a\u{A0}b", "\u{FFFD}", "<b>&\"'$(x)`",
         ])

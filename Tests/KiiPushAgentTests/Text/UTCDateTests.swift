@@ -17,7 +17,7 @@ struct UTCDateTests {
         #expect(UTCDate(text)?.milliseconds == milliseconds)
     }
 
-    @Test("a time beyond the years 1 to 9999 is none", arguments: [.min, .max, 253_402_300_800_000] as [Int64])
+    @Test("a time outside of years 1 to 9999 is nil", arguments: [.min, .max, 253_402_300_800_000] as [Int64])
     func beyond(milliseconds: Int64) {
         #expect(UTCDate(milliseconds: milliseconds) == nil)
     }
@@ -56,7 +56,7 @@ struct UTCDateTests {
     }
 
     @Test(
-        "what is no time is none",
+        "rejects texts that are not times",
         arguments: [
             "", "tomorrow", "2026-11-21", "2026-11-21T12:00:00", "2026-11-21 12:00:00Z", "2026-11-21T12:00Z",
             "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-04-31T00:00:00Z",

@@ -25,7 +25,7 @@ struct LinesTransportTests {
         Task { [intake] in try await transport.run(intake.intake(for: "stdin")) }
     }
 
-    @Test("each line is a payload, the last one without a line end too, and blank ones are none")
+    @Test("each line is a payload, except blank ones")
     func lines() async throws {
         pipe.write("{\"a\":1}\r\n\n  \nnot json\n\u{0}\nlast")
         pipe.endInput()
@@ -35,7 +35,7 @@ struct LinesTransportTests {
         #expect(intake.events == [])
     }
 
-    @Test("JSON over several lines is told of once, and its lines are handed over as they are")
+    @Test("reports JSON over several lines once, and submits its lines")
     func prettyPrinted() async throws {
         pipe.write("{\n  \"a\": [\n1\n]}\n{\n}\n")
         pipe.endInput()
@@ -45,7 +45,7 @@ struct LinesTransportTests {
         #expect(intake.events == [.possibleGap(what)])
     }
 
-    @Test("a line that is longer than the limit is told of by its number, and the next one is read as usual")
+    @Test("reports an overlong line by its number, and reads on")
     func tooLong() async throws {
         pipe.write("a\n" + String(repeating: "x", count: 101) + "\n" + String(repeating: "y", count: 100) + "\n")
         pipe.endInput()
@@ -75,7 +75,7 @@ struct LinesTransportTests {
     }
 
     @Test(
-        "while the service is full nothing is read, and when it has room all goes on in order", arguments: [1, 7, 64])
+        "reads nothing while the service is full, then continues in order", arguments: [1, 7, 64])
     func full(step: Int) async throws {
         intake.setRoom(3)
         let task = start(transport())
@@ -103,7 +103,7 @@ struct LinesTransportTests {
         #expect(intake.events == [.possibleGap(what, cause: .notAccepted)])
     }
 
-    @Test("when the inbox fails the same payloads are tried again")
+    @Test("retries the same payloads when the inbox fails")
     func inboxFails() async throws {
         intake.refuse(.failed)
         let task = start(transport())
@@ -116,7 +116,7 @@ struct LinesTransportTests {
         #expect(intake.events == [])
     }
 
-    @Test("cancelling ends it at once, whatever it waits for", arguments: ["", "half", "whole\n"])
+    @Test("ends at once when cancelled", arguments: ["", "half", "whole\n"])
     func cancel(text: String) async throws {
         intake.setRoom(0)
         let task = start(transport())
@@ -127,7 +127,7 @@ struct LinesTransportTests {
         #expect(intake.texts == [])
     }
 
-    @Test("a task that is cancelled before it begins reads nothing")
+    @Test("reads nothing if cancelled before it begins")
     func cancelledBefore() async throws {
         pipe.write("a\n")
         let task = Task { [intake, transport = transport()] in
@@ -138,7 +138,7 @@ struct LinesTransportTests {
         #expect(pipe.read() == "a\n")
     }
 
-    @Test("a service that stops ends it, and what is lost is told of")
+    @Test("ends when the service stops, and reports lost lines")
     func stopping() async throws {
         intake.refuse(.stopping)
         pipe.write("a\nb\nc")
@@ -159,7 +159,7 @@ struct LinesTransportTests {
         }
     }
 
-    @Test("input that is non-blocking, and a file, are read too")
+    @Test("reads non-blocking input and files")
     func otherInputs() async throws {
         pipe.makeReadEndNonBlocking()
         let task = start(transport())
@@ -175,7 +175,7 @@ struct LinesTransportTests {
         #expect(intake.texts == ["a", "b", "c"])
     }
 
-    @Test("it says what it can do, which is nothing")
+    @Test("has no abilities")
     func abilities() {
         #expect(transport().abilities == [])
         #expect(transport().name == "stdin")

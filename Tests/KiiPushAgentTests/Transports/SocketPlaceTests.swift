@@ -38,7 +38,7 @@ struct SocketPlaceTests {
         withExtendedLifetime(listener.descriptor) {}
     }
 
-    @Test("the socket is removed at the end, but not another one in its place")
+    @Test("removes its own socket at the end")
     func removed() throws {
         try listen()
         #expect(folder.names == [])
@@ -53,7 +53,7 @@ struct SocketPlaceTests {
         close(other)
     }
 
-    @Test("a socket that a process left behind is replaced")
+    @Test("replaces a stale socket")
     func stale() throws {
         close(try leaveSocket("s"))
         #expect(status("s").st_mode & 0o777 != 0o600)
@@ -63,7 +63,7 @@ struct SocketPlaceTests {
         withExtendedLifetime(listener.descriptor) {}
     }
 
-    @Test("a socket on which somebody listens stays, also when its queue is full")
+    @Test("keeps a socket in use, even with a full queue")
     func inUse() throws {
         let other = try leaveSocket("s")
         defer { close(other) }
@@ -74,7 +74,7 @@ struct SocketPlaceTests {
         #expect(folder.names == ["s"])
     }
 
-    @Test("what is no socket stays", arguments: ["file", "folder", "link"])
+    @Test("keeps a file that is not a socket", arguments: ["file", "folder", "link"])
     func occupied(kind: String) throws {
         switch kind {
         case "file": try folder.write("", to: "s")
@@ -107,7 +107,7 @@ struct SocketPlaceTests {
                 == "\(missing): cannot listen: No such file or directory")
     }
 
-    @Test("of many that begin at once in the place of a stale socket one listens")
+    @Test("one of many concurrent starts replaces a stale socket")
     func atOnce() async throws {
         close(try leaveSocket("s"))
         let path = folder["s"]

@@ -109,7 +109,7 @@ struct SocketTransportTests {
         #expect(other.answer() == handled)
     }
 
-    @Test("a payload that the service left is to be sent again, unless it is stored")
+    @Test("a payload left by the service is to be resent, unless stored")
     func leftByService() async throws {
         for (isDurable, answer) in [(false, left), (true, stored)] {
             let socket = try await RunningSocket(isDurable: isDurable)
@@ -121,7 +121,7 @@ struct SocketTransportTests {
         }
     }
 
-    @Test("what is not taken in is answered at once, and the next one may be taken again")
+    @Test("answers a refused payload at once")
     func notTaken() async throws {
         let socket = try await RunningSocket()
         let peer = try SocketPeer(socket.path)
@@ -137,7 +137,7 @@ struct SocketTransportTests {
         #expect(await comes { socket.intake.texts == ["d"] })
     }
 
-    @Test("a line that is too long is answered in its turn, told of once, and passed over")
+    @Test("answers an overlong line in order, and reports it once")
     func longLines() async throws {
         let socket = try await RunningSocket(limit: 10)
         let peer = try SocketPeer(socket.path)
@@ -155,7 +155,7 @@ struct SocketTransportTests {
 
     // MARK: Clients
 
-    @Test("a client that sends no more gets the answers that are due, then the end")
+    @Test("a half-closed client gets its answers")
     func halfClosed() async throws {
         let socket = try await RunningSocket()
         let peer = try SocketPeer(socket.path)
@@ -166,7 +166,7 @@ struct SocketTransportTests {
         #expect(peer.answers(3) == [handled, handled])
     }
 
-    @Test("what a client sent that hung up is taken in, also when there is room only later")
+    @Test("submits the lines of a client that hung up")
     func hungUp() async throws {
         let socket = try await RunningSocket(clients: 1)
         socket.intake.setRoom(1)
@@ -187,7 +187,7 @@ struct SocketTransportTests {
             })
     }
 
-    @Test("a client that reads no answers is not read from for ever, and keeps no other waiting")
+    @Test("a client that reads no answers is paused without affecting others")
     func slowReader() async throws {
         let socket = try await RunningSocket(limit: 10)
         let slow = try SocketPeer(socket.path)
@@ -222,7 +222,7 @@ struct SocketTransportTests {
         #expect(peer.answers(256) == Array(repeating: handled, count: 256))
     }
 
-    @Test("more clients than there may be are told so and turned away")
+    @Test("refuses clients above the limit")
     func tooMany() async throws {
         let socket = try await RunningSocket(clients: 2)
         let peers = try (0..<2).map { _ in try SocketPeer(socket.path) }
@@ -252,7 +252,7 @@ struct SocketTransportTests {
         #expect(busy.answer() == handled)
     }
 
-    @Test("a client of a user who is not listed is turned away, and nothing of it taken")
+    @Test("refuses clients of other users")
     func notAllowed() async throws {
         let socket = try await RunningSocket(users: [geteuid() + 1])
         let peer = try SocketPeer(socket.path)
@@ -263,7 +263,7 @@ struct SocketTransportTests {
         #expect(socket.intake.events.last == .ignored("rejected a client whose user may not use the socket"))
     }
 
-    @Test("of little room every client gets its share")
+    @Test("shares limited capacity between clients")
     func fair() async throws {
         let socket = try await RunningSocket()
         socket.intake.setRoom(0)
@@ -313,7 +313,7 @@ struct SocketTransportTests {
         }
     }
 
-    @Test("what ends soon after it was cancelled is answered with its end")
+    @Test("answers payloads that end soon after the cancellation")
     func endsWhileStopping() async throws {
         let socket = try await RunningSocket(stop: .seconds(60))
         let peer = try SocketPeer(socket.path)

@@ -12,17 +12,17 @@ struct TransportContractTests {
         await TransportContract { MyBench() }.verify()
     }
 
-    @Test("lines on standard input keep every promise of a transport")
+    @Test("lines on standard input meet the contract of a transport")
     func lines() async {
         await TransportContract { try LinesBench() }.verify()
     }
 
-    @Test("a Unix socket keeps every promise of a transport")
+    @Test("a Unix socket meets the contract of a transport")
     func socket() async {
         await TransportContract { try SocketBench() }.verify()
     }
 
-    @Test("a transport with one thing wrong breaks the promise about it", arguments: FaultyTransport.Fault.allCases)
+    @Test("each fault of a transport breaks its guarantee", arguments: FaultyTransport.Fault.allCases)
     func broken(fault: FaultyTransport.Fault) async {
         let broken = Mutex<Set<String>>([])
         await TransportContract { FaultyBench(fault: fault) }.verify(

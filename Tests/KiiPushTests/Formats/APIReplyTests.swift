@@ -11,7 +11,7 @@ struct APIReplyTests {
     ]
 
     @Test(
-        "a reply of the API over MQTT is no broken JSON, but no push", arguments: replies,
+        "an API reply over MQTT is reported as such", arguments: replies,
         [nil, Transport.mqtt, .apns, .fcm, .jpush, "radio"])
     func reply(text: String, transport: Transport?) {
         let error = #expect(throws: DecodeError.self) { try PushMessage(json: text, over: transport) }
@@ -20,7 +20,7 @@ struct APIReplyTests {
     }
 
     @Test(
-        "what only resembles a reply is the JSON error that it is",
+        "text that only resembles a reply is a JSON error",
         arguments: [
             // No second line, or none that is a header.
             "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n\r\n{}", "HTTP/1.1 200 OK\nX-Kii-RequestID",

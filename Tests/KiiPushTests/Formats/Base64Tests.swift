@@ -18,7 +18,7 @@ struct Base64Tests {
         #expect(try Self.decode(encoded) == Array(plain.utf8))
     }
 
-    @Test("every byte comes back, in every place of a group")
+    @Test("round-trips every byte at every position")
     func allBytes() throws {
         for shift in 0..<3 {
             let bytes = [UInt8](repeating: 7, count: shift) + Array(0...255)
@@ -30,7 +30,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "white space stands anywhere, since long texts come wrapped",
+        "accepts white space anywhere",
         arguments: [" Zm8=", "Z m\t8\r\n=", "Zm8=\n", "Zm8\u{0B}=\u{0C}"])
     func whiteSpace(text: String) throws {
         #expect(try Self.decode(text) == Array("fo".utf8))
@@ -39,7 +39,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "a sign that Base64 does not have is refused where it stands",
+        "refuses an invalid character at its position",
         arguments: [
             "Zm↓-v", "Zm↓_v", "Zm9↓*", "↓.m9v", "Zm9↓&", "Zm9↓\u{0}", "Zm9↓é", "Zm9↓\u{7F}", "↓@@@@", "↓[[[[", "↓````",
             "↓{{{{", "↓::::", "↓,,,,",
@@ -55,7 +55,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "a group that is not full is refused at the end",
+        "refuses an incomplete group at the end",
         arguments: [
             "Z", "Zg", "Zm8", "Zm9vY", "Zg=", "Zm8==", "Zm9v=", "Zm9v==", "Zm9v====", "Z===", "=", "==", "===", "====",
         ])
@@ -70,7 +70,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "bits left over are refused, so that no two texts mean the same bytes", arguments: ["Zh==", "Zm9=", "ZmA/Zj=="])
+        "refuses leftover bits", arguments: ["Zh==", "Zm9=", "ZmA/Zj=="])
     func leftOver(text: String) {
         let error = #expect(throws: DecodeError.self) { try Self.decode(text) }
         #expect(error?.code == .badEncoding && error?.offset == text.utf8.count)

@@ -29,7 +29,7 @@ struct BrokenQuickBloxEventTests {
         ("data.message=bQ==&data.a=b↓-==", foreign), ("data.message=bQ==&↓data.a", noKey),
     ]
 
-    @Test("each is refused where it breaks", arguments: broken.indices, ["", "event.message="])
+    @Test("refuses each at its error", arguments: broken.indices, ["", "event.message="])
     func places(index: Int, prefix: String) {
         let (marked, detail) = Self.broken[index]
         let halves = (prefix + marked).split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
@@ -69,7 +69,7 @@ struct BrokenQuickBloxEventTests {
         #expect(error?.detail.hasPrefix("quickblox: in the data that the payload holds, at byte ") == true)
     }
 
-    @Test("a repeated parameter is a duplicate key")
+    @Test("reports a repeated parameter as a duplicate key")
     func duplicate() {
         let error = #expect(throws: DecodeError.self) { try PushMessage(json: "a=QQ==&a=Qg==", over: .quickblox) }
         #expect(error?.code == .duplicateKey && error?.offset == 0)

@@ -77,7 +77,7 @@ struct ClientEnvelopeTests {
     func besideAPS(_ judged: Judged) throws { try judged.check() }
 
     @Test(
-        "a sender's own objects and texts are data, and broken ones are no error",
+        "a sender's own objects and texts are data, even broken ones",
         arguments: [
             #"{"data":"{\"x\":1}"}"#, #"{"data":"{\"bucketID\":\"b\""}"#, #"{"extras":{"s":"a","t":"b","to":"c"}}"#,
             #"{"additionalData":{"text":"hi"}}"#, #"{"notification":{"title":"x"},"userInfo":"text"}"#,
@@ -103,7 +103,7 @@ struct ClientEnvelopeTests {
     // MARK: Where nobody reads them
 
     @Test(
-        "a hint says where Kii's keys are that are not read",
+        "a hint names the place of unread Kii keys",
         arguments: [
             (#"{"custom":{"a":{"bucketID":"b"}}}"#, nil, "inside 'custom.a'"),
             (#"{"list":[{"x":1},{"topic":"t","objectScopeType":"APP"}]}"#, nil, "inside 'list.1'"),
@@ -121,7 +121,7 @@ struct ClientEnvelopeTests {
     }
 
     @Test(
-        "data that only resembles Kii's gives no hint",
+        "similar data gives no hint",
         arguments: [
             "{}", #"{"a":{"t":"x","s":"y","to":"z","type":"u"}}"#, #"{"st":"1"}"#,
             #"{"aps":{"alert":"x"},"topic":"t"}"#,
@@ -130,7 +130,7 @@ struct ClientEnvelopeTests {
     func noHint(payload: String) throws { #expect(try PushMessage(json: payload).hints == []) }
 
     @Test(
-        "a time in another unit gives a hint, with its key",
+        "a time in another unit gives a hint",
         arguments: [
             (#"{"topic":"t","when":1795641000}"#, "'when' is probably in seconds"),
             (#"{"aps":{},"to":"t","w":"1795641000"}"#, "'w' is probably in seconds"),

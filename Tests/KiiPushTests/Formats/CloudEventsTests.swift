@@ -27,7 +27,7 @@ struct CloudEventsTests {
     }
 
     @Test(
-        "data of any type are data",
+        "accepts data of any type",
         arguments: [
             (#","data":"text""#, #"{"data":"text"}"#), (#","data":[1,2]"#, #"{"data":[1,2]}"#),
             (#","data":7"#, #"{"data":7}"#),
@@ -39,14 +39,14 @@ struct CloudEventsTests {
         #expect(try event(members)?.data.description == data)
     }
 
-    @Test("an extension that is named like a key of Kii's changes nothing")
+    @Test("an extension named like a Kii key changes nothing")
     func extensions() throws {
         let event = try #require(try event(#","topic":"t","data":{"bucketID":"b"}"#))
         #expect(event.message.kind == .directPush && event.data.keys == ["bucketID"])
     }
 
     @Test(
-        "what has not all four attributes is no event",
+        "requires all four attributes",
         arguments: [
             #"{"specversion":"1.0","id":"1","source":"/a"}"#, #"{"id":"1","source":"/a","type":"t"}"#,
             #"{"specversion":"2.0","id":"1","source":"/a","type":"t"}"#,
@@ -58,7 +58,7 @@ struct CloudEventsTests {
     }
 
     @Test(
-        "a broken attribute refuses the event, where it is",
+        "refuses an event at its broken attribute",
         arguments: [
             (#"{"specversion":"1.0","id":7,"source":"/a","type":"t"}"#, "'id' must be a text", 26),
             (#"{"specversion":"1.0","id":" ","source":"/a","type":"t"}"#, "'id' must be a text that is not blank", 27),

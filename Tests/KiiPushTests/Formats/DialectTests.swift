@@ -33,7 +33,7 @@ struct DialectTests {
         #expect(try PushMessage(json: it.payload, over: "radio").dialect == it.dialect)
     }
 
-    @Test("a stated transport decides, whatever stands in the body", arguments: byBody)
+    @Test("a stated transport decides over the body", arguments: byBody)
     func stated(_ it: Case) throws {
         let stated: [(Transport, Dialect)] = [
             (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .foreign),

@@ -40,7 +40,7 @@ struct FCMEnvelopeTests {
     }
 
     @Test(
-        "nothing is opened where the root speaks for itself",
+        "does not unwrap if the root has Kii's keys",
         arguments: [
             #"{"topic":"t","data":{"bucketID":"b"}}"#, #"{"data":{"bucketID":"b"},"objectScopeType":"APP"}"#,
             #"{"aps":{},"data":{"bucketID":"b"}}"#, #"{"sender":"u","message":{"data":{"bucketID":"b"}}}"#,
@@ -51,7 +51,7 @@ struct FCMEnvelopeTests {
         #expect(message.data["data"] != nil || message.data["message"] != nil)
     }
 
-    @Test("nothing is opened over another transport", arguments: [Transport.mqtt, .apns, .jpush, .quickblox])
+    @Test("does not unwrap over another transport", arguments: [Transport.mqtt, .apns, .jpush, .quickblox])
     func anotherTransport(_ transport: Transport) throws {
         for payload in [#"{"data":{"bucketID":"b"}}"#, #"{"message":{"data":{"bucketID":"b"}}}"#] {
             let message = try PushMessage(json: payload, over: transport)
@@ -82,7 +82,7 @@ struct FCMEnvelopeTests {
     }
 
     @Test(
-        "what is no object is no payload but data",
+        "a value that is not an object is data",
         arguments: [
             #""text""#, "1", "null", #"["bucketID"]"#, #""{\"bucketID\":\"b\"}""#,
             // Of a duplicate nested key the first counts.

@@ -25,7 +25,7 @@ struct FieldKeysTests {
         #expect(try PushMessage(json: "{\"aps\":{},\"\(long)\":\"\(value)\"}", over: .fcm)[field] == value)
     }
 
-    @Test("a key of the other style is not read", arguments: spelled.dropLast(2))
+    @Test("does not read keys of the other style", arguments: spelled.dropLast(2))
     func otherStyle(_ field: KiiField, _ short: String, _ long: String) throws {
         #expect(try PushMessage(json: "{\"aps\":{},\"\(long)\":\"1\"}")[field] == nil)
         #expect(try PushMessage(json: "{\"\(short)\":\"1\"}")[field] == nil)

@@ -17,7 +17,7 @@ struct FormTextTests {
     }
 
     @Test(
-        "what begins no escape stays, since not every sender escapes",
+        "keeps text that begins no escape",
         arguments: [
             ("%", "%"), ("100%", "100%"), ("%4", "%4"), ("%g1", "%g1"), ("%1g", "%1g"), ("50% off", "50% off"),
             ("%%41", "%A"), ("é%41", "éA"), ("%e2%82%ac", "€"), ("%٤٢", "%٤٢"),
@@ -26,7 +26,7 @@ struct FormTextTests {
         #expect(FormText.decode(escaped) == plain)
     }
 
-    @Test("escapes of bytes that are not UTF-8 are no text", arguments: ["%FF", "a%C3", "%80b", "%ED%A0%80", "%C0%80"])
+    @Test("escapes of invalid UTF-8 are not text", arguments: ["%FF", "a%C3", "%80b", "%ED%A0%80", "%C0%80"])
     func notUTF8(escaped: String) {
         #expect(FormText.decode(escaped) == nil)
     }

@@ -119,7 +119,7 @@ struct JPushEnvelopeTests {
     }
 
     @Test(
-        "another transport stated, JPush's keys are only left out",
+        "over another transport, only leaves out JPush's keys",
         arguments: [Transport.mqtt, .fcm, .apns, .quickblox])
     func anotherTransport(_ transport: Transport) throws {
         let message = try PushMessage(json: Self.extras(Self.message(Self.push), #""x":1"#), over: transport)
@@ -127,7 +127,7 @@ struct JPushEnvelopeTests {
     }
 
     @Test(
-        "keys that only look like JPush's wrap nothing",
+        "similar keys wrap nothing",
         arguments: [
             "cn.jpush.android", "cn.jpush.androidX.MESSAGE", "CN.JPUSH.ANDROID.MESSAGE", "cn.jpush.ios.MESSAGE",
         ])
@@ -153,7 +153,7 @@ struct JPushEnvelopeTests {
         #expect(try found != keys(Self.extras(Self.id("72"), Self.message(#"{"x":1}"#))))
     }
 
-    @Test("an id that is none is none", arguments: [#""""#, "null", "true", "{}", "[1]"])
+    @Test("an empty id counts as missing", arguments: [#""""#, "null", "true", "{}", "[1]"])
     func noMessageID(value: String) throws {
         let found = try keys(Self.extras(Self.id(value), #""x":1"#))
         #expect(found.strength == .weak)

@@ -27,18 +27,18 @@ struct NetworkKeysTests {
         return keys
     }
 
-    @Test("what a network adds is nobody's data, however the key is escaped", arguments: added)
+    @Test("network keys are not data, however escaped", arguments: added)
     func network(_ key: String) throws {
         #expect(try data(key) == [])
     }
 
-    @Test("the stamp of a handler's own message is no data, however it is escaped")
+    @Test("the stamp is not data, however escaped")
     func stamp() throws {
         #expect(NetworkKeys.stamp == "_kl")
         #expect(try data("_kl") == [])
     }
 
-    @Test("keys that look alike are the sender's", arguments: senders)
+    @Test("similar keys are the sender's data", arguments: senders)
     func sender(_ key: String) throws {
         #expect(try data(key) == [key, key])
     }

@@ -4,7 +4,7 @@ import Testing
 
 struct NtfyTests {
     @Test(
-        "ntfy's documented message is ntfy's, and never a Push to User", arguments: [nil, Transport.mqtt, .fcm, "http"])
+        "recognizes ntfy's documented message", arguments: [nil, Transport.mqtt, .fcm, "http"])
     func documented(transport: Transport?) throws {
         let text = #"{"id":"sPs71M8A2T","time":1735941840,"event":"message","topic":"mytopic","message":"hi"}"#
         let message = try PushMessage(RawPayload(text, transport: transport))
@@ -17,7 +17,7 @@ struct NtfyTests {
         #expect(push.data.keys == ["id", "time", "event", "topic", "message"])
     }
 
-    @Test("what a message may have besides is read")
+    @Test("reads a message's optional members")
     func more() throws {
         let text =
             #"{"id":"a","sequence_id":"s-1","time":1735941840,"expires":1735985040,"event":"message","topic":"t","title":"T","#
@@ -27,14 +27,14 @@ struct NtfyTests {
         #expect(push.alert == Alert(title: "T", subtitle: nil, body: "M") && push.data["priority"]?.integer == 4)
     }
 
-    @Test("events of the stream are ntfy's too, without an alert", arguments: ["open", "keepalive", "poll_request"])
+    @Test("recognizes other stream events, without an alert", arguments: ["open", "keepalive", "poll_request"])
     func stream(event: String) throws {
         let message = try PushMessage(RawPayload(#"{"id":"a","time":1,"event":"\#(event)","topic":"t"}"#))
         #expect(ForeignPushMessage(message)?.type == event && message.alert == nil)
     }
 
     @Test(
-        "what only resembles one is not",
+        "does not recognize similar objects",
         arguments: [
             #"{"id":"a","time":1,"event":"deploy","topic":"t"}"#,
             #"{"id":"a","time":"1","event":"message","topic":"t"}"#,

@@ -28,7 +28,7 @@ struct PayloadFormatTests {
     }
 
     @Test(
-        "what no format recognises is refused as before",
+        "refuses payloads that no format recognizes",
         arguments: [
             ("hello", DecodeError.Code.unexpectedCharacter), ("[1]", .notAnObject), ("", .empty),
             ("{\"a\":1", .unexpectedEnd),
@@ -55,7 +55,7 @@ struct PayloadFormatTests {
         }
     }
 
-    @Test("without formats, nothing is of one")
+    @Test("without formats, no message has one")
     func none() throws {
         let message = try PushMessage(RawPayload(#"{"dialog_id":"d"}"#, transport: .quickblox), formats: [])
         #expect(message.format == nil && message.certainty == .likely && message.data.keys == ["dialog_id"])
@@ -143,7 +143,7 @@ struct PayloadFormatTests {
 
     // MARK: Bad formats
 
-    @Test("what a format throws refuses the payload with its name, inside the payload", arguments: [-5, 3, 9000])
+    @Test("a format's error refuses the payload with its name", arguments: [-5, 3, 9000])
     func throwing(offset: Int) {
         let format = ScriptedFormat(push: { () throws(DecodeError) in
             throw DecodeError(.badEncoding, at: offset, "no\u{7}thing " + String(repeating: "x", count: 1000))
@@ -166,7 +166,7 @@ struct PayloadFormatTests {
         ForeignPush(data: .json("{\"a\":\"" + String(repeating: "x", count: 400_000) + "\"}")),
     ]
 
-    @Test("what a format returns is bounded, and what it returns as data is read strictly", arguments: excess.indices)
+    @Test("bounds what a format returns, and reads its data strictly", arguments: excess.indices)
     func excessive(index: Int) {
         let format = ScriptedFormat(push: { () throws(DecodeError) in Self.excess[index] })
         for payload in [RawPayload(#"{"scripted":1}"#), RawPayload("bytes", transport: "radio")] {

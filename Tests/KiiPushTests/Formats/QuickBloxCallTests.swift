@@ -51,7 +51,7 @@ struct QuickBloxCallTests {
         #expect(try call(#""sessionId":"s","conferenceType":\#(value)"#)?.isVideo == flutter)
     }
 
-    @Test("a session is all that a call needs", arguments: ["sessionID", "sessionId"])
+    @Test("a call needs only a session", arguments: ["sessionID", "sessionId"])
     func least(key: String) throws {
         let call = try #require(try call("\"\(key)\":\"s\""))
         #expect(call.sessionID == "s" && call.participants.isEmpty && call.names.isEmpty)
@@ -59,7 +59,7 @@ struct QuickBloxCallTests {
     }
 
     @Test(
-        "without a session there is no call",
+        "there is no call without a session",
         arguments: [
             #""message":"m""#, #""sessionID":"""#, #""sessionId":"""#, #""sessionID":null"#, #""sessionID":["s"]"#,
             #""SessionID":"s""#, #""opponentsIDs":"1,2","conferenceType":"1""#,

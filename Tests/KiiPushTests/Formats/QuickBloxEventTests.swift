@@ -73,7 +73,7 @@ struct QuickBloxEventTests {
         "a", "Hello", "a+b = c & d%20", "é€😀\u{0}\r\n\t", "\"quoted\\\"", "=", "==", "&", "%FF", " ", "x=1&y=2",
     ]
 
-    @Test("what is written is read, in each of the five encodings", arguments: texts)
+    @Test("reads what it writes, in each of the five encodings", arguments: texts)
     func roundTrips(text: String) throws {
         let pair = Pair("key", text)
         let object = #"{"message":\#(text.quotedAsJSON)}"#
@@ -120,7 +120,7 @@ struct QuickBloxEventTests {
     // MARK: Telling them apart
 
     @Test(
-        "each text is what it looks like",
+        "recognizes each encoding",
         arguments: [
             // Padding is no equals sign of a pair.
             ("QQ==", QuickBloxEvent.text("A")), ("QUI=", .text("AB")), ("QQ= =\n", .text("A")), ("QUJD", .text("ABC")),

@@ -96,7 +96,7 @@ struct QuickBloxPushTests {
     }
 
     @Test(
-        "what is no mark does not",
+        "other keys do not",
         arguments: [
             #"{"collapse_key":"event"}"#, #"{"collapse_key":"event1a"}"#, #"{"collapse_key":"events1"}"#,
             #"{"collapse_key":"Event1"}"#, #"{"collapse_key":" event1"}"#, #"{"collapse_key":"event-1"}"#,
@@ -120,7 +120,7 @@ struct QuickBloxPushTests {
         #"{"objectScopeAppID":"a","VOIPCall":"1"}"#, #"{"aps":{},"su":"u","VOIPCall":"1"}"#,
     ]
 
-    @Test("a Kii push that has such a key stays Kii's", arguments: kiis)
+    @Test("a Kii push with such a key stays Kii's", arguments: kiis)
     func besideKii(payload: String) throws {
         let message = try PushMessage(json: payload)
         #expect(message.dialect != .foreign && DirectPushMessage(message)?.quickBlox == nil)

@@ -26,7 +26,7 @@ struct RootKeyTests {
         }
     }
 
-    @Test("a longer, shorter or differently written key is no known one", arguments: names)
+    @Test("rejects longer, shorter or differently written keys", arguments: names)
     func neighbours(_ name: String) {
         var neighbours = [
             name + "x", "x" + name, name + " ", " " + name, name + "\u{0}", name + "s", name.uppercased(), name + name,

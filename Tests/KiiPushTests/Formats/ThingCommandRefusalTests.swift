@@ -5,7 +5,7 @@ import Testing
 /// Every way in which data may resemble a command and be none: running it would let any sender command a thing.
 struct ThingCommandRefusalTests {
     @Test(
-        "without a command id it is data",
+        "without a command id, it is data",
         arguments: [
             "", #""commandID":"","#, #""commandID":" \t\n","#, #""commandID":null,"#, #""commandID":true,"#,
             #""commandID":["c"],"#, #""commandID":{"id":"c"},"#, #""commandid":"c","#, #""CommandID":"c","#,
@@ -48,7 +48,7 @@ struct ThingCommandRefusalTests {
     }
 
     @Test(
-        "half a schema, or one of a wrong type, is none",
+        "ignores an incomplete or mistyped schema",
         arguments: [
             #""schema":"s""#, #""schemaVersion":1"#, #""schema":"s","schemaVersion":"one""#,
             #""schema":"s","schemaVersion":null"#,

@@ -114,7 +114,7 @@ struct ThingCommandTests {
     }
 
     @Test(
-        "numbers keep every digit",
+        "keeps every digit of a number",
         arguments: ["12345678901234567890", "-0.10", "1E400", "9007199254740993", "0", "1.0", "-9223372036854775808"])
     func numbers(text: String) throws {
         let flat = try #require(try command(#"{"commandID":"c","actions":[{"a":[{"x":\#(text)}]}]}"#))
@@ -149,7 +149,7 @@ struct ThingCommandTests {
     // MARK: Its completion
 
     @Test(
-        "the push that a command is completed has its id and nothing else",
+        "recognizes the push about a completed command",
         arguments: [nil, Transport.apns, .fcm, .jpush])
     func completion(_ transport: Transport?) throws {
         for payload in [#"{"commandID":"c-1"}"#, #"{"aps":{},"from":"7","command\u0049D":"c-1"}"#] {
@@ -162,7 +162,7 @@ struct ThingCommandTests {
     }
 
     @Test(
-        "any other push completes nothing",
+        "no other push completes a command",
         arguments: [
             "{}", named, byAlias, #"{"commandID":"c","x":1}"#, #"{"commandID":""}"#, #"{"commandID":" "}"#,
             #"{"commandID":null}"#, #"{"commandID":["c"]}"#, #"{"commandid":"c"}"#,

@@ -10,7 +10,7 @@ struct FlippedBitTests {
     private static let seeds: Range<UInt64> = 0..<10
     private static let flips = ProcessInfo.processInfo.environment["KIIPUSH_LONG"] == "1" ? 100_000 : 2000
 
-    @Test("a flipped bit breaks no promise", arguments: seeds)
+    @Test("a flipped bit breaks no invariant", arguments: seeds)
     func flipped(seed: UInt64) {
         let payloads = PayloadFixture.matrix.map(\.payload)
         let kept = KeptInput.all.filter { !$0.bytes.isEmpty }

@@ -8,12 +8,14 @@ struct NoSecretsTests {
     /// What every value of the payloads is; no word of ours has it in it.
     private static let marker = "s3cr3tVALUE"
 
-    @Test("what is said of a message has none of its values", arguments: PayloadFixture.matrix.map(\.payload))
+    @Test("descriptions of a message contain none of its values", arguments: PayloadFixture.matrix.map(\.payload))
     func valid(_ payload: RawPayload) async throws {
         for text in try Self.marked(payload) { try await expectSilence(RawPayload(text, transport: payload.transport)) }
     }
 
-    @Test("nor has what is said of a kept input", arguments: KeptInput.all.filter { $0.target == "FuzzDecode" })
+    @Test(
+        "descriptions of a kept input contain none of its values",
+        arguments: KeptInput.all.filter { $0.target == "FuzzDecode" })
     func kept(_ input: KeptInput) async throws {
         guard (try? PushMessage(RawPayload(input.bytes))) != nil else { return }
         for text in try Self.marked(RawPayload(input.bytes)) {
@@ -23,7 +25,8 @@ struct NoSecretsTests {
         }
     }
 
-    @Test("nor has what is said of a broken payload", arguments: PayloadFixture.matrix.map(\.payload))
+    @Test(
+        "descriptions of a damaged payload contain none of its values", arguments: PayloadFixture.matrix.map(\.payload))
     func broken(_ payload: RawPayload) async throws {
         let text = Array(try #require(try Self.marked(payload).last).utf8)
         for length in text.indices where length.isMultiple(of: 3) {
@@ -37,7 +40,7 @@ struct NoSecretsTests {
     }
 
     @Test(
-        "nor has what is said of payloads that no one can read",
+        "descriptions of unreadable payloads contain none of their values",
         arguments: [
             "\"\(marker)\"", "[\"\(marker)\"]", marker, "{\"a\":\"\(marker)\",\"a\":\"\(marker)\"}",
             "{\"a\":\(marker)}",
@@ -50,7 +53,7 @@ struct NoSecretsTests {
         }
     }
 
-    @Test("a handler's own error stands in no trace, whatever it holds")
+    @Test("a trace contains nothing of a handler's error")
     func handlersError() async throws {
         struct Leak: Error { let text: String }
         let fixture = PayloadFixture.pushToUser(data: [("text", .string(Self.marker))])

@@ -5,7 +5,7 @@ import Testing
 
 /// What is written is read back the same, and how a text is spelled changes nothing.
 struct RoundTripTests {
-    @Test("a value that was written reads back the same, to the byte", arguments: 0..<8)
+    @Test("a written value reads back unchanged", arguments: 0..<8)
     func values(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<250 {

@@ -11,7 +11,7 @@ struct ChainProblemTests {
 
     // MARK: The clock
 
-    @Test("stages that are given no clock go by the receiver's")
+    @Test("stages without a clock use the receiver's")
     func receiversClock() async {
         let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) {
@@ -32,7 +32,7 @@ struct ChainProblemTests {
         #expect(await test.send(payload).outcome.name == "handled")
     }
 
-    @Test("a guard of several receivers takes the clock that they share, and may be given it")
+    @Test("a guard shared by several receivers uses their common clock")
     func shared() {
         let loopGuard = LoopGuard()
         let given = LoopGuard(clock: clock)
@@ -45,7 +45,7 @@ struct ChainProblemTests {
         for _ in 0..<2 { #expect(PushReceiver { system }.loopGuard === system) }
     }
 
-    @Test("a stage with another clock than its receiver is a mistake that shows at once")
+    @Test("a stage whose clock differs from its receiver's traps at once")
     func otherClock() async {
         await #expect(processExitsWith: .failure) {
             _ = PushReceiver(clock: ManualClock()) { Deduplicator(clock: ManualClock()) }
@@ -62,7 +62,7 @@ struct ChainProblemTests {
 
     // MARK: The chain
 
-    @Test("two deduplicators or two loop guards are a mistake that shows at once")
+    @Test("two deduplicators or two loop guards in one chain trap at once")
     func repeated() async {
         await #expect(processExitsWith: .failure) {
             _ = PushReceiver {
@@ -88,7 +88,7 @@ struct ChainProblemTests {
         ("dgss", [.twoScopeFilters]), ("dsgs", [.scopeFilterBeforeGuard, .twoScopeFilters]),
     ]
 
-    @Test("stages in the wrong order are reported, and messages pass all the same", arguments: chains)
+    @Test("reports stages in the wrong order, and still passes messages", arguments: chains)
     func order(stages: String, problems: [ChainProblem]) async {
         let receiver = PushReceiver(clock: clock) {
             for stage in stages {
@@ -107,7 +107,7 @@ struct ChainProblemTests {
         #expect(await receiver.receive(payload).name == "handled")
     }
 
-    @Test("the chains that receivers make themselves have no problems")
+    @Test("a receiver's own chain has no problems")
     func standard() throws {
         #expect(PushReceiver().chainProblems.isEmpty)
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#, file: "r.json")

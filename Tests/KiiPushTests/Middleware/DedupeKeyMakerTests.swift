@@ -21,7 +21,7 @@ struct DedupeKeyMakerTests {
         maker.keys(of: message, app: app, secret: .published)
     }
 
-    @Test("a replacement decides which messages of its kind are one")
+    @Test("a replaced key decides which messages of its kind are duplicates")
     func replaced() throws {
         let one = keys(Self.orders, try order("A", sentAt: 1))
         #expect(one.strength == .strong && one.secondary == nil)
@@ -32,7 +32,7 @@ struct DedupeKeyMakerTests {
         #expect(try order("A").dedupeKeys(secret: .published).primary != one.primary)
     }
 
-    @Test("the other kinds, and what a replacement leaves alone or adds nothing for, have their automatic keys")
+    @Test("other kinds, and messages without a replaced key, keep their automatic keys")
     func automatic() throws {
         let noParts = DedupeKeyMaker(pushToUser: { message, key in
             key.add(message.data["order"]?.string)
@@ -76,7 +76,7 @@ struct DedupeKeyMakerTests {
         }
     }
 
-    @Test("parts do not run together, and kinds, strengths and automatic keys are kept apart")
+    @Test("adjacent parts, kinds, strengths and automatic keys cannot collide")
     func apart() throws {
         let lists: [[any Sendable]] = [
             ["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["", "abc"], ["a", "b", "c"], ["1"], [Int64(1)],
@@ -124,7 +124,7 @@ struct DedupeKeyMakerTests {
     }
 
     @Test(
-        "a payload cannot write a part that reads as another key",
+        "a payload cannot forge another key's parts",
         arguments: ["a\u{15}", "\u{14}", "\0\0\0\0\0\0\0\u{15}"])
     func hostileText(text: String) throws {
         let two = DedupeKeyMaker(pushToUser: { message, key in
@@ -136,7 +136,7 @@ struct DedupeKeyMakerTests {
         #expect(try keys(two, order(text)) != one)
     }
 
-    @Test("a deduplicator drops by replaced keys, weak ones for five seconds")
+    @Test("drops duplicates by replaced keys, weak ones for five seconds")
     func deduplicator() throws {
         let clock = ManualClock()
         let texts = DedupeKeyMaker(directPush: { message, key in
@@ -160,7 +160,7 @@ struct DedupeKeyMakerTests {
         #expect(try send("a", "3") == .pass)
     }
 
-    @Test("an app that the payload leaves out is the receiver's, in a replaced key too")
+    @Test("a missing app counts as the receiver's in a replaced key too")
     func app() throws {
         var fixture = PayloadFixture.pushToUser(data: [("order", .string("A"))])
         let named = keys(Self.orders, try PushMessage(fixture.payload(.long)))

@@ -20,7 +20,7 @@ struct DedupeKeyTests {
 
     // MARK: Push to App
 
-    @Test("one event of a bucket has one key as APNs, FCM and MQTT payload", arguments: scopes)
+    @Test("a bucket event has the same key over APNs, FCM and MQTT", arguments: scopes)
     func eventOverTransports(scope: KiiScope) throws {
         let fixture = PayloadFixture.pushToApp(scope: scope)
         let apns = try keys(fixture.payload(.short))
@@ -43,7 +43,7 @@ struct DedupeKeyTests {
         },
     ]
 
-    @Test("one event and one message to a topic have one key however the network wraps them")
+    @Test("an event and a topic message keep their key however the network wraps them")
     func wrapped() throws {
         let data: [(String, DataValue)] = [("n", .number("10.50")), ("yes", .bool(true)), ("text", .string("é\"\n"))]
         for fixture in [PayloadFixture.pushToApp(), .pushToUser(data: data)] {
@@ -58,7 +58,7 @@ struct DedupeKeyTests {
         }
     }
 
-    @Test("the order of a message's members, and numbers that are strings, make no other message")
+    @Test("the order of members, and numbers in quotes, do not change the key")
     func memberOrder() throws {
         let members = [
             #""topic":"t""#, #""objectScopeType":"APP""#, #""when":17"#, #""sender":"u""#, #""n":1"#, #""b":false"#,
@@ -77,7 +77,7 @@ struct DedupeKeyTests {
         }
     }
 
-    @Test("an event has a key with the time of the push and one with the time of the modification, where it has both")
+    @Test("an event with both times has one key for each")
     func twoTimes() throws {
         let both = try keys(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long))
         let pushed = try keys(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: nil).payload(.long))
@@ -96,7 +96,7 @@ struct DedupeKeyTests {
         #expect(Set([both.primary, both.secondary, swapped.primary, swapped.secondary]).count == 4)
     }
 
-    @Test("an event in another app, scope, bucket, object, kind or moment is another one, also under another secret")
+    @Test("app, scope, bucket, object, kind, time and secret each change an event's key")
     func otherEvents() throws {
         var fixtures: [PayloadFixture] = Self.scopes.map { .pushToApp(scope: $0) }
         fixtures += [
@@ -114,7 +114,7 @@ struct DedupeKeyTests {
             message.dedupeKeys(secret: DedupeSecret(1, 2)).primary != message.dedupeKeys(secret: .published).primary)
     }
 
-    @Test("who caused an event, the bucket's type and a sender's own keys do not make it another one")
+    @Test("sender, bucket type and the sender's own keys do not change an event's key")
     func sameEvent() throws {
         let plain = try keys(PayloadFixture.pushToApp().payload(.long))
         var other = PayloadFixture.pushToApp(sender: nil)
@@ -123,7 +123,7 @@ struct DedupeKeyTests {
         #expect(try keys(other.payload(.long)) == plain)
     }
 
-    @Test("what a source URI fills in counts as if a key had said it")
+    @Test("values from a source URI count like values from keys")
     func filledIn() throws {
         let spelled = PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-1")))
         var short = PayloadFixture()
@@ -134,7 +134,7 @@ struct DedupeKeyTests {
         #expect(try keys(short.payload(.long)) == keys(spelled.payload(.long)))
     }
 
-    @Test("an app that the payload leaves out is the receiver's", arguments: [PushKind.pushToApp, .pushToUser])
+    @Test("a missing app counts as the receiver's", arguments: [PushKind.pushToApp, .pushToUser])
     func receiversApp(kind: PushKind) throws {
         let named = kind == .pushToApp ? PayloadFixture.pushToApp() : .pushToUser()
         var nameless = named
@@ -147,7 +147,7 @@ struct DedupeKeyTests {
         #expect(try keys(nameless.payload(.long)) != expected)
     }
 
-    @Test("an event without bucket or without any time has no strong key of its own", arguments: [true, false])
+    @Test("an event without a bucket or a time has no strong key", arguments: [true, false])
     func missingParts(lacksTimes: Bool) throws {
         var fixture = PayloadFixture.pushToApp()
         for field in lacksTimes ? [KiiField.when, .objectModifiedAt] : [.bucketID] { fixture.fields[field] = nil }
@@ -160,7 +160,7 @@ struct DedupeKeyTests {
 
     // MARK: Push to User
 
-    @Test("one message to a topic has one key as APNs, FCM and MQTT payload", arguments: scopes)
+    @Test("a topic message has the same key over APNs, FCM and MQTT", arguments: scopes)
     func topicOverTransports(scope: KiiScope) throws {
         let fixture = PayloadFixture.pushToUser(
             scope: scope,
@@ -174,7 +174,7 @@ struct DedupeKeyTests {
         #expect(try keys(fixture.payload(.long)) == apns)
     }
 
-    @Test("another app, scope, topic, sender, moment or data make another message")
+    @Test("app, scope, topic, sender, time and data each change a topic message's key")
     func otherTopicMessages() throws {
         var fixtures: [PayloadFixture] = Self.scopes.map { .pushToUser(scope: $0) }
         fixtures += [
@@ -189,7 +189,7 @@ struct DedupeKeyTests {
         }
     }
 
-    @Test("what a network or this SDK's own stamp adds does not make another message to a topic")
+    @Test("network fields and this SDK's stamp do not change a topic message's key")
     func addedToTopic() throws {
         let plain = PayloadFixture.pushToUser()
         var added = plain
@@ -202,7 +202,7 @@ struct DedupeKeyTests {
         #expect(try keys(added.payload(.strings)) != keys(plain.payload(.strings)))
     }
 
-    @Test("a message to a topic without a time has no strong key of its own")
+    @Test("a topic message without a time has no strong key")
     func topicWithoutTime() throws {
         var payload = PayloadFixture.pushToUser(sentAt: nil).payload(.long)
         #expect(try keys(payload).strength == .weak)
@@ -212,7 +212,7 @@ struct DedupeKeyTests {
 
     // MARK: A transport's own id
 
-    @Test("a Direct Push is named by its transport's id, whatever it says")
+    @Test("a Direct Push is identified by its transport's id alone")
     func transportID() throws {
         let one = try keys(#"{"a":"1"}"#, .fcm, id: "m-1")
         #expect(one.strength == .strong)
@@ -225,7 +225,7 @@ struct DedupeKeyTests {
         #expect(try keys(#"{"a":"1"}"#, .fcm, id: "").strength == .weak, "an empty id would make all messages one")
     }
 
-    @Test("FCM puts its id into the payload, flat, in data or around it", arguments: [nil, Transport.fcm, "radio"])
+    @Test("finds FCM's id at the root, in data, and around the message", arguments: [nil, Transport.fcm, "radio"])
     func fcmID(_ transport: Transport?) throws {
         let id = #""google.message_id":"0:17%a""#
         let one = try keys(#"{"text":"same",\#(id)}"#, transport)
@@ -244,7 +244,7 @@ struct DedupeKeyTests {
     }
 
     @Test(
-        "what is no id of FCM's names nothing",
+        "a value that is not an FCM id identifies nothing",
         arguments: [
             (#"{"google.message_id":""}"#, Transport.fcm), (#"{"google.message_id":" "}"#, .fcm),
             (#"{"google.message_id":null}"#, .fcm), (#"{"google.message_id":["0:1"]}"#, .fcm),
@@ -257,7 +257,7 @@ struct DedupeKeyTests {
         #expect(try keys(json, transport).strength == .weak)
     }
 
-    @Test("one change of an object's body is one, by either name of its event")
+    @Test("both event names of a body change give the same key")
     func twoNames() throws {
         let fixture = PayloadFixture.pushToApp(event: .objectBodyUpdated)
         let other = PayloadFixture.pushToApp(event: "DATA_OBJECT_BODY_UPDATE")
@@ -265,7 +265,7 @@ struct DedupeKeyTests {
         #expect(try keys(PayloadFixture.pushToApp().payload(.long)) != keys(fixture.payload(.long)))
     }
 
-    @Test("a better key comes before the transport's id, so that a redelivery under another id is found")
+    @Test("content keys precede the transport's id, so that a redelivery under another id is found")
     func eventBeforeID() throws {
         for fixture in [PayloadFixture.pushToApp(), .pushToUser()] {
             var payload = fixture.payload(.long)
@@ -277,7 +277,7 @@ struct DedupeKeyTests {
 
     // MARK: Ambiguous messages
 
-    @Test("an ambiguous message has a weak key, so that it can hide no honest one")
+    @Test("an ambiguous message has a weak key, so that it cannot hide another")
     func ambiguous() throws {
         let honest = PayloadFixture.pushToApp(sentAt: 100)
         var imitation = honest

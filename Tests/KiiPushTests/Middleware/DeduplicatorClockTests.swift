@@ -40,7 +40,7 @@ struct DeduplicatorClockTests {
         return true
     }
 
-    @Test("a clock that jumps by years makes no later message a duplicate, and dedupe goes on", arguments: [-30, 30])
+    @Test("deduplicates correctly after the clock jumps by years", arguments: [-30, 30])
     func years(jump: Int) throws {
         for payload in [strong, weak] {
             #expect(try isPassed(payload, at: .seconds(50)))
@@ -51,7 +51,7 @@ struct DeduplicatorClockTests {
         }
     }
 
-    @Test("there and back again, what was handled within the window is still a duplicate")
+    @Test("after the clock jumps forward and back, messages within the window are still duplicates")
     func thereAndBack() throws {
         #expect(try isPassed(strong, at: .seconds(0)))
         let other = PayloadFixture.pushToApp(sentAt: 5, modifiedAt: nil).payload(.long)
@@ -59,7 +59,7 @@ struct DeduplicatorClockTests {
         #expect(try !isPassed(strong, at: .seconds(1)))
     }
 
-    @Test("a clock that jumps while a message is handled ends its lease like any other", arguments: [-30, 30])
+    @Test("a lease ends normally when the clock jumps while a message is handled", arguments: [-30, 30])
     func whileHandled(jump: Int) throws {
         var payload = strong
         payload.arrivedAt = clock.now
@@ -72,7 +72,7 @@ struct DeduplicatorClockTests {
         #expect(deduplicator.counts.store?.inFlight == 0)
     }
 
-    @Test("times at the ends of the clock's range are times like others", arguments: [Int64.min, Int64.max - 1])
+    @Test("accepts times at the ends of the clock's range", arguments: [Int64.min, Int64.max - 1])
     func extremes(nanoseconds: Int64) throws {
         for payload in [strong, weak] {
             let time = Duration.nanoseconds(nanoseconds)
@@ -100,7 +100,7 @@ struct DeduplicatorClockTests {
         #expect(try isPassed(weak, at: start - .seconds(5)))
     }
 
-    @Test("a window ends at its age to the nanosecond")
+    @Test("a window ends exactly at its age")
     func edges() throws {
         for (payload, age) in [(weak, Duration.seconds(5)), (strong, .seconds(600))] {
             let start = Duration.seconds(10_000)

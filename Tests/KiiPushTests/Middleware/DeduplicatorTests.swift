@@ -32,7 +32,7 @@ struct DeduplicatorTests {
         #expect(try send(event, deduplicator) == .drop(.duplicate))
     }
 
-    @Test("two FCM pushes of one text and two ids are two, and one id is one however late")
+    @Test("FCM pushes with equal text differ by id, and one id is one message however late")
     func fcmID() throws {
         let deduplicator = Deduplicator(clock: clock)
         func push(_ id: String) -> RawPayload {
@@ -45,7 +45,7 @@ struct DeduplicatorTests {
         #expect(try send(push("0:3"), deduplicator) == .pass)
     }
 
-    @Test("a message is remembered just after those outcomes that are final for it")
+    @Test("only final outcomes are remembered")
     func outcomes() throws {
         let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
         let table: [(outcome: Outcome, isRemembered: Bool)] = [
@@ -60,7 +60,7 @@ struct DeduplicatorTests {
         }
     }
 
-    @Test("a copy of a message that is being handled is dropped, and reserves nothing")
+    @Test("a copy of a message in progress is dropped and reserves nothing")
     func inFlight() throws {
         let deduplicator = Deduplicator(clock: clock)
         var first = try RoutedMessage(event)
@@ -82,7 +82,7 @@ struct DeduplicatorTests {
         }
     }
 
-    @Test("one modification that two subscriptions report at different moments is handled once")
+    @Test("a modification reported by two subscriptions at different times is handled once")
     func sameModification() throws {
         let deduplicator = Deduplicator(clock: clock)
         #expect(try send(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long), deduplicator) == .pass)
@@ -90,7 +90,7 @@ struct DeduplicatorTests {
         #expect(try send(second, deduplicator) == .drop(.duplicate))
     }
 
-    @Test("two changes that were pushed in one millisecond are two, whoever made them, and their APNs copies are known")
+    @Test("two changes pushed in the same millisecond are both handled, and their APNs copies are dropped")
     func samePushTime() throws {
         let deduplicator = Deduplicator(clock: clock)
         let changes = [50, 51].map { (modifiedAt: Int64) in
@@ -111,7 +111,7 @@ struct DeduplicatorTests {
     }
 
     @Test(
-        "an event that APNs brings first is not handled again when MQTT names its modification", arguments: [nil, 50])
+        "an event first seen over APNs is a duplicate over MQTT", arguments: [nil, 50])
     func withoutModification(modifiedAt: Int64?) throws {
         let deduplicator = Deduplicator(clock: clock)
         let event = PayloadFixture.pushToApp(sentAt: 100, modifiedAt: modifiedAt)
@@ -123,7 +123,7 @@ struct DeduplicatorTests {
         #expect(try send(modified.payload(.long), deduplicator) == .pass)
     }
 
-    @Test("a payload that leaves the app out is the same as one that names the receiver's")
+    @Test("a payload without an app equals one that names the receiver's")
     func app() throws {
         let deduplicator = Deduplicator(clock: clock)
         var nameless = PayloadFixture.pushToApp()
@@ -155,7 +155,7 @@ struct DeduplicatorTests {
         #expect(try send(event, deduplicator) == .pass)
     }
 
-    @Test("no more messages are remembered than the window counts")
+    @Test("remembers at most as many messages as the window counts")
     func count() throws {
         let deduplicator = Deduplicator(window: SeenWindow(count: 2), clock: clock)
         let events = (1...3).map { PayloadFixture.pushToApp(sentAt: $0, modifiedAt: nil).payload(.long) }
@@ -165,7 +165,7 @@ struct DeduplicatorTests {
         #expect(try send(events[0], deduplicator) == .pass)
     }
 
-    @Test("however many messages come, no more is held than the windows count, and what was pushed out is counted")
+    @Test("memory stays within the windows' counts, and evictions are counted")
     func bounded() throws {
         let deduplicator = Deduplicator(window: SeenWindow(count: 100), clock: clock)
         var message = try RoutedMessage(event)
@@ -185,18 +185,18 @@ struct DeduplicatorTests {
         #expect(deduplicator.counts.store?.inFlight == 0)
     }
 
-    @Test("a store that does not count leaves its counts out")
+    @Test("a store without counts reports none")
     func noCounts() {
         let deduplicator = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
         #expect(deduplicator.counts.store == nil && deduplicator.counts.storeFailures == 0)
     }
 
-    @Test("the bounds are ten minutes, 20,000 messages and five seconds unless told otherwise")
+    @Test("the defaults are ten minutes, 20,000 messages and five seconds")
     func standardWindow() {
         #expect(SeenWindow.standard == SeenWindow(age: .seconds(600), count: 20_000, weakAge: .seconds(5)))
     }
 
-    @Test("a message's age counts from when it ended, not from when it came")
+    @Test("a message's age counts from its end, not its arrival")
     func settledAt() throws {
         let deduplicator = Deduplicator(clock: clock)
         var message = try RoutedMessage(event)
@@ -209,7 +209,7 @@ struct DeduplicatorTests {
 
     // MARK: Stores
 
-    @Test("when the store fails, a message passes, unless the deduplicator was told to fail closed")
+    @Test("passes messages when the store fails, unless told to fail closed")
     func storeFailure() throws {
         let open = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
         #expect(try send(event, open) == .pass)
@@ -220,7 +220,7 @@ struct DeduplicatorTests {
         #expect(throws: TestError.self) { try send(event, closed) }
     }
 
-    @Test("what a deduplicator remembers is known by its secret only")
+    @Test("keys depend on the deduplicator's secret")
     func secrets() throws {
         let store = InMemorySeenStore()
         try send(event, Deduplicator(store: store, secret: DedupeSecret(1, 2), clock: clock))

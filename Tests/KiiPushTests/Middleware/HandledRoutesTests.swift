@@ -30,7 +30,7 @@ struct HandledRoutesTests {
         return "\(outcome)"
     }
 
-    @Test("only the handlers that failed run again, until the message has ended")
+    @Test("only failed handlers run again until the message has ended")
     func again() async {
         #expect(await send(1) == #"failed ["a", "c"]"#)
         #expect(await send(1, style: .short) == "failed []", "over another transport too")
@@ -42,7 +42,7 @@ struct HandledRoutesTests {
         #expect(log.events.suffix(3) == ["a 2", "b 2", "c 2"], "another message has all its routes")
     }
 
-    @Test("what has ended is forgotten: the same message runs all its handlers when its time in the window is over")
+    @Test("after its window, the same message runs all its handlers again")
     func ended() async {
         _ = await send(1)
         isBroken.clear()
@@ -52,7 +52,7 @@ struct HandledRoutesTests {
         #expect(log.events.suffix(3) == ["a 1", "b 1", "c 1"])
     }
 
-    @Test("of a message with a weak key the handlers run again when it arrives later than its window")
+    @Test("a message with a weak key runs its handlers again after the weak window")
     func weak() async {
         func send() async -> Int {
             let before = log.events.count
@@ -66,7 +66,7 @@ struct HandledRoutesTests {
         #expect(await send() == 3, "it may be another message that reads the same")
     }
 
-    @Test("a message that all its routes have handled ends as a duplicate, when the one that failed is gone")
+    @Test("a message whose failed route is gone ends as a duplicate")
     func rulesChanged() async throws {
         func rules(_ ids: [String]) throws -> RoutingRules {
             let list = ids.map { #"{"id":"\#($0)","then":{"handler":"\#($0)"},"continue":true}"# }
@@ -83,7 +83,7 @@ struct HandledRoutesTests {
         #expect(log.events == ["works"])
     }
 
-    @Test("256 such messages are known; beyond, the oldest one's handlers all run again")
+    @Test("remembers 256 partly handled messages; the oldest run all handlers again")
     func bound() async {
         #expect(Deduplicator.mostPartlyHandled == 256)
         for number in 1...257 { _ = await send(Int64(number)) }
@@ -94,7 +94,7 @@ struct HandledRoutesTests {
         #expect(await send(1) == #"failed ["a", "c"]"#)
     }
 
-    @Test("a stage that fails in between changes nothing")
+    @Test("a failing stage in between changes nothing")
     func stageFails() async {
         let (log, isClosed) = (log, Flag())
         let receiver = PushReceiver(clock: clock) {

@@ -4,7 +4,7 @@ import Testing
 import KiiPushTesting
 
 struct KeyedDigestTests {
-    @Test("a secret shows none of its bits, wherever it is printed")
+    @Test("printing a secret shows none of its bits")
     func secret() {
         let secret = DedupeSecret(0xDEAD_BEEF, 77_777)
         var dumped = ""
@@ -46,7 +46,7 @@ struct KeyedDigestTests {
         #expect(digest.finish().bytes == SipReference.hash(secret.bytes, bytes, rounds: 1, finalRounds: 3))
     }
 
-    @Test("a part goes in as its meaning and length, and then its bytes, zeros behind the last", arguments: 0...33)
+    @Test("a part is digested as meaning, length and zero-padded bytes", arguments: 0...33)
     func parts(length: Int) {
         let secret = DedupeSecret.published
         // Bytes that are not zero all around, so that one too many or too few would show.
@@ -78,7 +78,7 @@ struct KeyedDigestTests {
         #expect(firsts.count == 500 && seconds.count == 500)
     }
 
-    @Test("the place of a part in its text does not count, also at the text's very end")
+    @Test("a part's position in its text does not change the digest")
     func position() {
         func key(_ text: [UInt8], _ range: Range<Int>) -> DedupeKey {
             var digest = KeyedDigest(.published)
@@ -91,7 +91,7 @@ struct KeyedDigestTests {
         #expect(key(part + [UInt8](repeating: 0xFF, count: 16), 0..<part.count) == alone)
     }
 
-    @Test("secret, meaning, length, order and every byte count")
+    @Test("secret, meaning, length, order and every byte change the digest")
     func differences() {
         func key(_ parts: [(UInt8, String)], _ secret: DedupeSecret = DedupeSecret(1, 2)) -> DedupeKey {
             var digest = KeyedDigest(secret)
@@ -107,13 +107,13 @@ struct KeyedDigestTests {
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test("a key prints as 32 hexadecimal digits, zeros in front included")
+    @Test("a key prints as 32 hexadecimal digits with leading zeros")
     func description() {
         #expect(DedupeKey(first: 0x1F, second: 0).description == "000000000000001f0000000000000000")
         #expect(DedupeKey(first: .max, second: 1).description == "ffffffffffffffff0000000000000001")
     }
 
-    @Test("no two random secrets are the same")
+    @Test("random secrets differ")
     func random() {
         let secrets = Set((0..<100).map { _ in DedupeSecret.random() })
         #expect(secrets.count == 100)

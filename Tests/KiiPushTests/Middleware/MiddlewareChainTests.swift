@@ -18,14 +18,14 @@ struct MiddlewareChainTests {
 
     // MARK: The builder
 
-    @Test("a chain of no stages passes everything")
+    @Test("an empty chain passes everything")
     func empty() throws {
         let chain = makeChain {}
         #expect(chain.names.isEmpty)
         #expect(try run(chain) == (.pass, 0))
     }
 
-    @Test("one stage is asked and told")
+    @Test("a single stage is asked and told")
     func one() throws {
         let chain = makeChain { Probe("a", log) }
         #expect(chain.names == ["a"])
@@ -33,7 +33,7 @@ struct MiddlewareChainTests {
         #expect(log.events == ["admit a", "settle a: handled"])
     }
 
-    @Test("several stages are asked in the order written and told in the reverse order")
+    @Test("stages are asked in order and told in reverse order")
     func order() throws {
         let chain = makeChain {
             Probe("a", log)
@@ -50,7 +50,7 @@ struct MiddlewareChainTests {
             ])
     }
 
-    @Test("a stage behind an if is there when the condition holds", arguments: [true, false])
+    @Test("an `if` adds its stage when the condition holds", arguments: [true, false])
     func optional(isThere: Bool) throws {
         let chain = makeChain {
             Probe("a", log)
@@ -95,7 +95,7 @@ struct MiddlewareChainTests {
         #expect(try run(chain) == (.pass, chain.names.count))
     }
 
-    @Test("conditions may stand in each other")
+    @Test("conditions can be nested")
     func nested() throws {
         let yes = [true][0]
         let chain = makeChain {
@@ -113,7 +113,7 @@ struct MiddlewareChainTests {
         #expect(log.events.suffix(4) == ["d", "c", "b", "a"].map { "settle \($0): handled" })
     }
 
-    @Test("a for may put in a stage each time")
+    @Test("a `for` adds a stage per iteration")
     func repeated() throws {
         let chain = makeChain {
             for name in ["a", "b"] { Probe(name, log) }
@@ -148,7 +148,7 @@ struct MiddlewareChainTests {
         }
     }
 
-    @Test("when a stage drops a message, those before it are told, last first, and no other", arguments: 0..<6)
+    @Test("when a stage drops a message, only the stages before it are told, last first", arguments: 0..<6)
     func dropped(at number: Int) throws {
         let chain = sixStages(number) { .refuse("test") }
         #expect(try run(chain) == (.refuse("test"), number))
@@ -157,7 +157,7 @@ struct MiddlewareChainTests {
         #expect(log.events == admitted + settled)
     }
 
-    @Test("when a stage throws, those before it are told, and the error has its name", arguments: 0..<6)
+    @Test("when a stage throws, the stages before it are told, and the error names it", arguments: 0..<6)
     func thrown(at number: Int) throws {
         let chain = sixStages(number) { throw TestError() }
         var message = try RoutedMessage(payload)
@@ -170,7 +170,7 @@ struct MiddlewareChainTests {
         #expect(log.events.filter { $0.hasPrefix("settle") }.count == number)
     }
 
-    @Test("a message that every stage passes is told to all of them, with its outcome")
+    @Test("all stages are told the outcome of a message that they passed")
     func allPass() throws {
         #expect(try run(sixStages(-1) { .pass }) == (.pass, 6))
         #expect(log.events.suffix(6) == (0..<6).reversed().map { "settle \($0): handled" })
@@ -178,7 +178,7 @@ struct MiddlewareChainTests {
 
     // MARK: What a stage need not say
 
-    @Test("a stage is named for its type, and keeps nothing, unless it says otherwise")
+    @Test("by default a stage has its type's name and no state")
     func defaults() throws {
         let chain = makeChain { Nameless(log: log) }
         #expect(chain.names == ["Nameless"])
@@ -186,7 +186,7 @@ struct MiddlewareChainTests {
         #expect(log.events == ["admit Nameless"])
     }
 
-    @Test("a stage may change the message for those behind it")
+    @Test("a stage can change the message for later stages")
     func passedOn() throws {
         let chain = makeChain {
             StopAll()

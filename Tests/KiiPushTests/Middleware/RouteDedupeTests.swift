@@ -35,7 +35,7 @@ struct RouteDedupeTests {
         Route(id: id, criteria: RouteCriteria(), flow: .stop, dedupe: .by(data: key), handler: .any { _, _ in })
     }
 
-    @Test("messages of a route with one id are one, whatever else differs; with two ids they are two")
+    @Test("a route's id alone decides which messages are duplicates")
     func byID() async {
         let receiver = receiver { receiver in
             receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
@@ -60,7 +60,7 @@ struct RouteDedupeTests {
     }
 
     @Test(
-        "pushes with two ids are two although all else is equal, over any transport", arguments: ["directPush", "any"])
+        "pushes that differ only by id are both handled, over any transport", arguments: ["directPush", "any"])
     func equalButForID(kind: String) async {
         let receiver = receiver { receiver in
             if kind == "any" {
@@ -78,7 +78,7 @@ struct RouteDedupeTests {
         }
     }
 
-    @Test("a message without an id has its automatic keys, and so has an ambiguous one")
+    @Test("messages without an id, and ambiguous ones, use automatic keys")
     func automatic() async throws {
         for value in [nil, .null, .bool(true), .string(""), .array([.string("17")]), .object([])] as [DataValue?] {
             #expect(try keys(order(value), route()) == nil, "\(String(describing: value))")
@@ -99,7 +99,7 @@ struct RouteDedupeTests {
     }
 
     @Test(
-        "an id of another app, kind, scope, topic, sender, route or field is another id, so that none hides another's")
+        "equal ids of another app, kind, scope, topic, sender, route or field do not collide")
     func apart() throws {
         let user = KiiScope.user(KiiUser(id: "U-1"))
         let id = DataValue.string("17")
@@ -136,7 +136,7 @@ struct RouteDedupeTests {
         #expect(try keys(withoutApp, route()) == plain, "an app that is left out is the receiver's")
     }
 
-    @Test("of several routes that take a message the first one names it")
+    @Test("the first matching route provides the id")
     func firstRoute() async {
         let log = log
         let receiver = receiver { receiver in
@@ -149,7 +149,7 @@ struct RouteDedupeTests {
         #expect(log.events.count == 2)
     }
 
-    @Test("a route's id comes before the keys of a maker")
+    @Test("a route's id precedes a key maker's keys")
     func beforeMaker() async {
         let maker = DedupeKeyMaker(pushToUser: { message, key in
             key.add(message.data["text"]?.string)

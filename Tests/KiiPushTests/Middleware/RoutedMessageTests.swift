@@ -6,7 +6,7 @@ import Testing
 struct RoutedMessageTests {
     let routes = ["a", "b", "c"].map { Route($0, flow: .continue) }
 
-    @Test("stopping some routes leaves the others, in order")
+    @Test("stopping some routes keeps the others in order")
     func stopSome() throws {
         var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
         message.stopRoutes(.looped(.killSwitch)) { $0.id == "b" }
@@ -23,7 +23,7 @@ struct RoutedMessageTests {
         #expect(message.stopped == .refused(.other("first")))
     }
 
-    @Test("a condition that holds for no route stops nothing")
+    @Test("a condition that matches no route stops nothing")
     func stopNone() throws {
         var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
         message.stopRoutes(.looped(.killSwitch)) { _ in false }

@@ -40,7 +40,7 @@ struct ScopeFilterTests {
         #expect(try admit(fixture.payload(.long), app: "ffff0000") == .pass)
     }
 
-    @Test("a payload that names no app passes, and so does every app where the receiver has none")
+    @Test("passes a payload without an app, and any app without a receiver's")
     func noApp() throws {
         #expect(try admit(PayloadFixture.directPush().payload(.long), app: "0123abcd") == .pass)
         #expect(try admit(PayloadFixture.pushToApp().payload(.long)) == .pass)
@@ -55,7 +55,7 @@ struct ScopeFilterTests {
 
     // MARK: Scope
 
-    @Test("each scope is served just where the list has it")
+    @Test("serves exactly the listed scopes")
     func serving() throws {
         let scopes: [KiiScope] = [
             .app, .user(KiiUser(id: "U-1")), .user(KiiUser(id: "U-2")), .group(KiiGroup(id: "G-1")),
@@ -85,7 +85,7 @@ struct ScopeFilterTests {
         }
     }
 
-    @Test("a scope that is stated and unknown is refused, whatever is served", arguments: ["APP_AND_DOG", "app", "*"])
+    @Test("refuses an unknown scope, whatever is served", arguments: ["APP_AND_DOG", "app", "*"])
     func unknownScope(type: String) throws {
         let everything: ScopePattern = [.app, .user(), .group(), .thing()]
         #expect(try admit(stating(type), serving: everything) == .drop(.refused(.scope)))
@@ -93,7 +93,7 @@ struct ScopeFilterTests {
     }
 
     @Test(
-        "a scope that lacks its id is refused, also by a pattern that leaves ids open",
+        "refuses a scope without its id, even for a pattern with any id",
         arguments: ["APP_AND_USER", "APP_AND_GROUP", "APP_AND_THING"])
     func incompleteScope(type: String) throws {
         let everything: ScopePattern = [.app, .user(nil), .group(nil), .thing(nil)]
@@ -113,10 +113,10 @@ struct ScopeFilterTests {
         #expect(try admit(PayloadFixture.directPush().payload(.long), serving: .user("U-1")) == .pass)
     }
 
-    @Test("a blank scope type is none")
+    @Test("a blank scope type counts as missing")
     func blankScope() throws { #expect(try admit(stating(" "), serving: .user("U-1")) == .pass) }
 
-    @Test("a source URI states a scope where no key does")
+    @Test("a source URI provides the scope if no key does")
     func sourceURI() throws {
         var fixture = PayloadFixture.pushToApp()
         fixture.fields[.scopeType] = nil

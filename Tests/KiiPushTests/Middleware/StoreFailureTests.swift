@@ -12,7 +12,7 @@ struct StoreFailureTests {
     ]
 
     @Test(
-        "whichever call throws, every message has one outcome, none is lost, and no lease is left",
+        "whichever store call throws, each message has one outcome and no lease remains",
         arguments: calls, [Deduplicator.StoreFailure.failOpen, .failClosed])
     func eachCall(calls: Set<FaultyStore.Call>, policy: Deduplicator.StoreFailure) async throws {
         for isForEver in [false, true] {

@@ -34,7 +34,7 @@ struct UnreportedEndsTests {
         return verdict
     }
 
-    @Test("what the store could not remember once it remembers when a copy comes")
+    @Test("a commit that failed is repeated when a copy arrives")
     func remembersLate() throws {
         let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
         #expect(try send(1, deduplicator) == .pass)
@@ -43,7 +43,7 @@ struct UnreportedEndsTests {
         #expect(deduplicator.counts.unreportedEnds == 0 && deduplicator.counts.storeFailures == 1)
     }
 
-    @Test("what it can never remember is forgotten when a copy comes, so that the copy does not wait")
+    @Test("a commit that always fails is given up when a copy arrives")
     func forgets() throws {
         let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit])))
         for _ in 0..<3 { #expect(try send(1, deduplicator) == .pass) }
@@ -51,7 +51,7 @@ struct UnreportedEndsTests {
         #expect(deduplicator.counts.store?.inFlight == 1)
     }
 
-    @Test("a copy of a message that ended untold passes or fails, while the store can be told nothing")
+    @Test("while commits fail, a copy passes or fails as configured")
     func policy() throws {
         for outcome in [Self.handled, Self.refused] {
             let open = deduplicator(FaultyStore(.init(calls: [.commit, .release])))
@@ -67,7 +67,7 @@ struct UnreportedEndsTests {
         }
     }
 
-    @Test("what is remembered late counts from its end, so that a weak key hides no honest message")
+    @Test("a late commit counts from the message's end")
     func lateWeak() throws {
         let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
         try send(1, deduplicator, isWeak: true)
@@ -75,7 +75,7 @@ struct UnreportedEndsTests {
         #expect(try send(1, deduplicator, isWeak: true) == .pass)
     }
 
-    @Test("no message gets a lease while the store cannot be told, so that no more ends are kept than were in flight")
+    @Test("no lease is given while commits fail, which bounds the unreported ends")
     func bound() throws {
         for policy in [Deduplicator.StoreFailure.failOpen, .failClosed] {
             let store = FaultyStore(.init(calls: [.commit, .release]))

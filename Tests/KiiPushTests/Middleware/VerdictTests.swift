@@ -4,13 +4,13 @@ import Testing
 
 struct VerdictTests {
     @Test(
-        "each refusal has a reason in a word, or in the words of its author",
+        "each refusal has a one-word reason or the author's own",
         arguments: [
             (Refusal.app, "app"), (.scope, "scope"), (.other("quiet hours"), "quiet hours"),
         ])
     func reasons(refusal: Refusal, reason: String) { #expect(refusal.reason == reason) }
 
-    @Test("refusing for a reason of one's own is a drop with that reason")
+    @Test("a custom refusal is a drop with its reason")
     func refuse() {
         #expect(Verdict.refuse("quiet hours") == .drop(.refused(.other("quiet hours"))))
         #expect(Verdict.refuse("quiet hours") != .refuse("other"))

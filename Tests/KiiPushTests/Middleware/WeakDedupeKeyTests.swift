@@ -12,7 +12,7 @@ struct WeakDedupeKeyTests {
     }
 
     @Test(
-        "two ways to write one payload have one key",
+        "equivalent JSON spellings have the same weak key",
         arguments: [
             (#"{"a":"1","b":"2"}"#, #"{"b":"2","a":"1"}"#),
             (#"{"a":"1"}"#, " {\n \"a\" : \"1\" } "),
@@ -37,7 +37,7 @@ struct WeakDedupeKeyTests {
         ])
     func same(_ one: String, _ other: String) throws { #expect(try key(one) == key(other)) }
 
-    @Test("payloads that say different things have different keys")
+    @Test("different contents have different weak keys")
     func different() throws {
         let payloads = [
             "{}", #"{"a":""}"#, #"{"a":null}"#, #"{"a":"null"}"#, #"{"a":{}}"#, #"{"a":[]}"#, #"{"a":[[]]}"#,
@@ -66,7 +66,7 @@ struct WeakDedupeKeyTests {
         #expect(try key(senders[0], .mqtt) != key(senders[1], .mqtt))
     }
 
-    @Test("FCM's own id is in no digest, where it names no message")
+    @Test("FCM's own id does not change a weak key")
     func fcmID() throws {
         let ids = [#","google.message_id":"0:1""#, #","google.message_id":"0:2""#, ""]
         #expect(try Set(ids.map { try key("{\"a\":\"1\"\($0)}", .mqtt) }).count == 1)
@@ -74,6 +74,6 @@ struct WeakDedupeKeyTests {
         #expect(try Set(ids.map { try key("\(ambiguous)\($0)}", .fcm) }).count == 1, "it can hide no honest one")
     }
 
-    @Test("the transport does not count")
+    @Test("the transport does not change a weak key")
     func transport() throws { #expect(try key(#"{"a":"1"}"#, .mqtt) == key(#"{"a":"1"}"#, .fcm)) }
 }

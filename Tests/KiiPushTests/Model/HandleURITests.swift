@@ -81,7 +81,7 @@ struct HandleURITests {
         #expect(read.filter { $0.1 != nil }.map(\.0) == [kind].filter { !$0.isEmpty })
     }
 
-    @Test("handles of other scopes, names or ids are others")
+    @Test("handles differ by scope, name and id")
     func equality() {
         let handles: [KiiObject] = Self.scopes.flatMap { it in
             ["b", "B"].flatMap { name in
@@ -92,7 +92,7 @@ struct HandleURITests {
         #expect(KiiScope.user(KiiUser(id: "x")) != .group(KiiGroup(id: "x")))
     }
 
-    @Test("handles are compared by bytes: two spellings of one character are two names")
+    @Test("compares handles byte for byte")
     func bytes() {
         // To Swift these two strings are equal.
         let (one, other) = ("\u{E9}", "e\u{301}")

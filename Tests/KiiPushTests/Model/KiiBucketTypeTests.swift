@@ -16,7 +16,7 @@ struct KiiBucketTypeTests {
         #expect(read.rawName == name && read.description == name)
     }
 
-    @Test("an unknown type is a type")
+    @Test("preserves an unknown bucket type")
     func unknown() {
         #expect(KiiBucketType("new") == KiiBucketType("NEW") && KiiBucketType("new") != .readWrite)
         #expect(Set(["rw", "sync", "crypto", "RW", "SYNC", "new"].map { KiiBucketType($0) }).count == 4)

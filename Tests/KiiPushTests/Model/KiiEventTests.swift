@@ -17,14 +17,14 @@ struct KiiEventTests {
         #expect(try PushMessage(json: "{\"aps\":{},\"bi\":\"b\",\"t\":\"\(name)\"}").event == event)
     }
 
-    @Test("events compare exactly, and any other text is an event too")
+    @Test("compares events exactly, and accepts any text")
     func open() throws {
         #expect(KiiEvent("data_object_created") != .objectCreated && KiiEvent("DATA_OBJECT_CREATED ") != .objectCreated)
         #expect(try PushMessage(json: #"{"topic":"t","type":"my own"}"#).event == "my own")
         #expect(try PushMessage(json: #"{"topic":"t","type":""}"#).event == nil)
     }
 
-    @Test("an object's body was updated by either of its two names, and the raw text stays")
+    @Test("both names of a body update are equal, and keep their text")
     func bodyUpdated() throws {
         let other = try #require(
             try PushMessage(json: #"{"bucketID":"b","type":"DATA_OBJECT_BODY_UPDATE"}"#).event)
@@ -38,7 +38,7 @@ struct KiiEventTests {
         #expect(KiiEvent("DATA_OBJECT_UPDATE") != .objectUpdated)
     }
 
-    @Test("events are kept in a set by their bytes")
+    @Test("hashes events by their bytes")
     func inASet() {
         #expect(Set([KiiEvent.objectCreated, "DATA_OBJECT_CREATED", "\u{E9}", "e\u{301}"]).count == 3)
     }

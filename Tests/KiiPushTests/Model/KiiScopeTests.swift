@@ -4,7 +4,7 @@ import Testing
 
 struct KiiScopeTests {
     @Test(
-        "a stated scope is one to speak of when it is known and has its id",
+        "a scope is complete if it is known and has its id",
         arguments: [
             (MessageScope(kind: .app, typeName: "APP", id: nil), KiiScope.app),
             (MessageScope(kind: .user, typeName: "APP_AND_USER", id: "U"), .user(KiiUser(id: "U"))),

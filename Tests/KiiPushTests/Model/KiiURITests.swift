@@ -3,7 +3,7 @@ import Testing
 @testable import KiiPush
 
 struct KiiURITests {
-    @Test("two spellings of one character make two URIs, since the server knows only bytes")
+    @Test("compares URIs byte for byte")
     func bytes() throws {
         let composed = try #require(KiiURI("kiicloud://buckets/\u{E9}"))
         let decomposed = try #require(KiiURI("kiicloud://buckets/e\u{301}"))
@@ -50,7 +50,7 @@ struct KiiURITests {
     }
 
     @Test(
-        "nothing is decoded, normalised or folded",
+        "does not decode, normalise or fold a URI",
         arguments: [
             "kiicloud://users/U%20x/buckets/b", "kiicloud://users/../topics/t", "kiicloud://users/Ü/topics/日本",
             "kiicloud://users/U?x=1#y/topics/t:8", "kiicloud://AbC/users/UsEr/buckets/BuCkEt/objects/ObJeCt",
@@ -70,7 +70,7 @@ struct KiiURITests {
         #expect(KiiURI("kiicloud://users/U")?.appID == nil)
     }
 
-    @Test("ids and names keep their case: what differs by case differs")
+    @Test("ids and names are case-sensitive")
     func caseKept() {
         #expect(KiiURI("kiicloud://users/U") != KiiURI("kiicloud://users/u"))
         #expect(KiiURI("kiicloud://APP/users/U") != KiiURI("kiicloud://app/users/U"))
@@ -78,7 +78,7 @@ struct KiiURITests {
     }
 
     @Test(
-        "what is no URI of Kii's is none",
+        "rejects other URIs",
         arguments: [
             "", "kiicloud", "kiicloud:", "kiicloud:/", "kiicloud://", "kiicloud:///", "kiicloud://x",
             "kiicloud://users", "kiicloud://users/",

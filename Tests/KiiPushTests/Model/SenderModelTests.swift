@@ -14,7 +14,7 @@ struct SenderModelTests {
         #expect(sender.typeName == type && sender.id == id)
     }
 
-    @Test("a user and a thing of the same id are two")
+    @Test("a user and a thing with equal ids differ")
     func kinds() {
         #expect(Set([Sender.user(id: "x"), .thing(id: "x"), .admin("x"), .user(id: "x")]).count == 3)
     }

@@ -13,14 +13,14 @@ struct ByteSpanTests {
     private func begins(_ range: Range<Int>, _ prefix: String) -> Bool { bytes.span.begins(range, with: prefix) }
     private func string(_ range: Range<Int>) -> String { bytes.span.string(range) }
 
-    @Test("a word holds eight bytes, the first in the lowest bits")
+    @Test("a word holds eight bytes, least significant first")
     func word() {
         let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 0x80, 9]
         #expect(bytes.span.word(at: 0) == 0x8007_0605_0403_0201)
         #expect(bytes.span.word(at: 1) == 0x0980_0706_0504_0302)
     }
 
-    @Test("a shorter word has zeros above, near the end of the text too", arguments: 0...8)
+    @Test("a shorter word is padded with zeros, also near the text's end", arguments: 0...8)
     func shortWord(_ length: Int) {
         let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
         let mask = length == 8 ? UInt64.max : (1 << UInt64(length * 8)) - 1
@@ -56,7 +56,7 @@ struct ByteSpanTests {
         #expect(!begins(0..<bytes.count, "Kiicloud"))
     }
 
-    @Test("text is copied as it is; a range that splits a character reads as empty")
+    @Test("copies text unchanged; a range that splits a character is empty")
     func string() {
         #expect(string(17..<bytes.count) == "é-12345678")
         #expect(string(3..<3) == "")

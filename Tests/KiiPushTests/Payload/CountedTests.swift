@@ -4,9 +4,11 @@ import Testing
 
 @Suite("a number with its noun")
 struct CountedTests {
-    @Test("one is the singular, all else the plural", arguments: [(0, "0 rules"), (1, "1 rule"), (2, "2 rules")])
+    @Test(
+        "one takes the singular, everything else the plural",
+        arguments: [(0, "0 rules"), (1, "1 rule"), (2, "2 rules")])
     func words(number: Int, words: String) { #expect(counted(number, "rule") == words) }
 
-    @Test("a payload of one byte is not one of one bytes")
+    @Test("a payload of one byte is described in the singular")
     func payload() { #expect("\(RawPayload("x"))" == "payload, 1 byte") }
 }

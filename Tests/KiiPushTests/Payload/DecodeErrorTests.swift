@@ -14,7 +14,7 @@ struct DecodeErrorTests {
         (.limitExceeded, #"{"SECRET":[[[["SECRET"]]]]}"#), (.limitExceeded, #"{"a":1,"b":2,"SECRET":"SECRET"}"#),
     ]
 
-    @Test("an error never prints what stands in the payload", arguments: refused)
+    @Test("an error never prints the payload's contents", arguments: refused)
     func noSecrets(_ code: DecodeError.Code, _ text: String) throws {
         let limits = PayloadLimits(depth: 4, members: 2)
         let error = try #require(throws: DecodeError.self) { try PushMessage(RawPayload(text), limits: limits) }
@@ -27,7 +27,7 @@ struct DecodeErrorTests {
         #expect(!dumped.contains("SECRET"))
     }
 
-    @Test("bytes that are no text are not printed either")
+    @Test("bytes that are not text are not printed either")
     func noBytes() throws {
         let bytes = Array(#"{"token":"SECRET"#.utf8) + [0xFF] + Array("SECRET".utf8)
         let error = try #require(throws: DecodeError.self) { try PushMessage(RawPayload(bytes)) }

@@ -7,7 +7,7 @@ struct ExactTextTests {
     private static let composed = "caf\u{E9}"
     private static let decomposed = "cafe\u{301}"
 
-    @Test("texts are the same to the byte, or not at all")
+    @Test("compares texts byte for byte")
     func same() {
         #expect(Self.composed == Self.decomposed, "to Swift they are")
         #expect(!Self.composed.isExactly(Self.decomposed))
@@ -15,7 +15,7 @@ struct ExactTextTests {
         #expect(!"a".isExactly("") && !"a".isExactly("ab") && !"ab".isExactly("aB"))
     }
 
-    @Test("a prefix is one by its bytes, also when the next character joins its last")
+    @Test("compares a prefix byte for byte, even before a combining character")
     func prefix() {
         #expect("event\u{301}1".begins(exactlyWith: "event"))
         #expect("event".begins(exactlyWith: "event") && "event".begins(exactlyWith: ""))
@@ -39,7 +39,7 @@ struct ExactTextTests {
         #expect(Set([ExactText(Self.composed), ExactText(Self.decomposed), ExactText(Self.composed)]).count == 2)
     }
 
-    @Test("both spellings of a key are kept apart wherever keys are looked up")
+    @Test("canonically equivalent keys are looked up separately")
     func keys() throws {
         let text = #"{"\#(Self.composed)":1,"\#(Self.decomposed)":2}"#
         let value = try #require(DataValue(json: text))

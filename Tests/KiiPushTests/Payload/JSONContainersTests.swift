@@ -12,7 +12,7 @@ struct JSONContainersTests {
         return names
     }
 
-    @Test("members come in order, with their values whole")
+    @Test("returns members in order, with whole values")
     func members() {
         let text = #" { "a" : 1 , "\u0062" : "x\ty" , "c" : { "d" : [ 2 ] } , "" : null } "#
         #expect(names(text) == ["a=1", "b=x\ty", #"c={ "d" : [ 2 ] }"#, "=null"])
@@ -21,7 +21,7 @@ struct JSONContainersTests {
         #expect(names("{}") == [] && names(" { } ") == [])
     }
 
-    @Test("what is no object has no members")
+    @Test("a value that is not an object has no members")
     func noObject() {
         for text in ["", "[]", "1", "\"a\"", "null"] { #expect(names(text) == []) }
     }
@@ -33,7 +33,7 @@ struct JSONContainersTests {
         #expect(elements("[ ]", at: 1) == [] && elements("[]", at: 1) == [])
     }
 
-    @Test("behind an array's end is where its container goes on")
+    @Test("continues after an array's end")
     func behind() {
         let text = "[[1],[],2]"
         var reader = JSONReader(at: 2, limits: .checked)

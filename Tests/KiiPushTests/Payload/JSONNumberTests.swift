@@ -33,7 +33,7 @@ struct JSONNumberTests {
         "\"1\"", "[1]", "{}", "1 2", "1/2", "１", "٣", "1\u{0}", "1403844866395ms", "2014-06-27", "12:30",
     ]
 
-    @Test("what is no JSON number is no number at all", arguments: none)
+    @Test("rejects texts that are not JSON numbers", arguments: none)
     func refused(_ text: String) {
         #expect(integer(text) == nil)
         #expect(double(text) == nil)
@@ -41,7 +41,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "a number beyond 64 bits is no integer, and still a double",
+        "a number beyond 64 bits is a double, not an integer",
         arguments: [
             ("9223372036854775808", 9.223372036854775808e18), ("-9223372036854775809", -9.223372036854775808e18),
             ("99999999999999999999", 1e20), ("1e19", 1e19), ("-1e300", -1e300),
@@ -51,7 +51,7 @@ struct JSONNumberTests {
         #expect(double(text) == expected)
     }
 
-    @Test("a number beyond what a double holds is none", arguments: ["1e309", "-1e309", "1e400", "1e999999999"])
+    @Test("a number beyond the range of a double is nil", arguments: ["1e309", "-1e309", "1e400", "1e999999999"])
     func beyondDouble(_ text: String) {
         #expect(integer(text) == nil)
         #expect(double(text) == nil)
@@ -75,7 +75,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "a fraction is no whole number; a time loses it",
+        "a fraction is not an integer; a time drops it",
         arguments: [("1.5", 1), ("-1.5", -1), ("1403844866395.9", 1_403_844_866_395), ("15e-1", 1)] as [(String, Int64)]
     )
     func fraction(_ text: String, _ truncated: Int64) throws {

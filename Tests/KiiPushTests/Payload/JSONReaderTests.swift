@@ -5,7 +5,7 @@ import Testing
 /// Every rule of RFC 8259, kept and broken.
 struct JSONReaderTests {
     @Test(
-        "what the grammar allows is read",
+        "accepts everything that the grammar allows",
         arguments: [
             "{}", " { } ", "\t\r\n{\t\r\n}\t\r\n ", "{\"\":\"\"}", "{ \"a\" : 1 , \"b\" : 2 }",
             #"{"a":true,"b":false,"c":null}"#,
@@ -25,7 +25,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "what breaks the rules of objects and arrays is refused where it breaks them",
+        "refuses malformed objects and arrays at the error",
         arguments: [
             // Commas.
             RefusedText(#"{"a":1,↓}"#, .unexpectedCharacter), RefusedText(#"{↓,"a":1}"#, .unexpectedCharacter),
@@ -71,7 +71,7 @@ struct JSONReaderTests {
     func structure(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
-        "what is no number and no literal is refused where it goes wrong",
+        "refuses malformed numbers and literals at the error",
         arguments: [
             RefusedText(#"{"a":0↓1}"#, .invalidNumber), RefusedText(#"{"a":-0↓1}"#, .invalidNumber),
             RefusedText(#"{"a":0↓0}"#, .invalidNumber), RefusedText(#"{"a":0↓0.5}"#, .invalidNumber),
@@ -99,7 +99,7 @@ struct JSONReaderTests {
     func scalars(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
-        "what ends too early is refused at its end",
+        "refuses truncated text at its end",
         arguments: [
             "{", "{ ", #"{"#, #"{""#, #"{"a"#, #"{"a""#, #"{"a":"#, #"{"a": "#, #"{"a":1"#, #"{"a":1,"#, #"{"a":-"#,
             #"{"a":1."#, #"{"a":1e"#, #"{"a":1e+"#, #"{"a":t"#, #"{"a":fals"#, #"{"a":nul"#, #"{"a":""#, #"{"a":"b"#,
@@ -112,7 +112,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "a value's token has its kind and its place, a string's without the quotes",
+        "a token has its kind and range, a string's without the quotes",
         arguments: [
             ("\"ab\"", JSONToken(.string, 1, 3)), (" \"\" ", JSONToken(.string, 2, 2)),
             ("\"\\n\"", JSONToken(.string, 1, 3, hasEscapes: true)), ("-1.5e3,", JSONToken(.number, 0, 6)),
@@ -138,7 +138,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "a short key is the same with white space about it and without, however near the text's end", arguments: 0...9)
+        "reads short keys with and without white space, also near the text's end", arguments: 0...9)
     func shortKeys(_ length: Int) throws {
         let name = String(repeating: "k", count: length)
         for behind in 0...16 {
@@ -157,7 +157,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("a short key that is not plain is read to its end", arguments: ["k\\n", "\\\"", "é", "k\\u0041", "日本"])
+    @Test("reads short keys with escapes", arguments: ["k\\n", "\\\"", "é", "k\\u0041", "日本"])
     func unusualKeys(_ name: String) throws {
         let text = "\"\(name)\":\"0123456789abcdef\""
         var reader = JSONReader(limits: .standard)
@@ -166,7 +166,7 @@ struct JSONReaderTests {
         #expect(key.word == 0)
     }
 
-    @Test("members count up to the limit, short keys and long ones")
+    @Test("counts members up to the limit, with short and long keys")
     func limit() throws {
         for key in ["k", "longer than a word"] {
             let text = "\"\(key)\":\"0123456789abcdef\""

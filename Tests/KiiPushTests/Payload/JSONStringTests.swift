@@ -4,7 +4,7 @@ import Testing
 
 struct JSONStringTests {
     @Test(
-        "a broken escape is refused at its backslash",
+        "refuses a broken escape at its backslash",
         arguments: [
             RefusedText(#"{"a":"↓\x41"}"#, .invalidEscape), RefusedText(#"{"a":"↓\'"}"#, .invalidEscape),
             RefusedText(#"{"a":"↓\0"}"#, .invalidEscape), RefusedText(#"{"a":"↓\U0041"}"#, .invalidEscape),
@@ -48,7 +48,7 @@ struct JSONStringTests {
         ("a broken fourth", [0xF0, 0x9F, 0x98, 0x28]),
     ]
 
-    @Test("bytes that are not UTF-8 are refused where they begin", arguments: notUTF8)
+    @Test("refuses invalid UTF-8 where it begins", arguments: notUTF8)
     func invalidUTF8(_ name: String, _ bytes: [UInt8]) {
         let inValue = Array(#"{"a":"é"#.utf8) + bytes + Array(#"b"}"#.utf8)
         RefusedText("\(name) in a value", inValue, .invalidUTF8, at: 8).check()
@@ -59,7 +59,7 @@ struct JSONStringTests {
     }
 
     @Test(
-        "the first and last of each length of UTF-8 are read",
+        "accepts the first and last scalar of each UTF-8 length",
         arguments: [
             "\u{80}", "\u{7FF}", "\u{800}", "\u{FFF}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{3FFFF}",
             "\u{40000}", "\u{100000}", "\u{10FFFF}",
@@ -83,7 +83,7 @@ struct JSONStringTests {
     }
 
     @Test(
-        "escapes stand for their characters",
+        "decodes escapes",
         arguments: [
             (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{C}\n\r\t"), (#"\u0041\u00e9\u20AC"#, "Aé€"),
             (#"\ud83d\ude00"#, "😀"), (#"\uD800\uDC00\uDBFF\uDFFF"#, "\u{10000}\u{10FFFF}"),
@@ -103,7 +103,7 @@ struct JSONStringTests {
         #expect(JSONString.unescaped(text.utf8.span, 2..<4) == [0x09])
     }
 
-    @Test("plain bytes end at the first special one, wherever it stands", arguments: 0..<20)
+    @Test("finds the first special byte at every position", arguments: 0..<20)
     func plainEnd(_ place: Int) {
         for special: UInt8 in [0x22, 0x5C, 0x00, 0x1F, 0x80, 0xFF] {
             var bytes = [UInt8](repeating: 0x7F, count: 20)

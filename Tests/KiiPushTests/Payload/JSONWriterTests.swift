@@ -3,7 +3,7 @@ import Testing
 @testable import KiiPush
 
 struct JSONWriterTests {
-    @Test("commas stand between members and elements, and nowhere else")
+    @Test("puts commas only between members and elements")
     func commas() {
         var writer = JSONWriter()
         writer.object { writer in
@@ -27,7 +27,7 @@ struct JSONWriterTests {
         #expect(writer.text == #"{"a":[1,[],{},null],"b":{"c":true,"d":"x"},"e":false}"#)
     }
 
-    @Test("what is not there is null")
+    @Test("writes nil as null")
     func nulls() {
         var writer = JSONWriter()
         writer.array { writer in
@@ -40,7 +40,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "quotes, backslashes and what a terminal would obey are escaped",
+        "escapes quotes, backslashes and control characters",
         arguments: [
             ("", #""""#), ("a\"b\\c/d", #""a\"b\\c/d""#), ("\n\r\t", #""\n\r\t""#),
             ("\u{0}\u{8}\u{1B}[31m\u{1F}", #""\u0000\u0008\u001b[31m\u001f""#),
@@ -52,7 +52,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "what is written reads back the same",
+        "written text reads back unchanged",
         arguments: [
             DataValue.string(""), .string("a\"\\/\u{0}\n\u{1F}\u{7F}\u{9B}\u{2028}é😀\u{10FFFF}"), .number("-0"),
             .number("1e3"),

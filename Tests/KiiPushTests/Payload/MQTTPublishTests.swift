@@ -19,7 +19,7 @@ struct MQTTPublishTests {
     }
 
     @Test(
-        "a text that brokers refuse is no filter, and the reason names what to do",
+        "refuses invalid topic filters and says what to do",
         arguments: [
             ("", "empty"), ("a/#/b", "last level"), ("a#", "alone"), ("#a", "alone"), ("a+", "whole level"),
             ("$share/g/a", "in no order"), ("a\u{0}", "control"),
@@ -39,13 +39,13 @@ struct MQTTPublishTests {
         return publish
     }()
 
-    @Test("its JSON is read back as it was", arguments: [whole, MQTTPublish(topic: "")])
+    @Test("reads its own JSON back", arguments: [whole, MQTTPublish(topic: "")])
     func json(publish: MQTTPublish) throws {
         #expect(MQTTPublish(try #require(DataValue(json: publish.json))) == publish)
     }
 
     @Test(
-        "JSON of another form is none",
+        "rejects JSON of another form",
         arguments: [
             "1", "{}", #"{"topic":1}"#, #"{"topic":"a","retained":1}"#, #"{"topic":"a","expirySeconds":-1}"#,
             #"{"topic":"a","expirySeconds":4294967296}"#, #"{"topic":"a","contentType":null}"#,

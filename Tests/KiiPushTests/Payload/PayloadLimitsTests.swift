@@ -12,7 +12,7 @@ struct PayloadLimitsTests {
         #expect(PayloadLimits.standard == PayloadLimits(bytes: 65_536, depth: 32, members: 1024))
     }
 
-    @Test("limits out of range become the nearest allowed ones")
+    @Test("clamps limits to their ranges")
     func clamped() {
         let least = PayloadLimits(bytes: -1, depth: 0, members: -5)
         #expect((least.bytes, least.depth, least.members) == (1, 1, 0))
@@ -28,7 +28,7 @@ struct PayloadLimitsTests {
         RefusedText("one byte more", Array(text.utf8) + [0x20], .limitExceeded, at: most).check(limits: limits)
     }
 
-    @Test("a payload that is too large is refused before it is read")
+    @Test("refuses a payload that is too large before reading it")
     func bytesFirst() {
         let limits = PayloadLimits(bytes: 4)
         RefusedText("broken beyond the limit", Array("{\"a\":nonsense".utf8), .limitExceeded, at: 4).check(
@@ -66,7 +66,7 @@ struct PayloadLimitsTests {
             .check(limits: PayloadLimits(depth: 4))
     }
 
-    @Test("a hundred thousand open brackets end at the limit", arguments: ["[", "{\"a\":", "[[],", "{\"a\":["])
+    @Test("stops a hundred thousand open brackets at the limit", arguments: ["[", "{\"a\":", "[[],", "{\"a\":["])
     func brackets(_ open: String) throws {
         let text = "{\"k\":" + String(repeating: open, count: 100_000)
         #expect(throws: DecodeError.self) { try PushMessage(json: text) }

@@ -21,7 +21,7 @@ struct PlacedValueTests {
     }
 
     @Test(
-        "each value and each key has its place, quotes and brackets included",
+        "each value and key has its position, with quotes and brackets",
         arguments: [
             (#" "a\u0041" "#, "'aA'@1-10"), ("-1.50e3", "-1.50e3@0-7"), ("[]", "[]@0-2"), ("{ }", "{}@0-3"),
             ("[ [] , [1] ]", "[[]@2-4 [1@8-9]@7-10]@0-12"),
@@ -34,7 +34,7 @@ struct PlacedValueTests {
     }
 
     @Test(
-        "what is no JSON is refused where it breaks a rule",
+        "refuses invalid JSON at the error",
         arguments: [
             ("", DecodeError.Code.empty, 0), (" \n", .empty, 0), ("[1,]", .unexpectedCharacter, 3),
             ("{} {}", .unexpectedCharacter, 3), (#"{"a":01}"#, .invalidNumber, 6), (#"{"a""#, .unexpectedEnd, 4),

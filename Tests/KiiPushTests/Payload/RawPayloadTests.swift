@@ -3,7 +3,7 @@ import Testing
 @testable import KiiPush
 
 struct RawPayloadTests {
-    @Test("a payload keeps what the transport said of it")
+    @Test("keeps what the transport reported")
     func keeps() {
         let arrived = MonotonicInstant(nanoseconds: 5)
         let payload = RawPayload(
@@ -15,7 +15,7 @@ struct RawPayloadTests {
         #expect(payload.arrivedAt == arrived)
     }
 
-    @Test("text becomes its bytes, with nothing said of the transport")
+    @Test("a text payload has no transport")
     func text() {
         let payload = RawPayload("{\"a\":\"é\"}")
         #expect(payload == RawPayload(Array("{\"a\":\"é\"}".utf8)))

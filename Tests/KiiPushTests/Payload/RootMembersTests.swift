@@ -3,13 +3,13 @@ import Testing
 @testable import KiiPush
 
 struct RootMembersTests {
-    @Test("nothing, or nothing but white space, is empty", arguments: ["", " ", "\n", "\t\r\n  \n"])
+    @Test("an empty or blank payload is empty", arguments: ["", " ", "\n", "\t\r\n  \n"])
     func empty(_ text: String) {
         RefusedText(text, Array(text.utf8), .empty, at: 0).check()
     }
 
     @Test(
-        "what is sound but no object is refused where it begins",
+        "refuses a valid value that is not an object at its beginning",
         arguments: [
             RefusedText("↓[]", .notAnObject), RefusedText(" \n↓[{\"a\":1}] ", .notAnObject),
             RefusedText("↓\"{}\"", .notAnObject),
@@ -19,7 +19,7 @@ struct RootMembersTests {
     func notAnObject(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
-        "what is not sound is refused as that first, object or not, doubled key or not",
+        "syntax errors take precedence over other errors",
         arguments: [
             RefusedText("[1,↓]", .unexpectedCharacter), RefusedText("[]↓x", .unexpectedCharacter),
             RefusedText("[↓", .unexpectedEnd),
@@ -37,7 +37,7 @@ struct RootMembersTests {
     func syntaxFirst(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
-        "a duplicate root key is refused at its second place",
+        "refuses a duplicate root key at its second position",
         arguments: [
             RefusedText(#"{"a":1,↓"a":1}"#, .duplicateKey), RefusedText(#"{"a":1,"b":2, ↓"a":3,"b":4}"#, .duplicateKey),
             RefusedText(#"{"":1,↓"":2}"#, .duplicateKey), RefusedText(#"{"é":1,↓"é":2}"#, .duplicateKey),
@@ -65,7 +65,7 @@ struct RootMembersTests {
         ])
     func duplicates(_ refusal: RefusedText) { refusal.check() }
 
-    @Test("a doubled key is found among however many others", arguments: [1, 2, 15, 16, 17, 18, 40, 200])
+    @Test("finds a duplicate among any number of keys", arguments: [1, 2, 15, 16, 17, 18, 40, 200])
     func manyKeys(_ count: Int) throws {
         let members = (0..<count).map { "\"key\($0)\":\($0)" }
         let distinct = "{" + members.joined(separator: ",") + "}"
@@ -77,7 +77,7 @@ struct RootMembersTests {
     }
 
     @Test(
-        "keys that only look alike are different keys",
+        "keys that only look alike differ",
         arguments: [
             #"{"a":1,"A":2}"#, #"{"a":1,"a ":2}"#, #"{"a":1,"":2}"#, #"{"bi":"b","BI":"c"}"#, #"{"a":1,"\\u0061":2}"#,
             // The same text to a reader, but not the same bytes: composed and decomposed.
@@ -87,7 +87,7 @@ struct RootMembersTests {
         #expect(try PushMessage(json: text).data.keys.count == 2)
     }
 
-    @Test("of a duplicate nested key the first counts")
+    @Test("the first of duplicate nested keys counts")
     func nested() throws {
         let message = try PushMessage(
             json: #"{"aps":{"alert":"one","alert":"two","badge":1,"\u0062adge":2},"k":{"a":1,"a":2,"\u0061":3,"b":4},"#
@@ -98,13 +98,13 @@ struct RootMembersTests {
         #expect(message.data["list"] == .array([.object([("x", .string("first"))])]))
     }
 
-    @Test("of a duplicate nested key the first counts, also when its type is wrong")
+    @Test("the first of duplicate nested keys counts, even with a wrong type")
     func nestedWrongType() throws {
         let alert = try PushMessage(json: #"{"aps":{"alert":{"title":7,"title":"two","body":"text"}}}"#).alert
         #expect(alert == Alert(title: nil, subtitle: nil, body: "text"))
     }
 
-    @Test("nested keys are the same only when their bytes are")
+    @Test("compares nested keys byte for byte")
     func nestedComposition() throws {
         let message = try PushMessage(json: #"{"k":{"\u304c":1,"\u304b\u3099":2}}"#)
         guard case .object(let members)? = message.data["k"] else {
@@ -114,7 +114,7 @@ struct RootMembersTests {
         #expect(members.map(\.value) == [.number("1"), .number("2")])
     }
 
-    @Test("a Kii key is known however it is escaped")
+    @Test("recognizes a Kii key however it is escaped")
     func escapedKeys() throws {
         let message = try PushMessage(
             json: #"{"b\u0075cketID":"b","object\u0053copeType":"APP","\u006fbjectID":"o"}"#, over: .mqtt)

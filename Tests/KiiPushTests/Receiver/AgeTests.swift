@@ -83,7 +83,7 @@ struct AgeTests {
         AgeCase(testDescription: "sent before all time", sent: .max, isExpired: true),
     ]
 
-    @Test("the age counts from the sending, or else from the arrival, whatever the wall clock shows", arguments: ages)
+    @Test("the age counts from sending, else from arrival", arguments: ages)
     func judged(age: AgeCase) async {
         clock.wallNow = age.wall
         let sentAt = age.sent.map { $0 == .max ? Int64.min : dayOfTest - $0 }
@@ -107,7 +107,7 @@ struct AgeTests {
         #expect(try #require(SystemClock().wallNow) > 1_735_000_000_000)
     }
 
-    @Test("what has expired is settled as what was handled: remembered, accepted, counted, traced")
+    @Test("an expired message is remembered, accepted, counted and traced")
     func settled() async throws {
         let receiver = receiver()
         let traces = TraceLog()
@@ -124,7 +124,7 @@ struct AgeTests {
         #expect(trace.stages.last?.verdict == "expired: 2h old, maxAge 30s")
     }
 
-    @Test("of several routes those are skipped for which it is too old, and the message is what the others make of it")
+    @Test("skips only the routes for which a message is too old")
     func several() async {
         let limits: [(id: String, maxAge: Duration?)] = [
             ("door", .seconds(30)), ("log", nil), ("light", .seconds(60)), ("news", .seconds(3600)),
@@ -140,7 +140,7 @@ struct AgeTests {
         #expect(receiver.metrics.routes.map(\.handled) == [0, 1, 0, 1])
     }
 
-    @Test("a handler that fails beside one that is skipped is what counts, and the skipped one is not tried again")
+    @Test("a failed handler decides the outcome; a skipped one is not retried")
     func failing() async {
         let receiver = receiver([("old", .seconds(30)), ("broken", nil)]) { _, _ in throw TestError() }
         let outcome = await receiver.receive(Self.payload(sent: 31))
@@ -149,7 +149,7 @@ struct AgeTests {
         #expect(log.events == ["broken"] && store.log.events.last == "release")
     }
 
-    @Test("the age is judged when the handler would start, and not before")
+    @Test("the age is checked when the handler would start")
     func late() async {
         let clock = clock
         let receiver = receiver([("slow", .seconds(30)), ("behind", .seconds(30))]) { _, context in
@@ -160,7 +160,7 @@ struct AgeTests {
         #expect(receiver.metrics.routes.map(\.expired) == [0, 1])
     }
 
-    @Test("a message that had to wait for its pace is judged when it passes")
+    @Test("the age of a paced message is checked when it passes")
     func paced() async {
         let receiver = receiver(pace: .standard)
         let test = TestReceiver(receiver, clock: clock)
@@ -173,7 +173,7 @@ struct AgeTests {
         #expect(store.log.events.filter { $0 == "commit" }.count == 22)
     }
 
-    @Test("a dead letter may have any age: who replays it has decided so")
+    @Test("replays a dead letter of any age")
     func replayed() async throws {
         let receiver = receiver()
         _ = try letters.add(

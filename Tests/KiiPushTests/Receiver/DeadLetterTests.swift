@@ -29,7 +29,7 @@ struct DeadLetterTests {
         return try #require(letters.letters().first { $0.id == id })
     }
 
-    @Test("a letter is replayed past the deduplicator and the pace, but not past a kill, and goes when it is handled")
+    @Test("a replay bypasses deduplication and pace, but not a kill")
     func replay() async throws {
         let (log, isFailing) = (EventLog(), Flag())
         let receiver = receiver(isFailing: isFailing, log: log)
@@ -52,7 +52,7 @@ struct DeadLetterTests {
         #expect(await receiver.receive(ServiceBench.payload(22)).name == "paced")
     }
 
-    @Test("a letter is replayed to the routes that did not handle it, and to none that it does not name")
+    @Test("a replay runs only the routes that the letter names")
     func routes() async throws {
         let log = EventLog()
         let receiver = receiver(["a", "b", "c"], log: log)
@@ -67,7 +67,7 @@ struct DeadLetterTests {
         #expect(letters.letters().map(\.routes) == [["gone"], []])
     }
 
-    @Test("a letter that could not be decoded is replayed to all routes that take it, once it can be")
+    @Test("an undecodable letter is replayed to all routes once it can be decoded")
     func undecodable() async throws {
         let letters = InMemoryDeadLetterStore()
         let log = EventLog()
@@ -87,7 +87,7 @@ struct DeadLetterTests {
         #expect(letters.count == 0 && log.events == ["a", "b"])
     }
 
-    @Test("who listens is told of each letter once, with its number, and the store counts them")
+    @Test("listeners hear of each letter once, with its number")
     func listener() async throws {
         let told = EventLog()
         let receiver = receiver(log: EventLog())
@@ -105,7 +105,7 @@ struct DeadLetterTests {
         #expect(told.events.count == 2 && letters.count == 1)
     }
 
-    @Test("who listens is told nothing of a letter that the store refused")
+    @Test("listeners hear nothing of a refused letter")
     func refusedLetter() throws {
         let receiver = PushReceiver(deadLetters: InMemoryDeadLetterStore(capacity: 0))
         receiver.onDeadLetter { Issue.record("\($0)") }
@@ -114,7 +114,7 @@ struct DeadLetterTests {
         #expect("\(outcome)" == "failed (deadLetters)" && outcome.disposition == .retryLater)
     }
 
-    @Test("receivers of either making put letters into the store that they were given")
+    @Test("both receiver initializers use the given store")
     func givenStore() throws {
         let store = InMemoryDeadLetterStore()
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
@@ -123,7 +123,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("the store refuses what has no room, and has it again when a letter goes", arguments: [-1, 0, 1, 3])
+    @Test("the store refuses letters when full, until one is removed", arguments: [-1, 0, 1, 3])
     func bounds(capacity: Int) throws {
         let letter = DeadLetter(payload: RawPayload("12345"), reason: .failed, routes: [], arrivedAt: .seconds(0))
         let store = InMemoryDeadLetterStore(capacity: capacity, bytes: 12)

@@ -5,7 +5,7 @@ import Testing
 
 /// What `print` shows of things that one looks at while an agent runs.
 struct DescriptionTests {
-    @Test("metrics show what is not zero, one a line, and a payload's names cannot forge one")
+    @Test("metrics print non-zero counts, and names cannot forge a line")
     func metrics() async {
         let receiver = PushReceiver()
         #expect("\(receiver.metrics)" == "no messages")

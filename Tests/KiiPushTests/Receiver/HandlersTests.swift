@@ -97,7 +97,7 @@ struct HandlersTests {
         #expect(log.events.filter { $0.hasPrefix("direct") } == ["direct U-2", "direct U-2", "direct U-2"])
     }
 
-    @Test("each way takes just its kind, and onAny all of them")
+    @Test("each registration takes its kind only, and onAny all kinds")
     func kinds() async {
         receiver.onPushToApp("app", options: .continue) { [log] _, _ in log.add("app") }
         receiver.onPushToUser("user", options: .continue) { [log] _, _ in log.add("user") }
@@ -219,14 +219,14 @@ struct HandlersTests {
         #expect(receiver.metrics.routes.map(\.route) == ["pushToApp-1", "any-2", "mine", "directPush-4"])
     }
 
-    @Test("an id that is made up is never one that is taken")
+    @Test("a generated id is never one that is taken")
     func madeUpBesideTaken() {
         receiver.onAny("any-2") { _, _ in }
         receiver.onAny { _, _ in }
         #expect(receiver.metrics.routes.map(\.route) == ["any-2", "any-3"])
     }
 
-    @Test("two routes with one id are a mistake that shows at once")
+    @Test("two routes with one id trap at once")
     func repeatedID() async {
         await #expect(processExitsWith: .failure) {
             let receiver = PushReceiver()
@@ -235,7 +235,7 @@ struct HandlersTests {
         }
     }
 
-    @Test("a route that is added later takes the messages that come after it")
+    @Test("a route added later takes later messages")
     func addedLater() async {
         #expect(await "\(send(.pushToApp()))" == "unrouted (noRoute)")
         receiver.onAny("late") { _, _ in }

@@ -6,7 +6,7 @@ import Testing
 /// Copies that arrive while their message is being handled.
 @Suite(.timeLimit(.minutes(1)))
 struct InFlightTests {
-    @Test("a copy is delivered again later, when the first one was handled or failed", arguments: [true, false])
+    @Test("a copy in flight is redelivered after the first ends", arguments: [true, false])
     func copy(succeeds: Bool) async {
         let (entered, leave, handled, store) = (Gate(), Gate(), EventLog(), SpyStore())
         let receiver = PushReceiver(app: "0123abcd") { Deduplicator(store: store, secret: .published) }
@@ -30,7 +30,7 @@ struct InFlightTests {
         #expect(receiver.metrics.count("duplicate", "inFlight") == 1 && receiver.metrics.received == 3)
     }
 
-    @Test("of many copies at once, delivered until they are accepted, one is handled")
+    @Test("handles one of many concurrent copies")
     func manyAtOnce() async {
         let (calls, deduplicator) = (EventLog(), Deduplicator())
         let receiver = PushReceiver { deduplicator }
@@ -57,7 +57,7 @@ struct InFlightTests {
         #expect(deduplicator.counts.storeFailures == 0 && deduplicator.counts.unreportedEnds == 0)
     }
 
-    @Test("of two receivers that share a store, one handles a message")
+    @Test("two receivers that share a store handle a message once")
     func sharedStore() async {
         let (entered, leave, store) = (Gate(), Gate(), SpyStore())
         let receivers = (0..<2).map { _ in PushReceiver { Deduplicator(store: store, secret: .published) } }

@@ -81,7 +81,7 @@ struct MetricsTests {
         #expect(counters.snapshot([]).nonzero == ["failed handler: 1", "failed stage: 1"])
     }
 
-    @Test("reasons of one's own share one count, however many there are")
+    @Test("custom reasons share one count")
     func ownReasons() {
         let counters = OutcomeCounters()
         for number in 0..<100 { counters.count(.refused(.other("reason \(number)"))) }
@@ -91,7 +91,7 @@ struct MetricsTests {
         #expect(counters.snapshot([]).count("refused", "app") == 0)
     }
 
-    @Test("a snapshot does not change")
+    @Test("a snapshot of metrics does not change")
     func snapshot() async {
         let receiver = PushReceiver {}
         receiver.onAny("r") { _, _ in }

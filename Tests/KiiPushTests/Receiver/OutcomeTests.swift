@@ -41,7 +41,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("every layer has a counter of its own, and every code", arguments: LoopLayer.allCases)
+    @Test("every layer and every code has its own counter", arguments: LoopLayer.allCases)
     func counters(layer: LoopLayer) {
         let counters = OutcomeCounters()
         counters.count(.looped(layer))

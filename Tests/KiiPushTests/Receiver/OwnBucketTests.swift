@@ -135,7 +135,7 @@ struct OwnBucketTests {
         #expect(await made(4, nil) == "handled")
     }
 
-    @Test("without a guard in the chain a handler may announce and stamp all the same")
+    @Test("without a guard, handlers can still announce and stamp")
     func noGuard() async {
         let receiver = PushReceiver {}
         receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: .refuse))) { _, context in

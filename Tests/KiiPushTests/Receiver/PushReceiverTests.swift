@@ -31,7 +31,7 @@ struct PushReceiverTests {
         #expect((route.route, route.handled, route.failed) == ("r", 1, 2))
     }
 
-    @Test("what a handler threw is in the outcome, of several the first")
+    @Test("the outcome has the first handler's error")
     func errors() async throws {
         let receiver = receiver()
         receiver.onAny("a", options: .continue) { _, _ in throw TestError() }
@@ -46,7 +46,7 @@ struct PushReceiverTests {
         #expect(failure.handled.isEmpty)
     }
 
-    @Test("of two routes one fails: the other runs all the same, and the outcome names both", arguments: [true, false])
+    @Test("when one of two routes fails, the other still runs, and the outcome names both", arguments: [true, false])
     func oneOfTwo(firstFails: Bool) async {
         let store = SpyStore()
         let receiver = receiver(store)
@@ -86,7 +86,7 @@ struct PushReceiverTests {
 
     // MARK: Kill switch
 
-    @Test("a killed route leaves the others running, and still counts as the match")
+    @Test("a killed route still counts as matched, and others run")
     func killedRoute() async {
         let store = SpyStore()
         let loopGuard = LoopGuard()
@@ -135,7 +135,7 @@ struct PushReceiverTests {
         #expect(store.log.events == ["fresh", "release", "fresh", "commit"])
     }
 
-    @Test("a stage that throws fails the message under its name, and no handler runs")
+    @Test("a stage that throws fails the message by name before any handler")
     func throwingStage() async {
         let log = log
         let receiver = PushReceiver {
@@ -163,7 +163,7 @@ struct PushReceiverTests {
         #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
     }
 
-    @Test("a receiver without a chain routes all the same")
+    @Test("a receiver without a chain still routes")
     func noChain() async {
         let receiver = PushReceiver {}
         receiver.onAny("r") { _, _ in }
@@ -172,7 +172,7 @@ struct PushReceiverTests {
         #expect(receiver.middleware.isEmpty)
     }
 
-    @Test("the chain that every receiver should have comes by itself, in its order, with its settings")
+    @Test("the standard chain has its order and settings")
     func standardChain() async {
         let clock = ManualClock()
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app, clock: clock)

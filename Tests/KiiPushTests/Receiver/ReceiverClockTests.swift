@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 struct ReceiverClockTests {
-    @Test("an instant moves by a duration, and stops at the ends of what it can say")
+    @Test("advancing an instant saturates at its range")
     func advanced() {
         let start = MonotonicInstant(nanoseconds: 100)
         #expect(start.advanced(by: .nanoseconds(5)).nanoseconds == 105)
@@ -33,7 +33,7 @@ struct ReceiverClockTests {
         #expect(Duration.seconds(-9_223_372_037).inNanoseconds == .min)
     }
 
-    @Test("the machine's clock begins at nothing and never goes back")
+    @Test("the system clock never goes back")
     func system() {
         let clock = SystemClock()
         var last = clock.now
@@ -45,7 +45,7 @@ struct ReceiverClockTests {
         }
     }
 
-    @Test("a clock turned by hand goes just as far as it is turned")
+    @Test("a manual clock advances only as told")
     func manual() {
         let clock = ManualClock(start: MonotonicInstant(nanoseconds: 5))
         #expect(clock.now.nanoseconds == 5)

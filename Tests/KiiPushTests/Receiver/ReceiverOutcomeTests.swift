@@ -124,7 +124,7 @@ struct ReceiverOutcomeTests {
         return fixture.payload(.long)
     }
 
-    @Test("a message that ends so is settled, reported, counted and traced so", arguments: rows)
+    @Test("each outcome is settled, reported, counted and traced", arguments: rows)
     func row(row: Row) async throws {
         let clock = ManualClock()
         let store = SpyStore()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ReceiverRobustnessTests {
-    @Test("a payload that is cut anywhere is undecodable, and the whole one is handled all the same")
+    @Test("truncated payloads are undecodable, and the whole one is still handled")
     func cutAnywhere() async {
         let store = SpyStore()
         let receiver = PushReceiver { Deduplicator(store: store, secret: .published) }
@@ -29,7 +29,7 @@ struct ReceiverRobustnessTests {
         #expect(receiver.metrics.received == cuts + 3)
     }
 
-    @Test("payloads that are no push harm none of the messages between them")
+    @Test("payloads that are not pushes do not affect others")
     func garbage() async {
         let receiver = PushReceiver {
             Deduplicator()
@@ -83,7 +83,7 @@ struct ReceiverRobustnessTests {
         #expect(receiver.metrics.routes[0].handled == 1000)
     }
 
-    @Test("of a thousand copies at once one is handled, and the sum of the counts is a thousand")
+    @Test("handles one of a thousand concurrent copies, and counts them all")
     func copiesAtOnce() async {
         let receiver = PushReceiver(app: "0123abcd")
         let calls = Atomic<Int>(0)
@@ -107,7 +107,7 @@ struct ReceiverRobustnessTests {
         #expect(ids.withLock { $0.count } == 1000, "each message has a number of its own")
     }
 
-    @Test("copies of a message whose handler fails are never handled at the same time, and none waits for ever")
+    @Test("copies of a failing message never run at once or wait forever")
     func failingCopiesAtOnce() async {
         let receiver = PushReceiver(app: "0123abcd")
         let running = Atomic<Int>(0)

@@ -8,7 +8,7 @@ struct TraceTests {
     let traces = TraceLog()
     let event = PayloadFixture.pushToApp().payload(.long)
 
-    @Test("a listener is told of every message, and of none before and after")
+    @Test("a listener hears of every message while registered")
     func listening() async {
         let receiver = PushReceiver(clock: clock) {}
         receiver.onAny("r") { _, _ in }
@@ -42,7 +42,7 @@ struct TraceTests {
         #expect(log.events.dropFirst(5) == ["4"])
     }
 
-    @Test("the listener has been called when the outcome is there")
+    @Test("listeners are called before the outcome returns")
     func beforeReturn() async {
         let receiver = PushReceiver(clock: clock) {}
         receiver.onTrace { [traces] in traces.add($0) }
@@ -52,7 +52,7 @@ struct TraceTests {
         }
     }
 
-    @Test("each stage has its own time, and the whole has the sum of them")
+    @Test("each stage has its own time, and the total is their sum")
     func durations() async throws {
         let clock = clock
         let receiver = PushReceiver(clock: clock) {

@@ -7,7 +7,7 @@ import Testing
 struct DataPredicateTests {
     /// A predicate in JSON, the value of the key `a` in JSON or nil for none, and whether it holds.
     @Test(
-        "a predicate holds just for the values it should",
+        "a predicate holds for exactly the expected values",
         arguments: [
             // Bare values.
             (#""eco""#, #""eco""#, true), (#""eco""#, #""Eco""#, false), (#""eco""#, nil, false),
@@ -91,7 +91,7 @@ struct DataPredicateTests {
         #expect(try takes(#"{"data":{"topic":{"exists":false}}}"#, #"{"topic":"t"}"#))
     }
 
-    @Test("what code says is what the file says")
+    @Test("predicates in code equal those in the file")
     func code() throws {
         let pairs: [(DataPredicate, String)] = [
             ("eco", #""eco""#), ("e*", #""e*""#), (30, "30"), (true, "true"), (["a", 3], #"["a",3]"#), (.null, "null"),
@@ -127,7 +127,7 @@ struct DataPredicateTests {
 /// Numbers compared by their text.
 struct DecimalTextTests {
     @Test(
-        "of two numbers the smaller one is found, without rounding",
+        "compares numbers without rounding",
         arguments: [
             ("0", "1"), ("-1", "0"), ("-2", "-1"), ("9", "10"), ("0.09", "0.1"), ("99e-1", "10"), ("1e2", "101"),
             ("9007199254740992", "9007199254740993"), ("1e308", "1e309"), ("-1e309", "-1e308"),
@@ -151,7 +151,9 @@ struct DecimalTextTests {
         #expect(left == right && left.hashValue == right.hashValue && left.canonical == right.canonical)
     }
 
-    @Test("what is no JSON number has no value", arguments: ["", "x", "01", "+1", " 1", "1 ", ".5", "1.", "0x1", "1e"])
+    @Test(
+        "a text that is not a JSON number has no value",
+        arguments: ["", "x", "01", "+1", " 1", "1 ", ".5", "1.", "0x1", "1e"])
     func refused(text: String) { #expect(number(text) == nil) }
 
     private func number(_ text: String) -> DecimalText? { DecimalText(text.utf8.span, 0..<text.utf8.count) }

@@ -11,7 +11,7 @@ struct RouteTablePropertyTests {
         for _ in 0..<10 { try compare(routes: source.count(in: 0...40), messages: 25, &source) }
     }
 
-    @Test("so it does for thousands of routes", arguments: 100..<103)
+    @Test("the index finds routes among thousands", arguments: 100..<103)
     func largeTables(seed: UInt64) throws {
         var source = RandomRouting(seed: seed)
         try compare(routes: 3000, messages: 60, &source)

@@ -22,7 +22,7 @@ struct RouteTableTests {
 
     // MARK: Order
 
-    @Test("an empty table takes nothing")
+    @Test("an empty table matches nothing")
     func empty() throws {
         let match = try match([])
         #expect(match.routes.isEmpty)
@@ -70,7 +70,7 @@ struct RouteTableTests {
 
     // MARK: Conditions
 
-    @Test("each condition takes what it should and leaves what it should")
+    @Test("each condition matches exactly what it should")
     func conditions() throws {
         let table: [(name: String, (inout RouteCriteria) -> Void, takes: Bool)] = [
             ("kind", { $0.kind = .pushToApp }, true), ("other kind", { $0.kind = .pushToUser }, false),
@@ -91,7 +91,7 @@ struct RouteTableTests {
         }
     }
 
-    @Test("a star asks that there is something")
+    @Test("a star requires a value")
     func wildcardNeedsValue() throws {
         let bucket = route("bucket") { $0.bucket = "*" }
         let object = route("object") { $0.object = "*" }
@@ -129,7 +129,7 @@ struct RouteTableTests {
         #expect(try ids(routes) == ["updated"])
     }
 
-    @Test("a name that can be written in two ways in Unicode is two names")
+    @Test("compares names byte for byte")
     func unicodeForms() throws {
         let composed = route("composed") { $0.bucket = "caf\u{E9}" }
         let decomposed = route("decomposed") { $0.bucket = "cafe\u{301}" }

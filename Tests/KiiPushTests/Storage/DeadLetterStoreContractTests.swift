@@ -6,12 +6,12 @@ import Testing
 
 /// A contract that nothing can break proves nothing, so each promise is broken once here.
 struct DeadLetterStoreContractTests {
-    @Test("the store in memory keeps every promise of a dead-letter store")
+    @Test("the store in memory meets the contract of a dead-letter store")
     func inMemory() async {
         await DeadLetterStoreContract { InMemoryDeadLetterStore(capacity: $0, bytes: $1) }.verify()
     }
 
-    @Test("a store with one thing wrong breaks the promise about it", arguments: FaultyLetters.Fault.allCases)
+    @Test("each fault of a store breaks its guarantee", arguments: FaultyLetters.Fault.allCases)
     func broken(fault: FaultyLetters.Fault) async {
         let broken = Mutex<Set<String>>([])
         await DeadLetterStoreContract { FaultyLetters(InMemoryDeadLetterStore(capacity: $0, bytes: $1), fault) }
@@ -20,7 +20,7 @@ struct DeadLetterStoreContractTests {
         #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
     }
 
-    @Test("a store is full when it has as many letters or bytes as it may", arguments: [(2, 100), (100, 6)])
+    @Test("a store is full at its count or its bytes", arguments: [(2, 100), (100, 6)])
     func full(capacity: Int, bytes: Int) throws {
         let store = InMemoryDeadLetterStore(capacity: capacity, bytes: bytes)
         for _ in 0..<2 {
@@ -34,7 +34,7 @@ struct DeadLetterStoreContractTests {
         #expect(!store.isFull)
     }
 
-    @Test("a failure is an issue that names the promise and what the store did instead")
+    @Test("a failure is an issue that names the guarantee and what the store did")
     func issue() async {
         await withKnownIssue {
             await DeadLetterStoreContract {

@@ -4,12 +4,12 @@ import Testing
 @testable import KiiPush
 
 struct InMemorySeenStoreTests {
-    @Test("the store in memory keeps every promise of a seen store")
+    @Test("the store in memory meets the contract of a seen store")
     func contract() async {
         await SeenStoreContract { InMemorySeenStore(window: $0) }.verify()
     }
 
-    @Test("a message that is forgotten by count before its time is counted, one that was too old is not")
+    @Test("counts messages evicted by count, not those that aged out")
     func evictedEarly() {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60), count: 2))
         for number in 0..<5 { store.handle(.numbered(number), at: Int64(number)) }

@@ -11,7 +11,7 @@ struct SeenStoreContractTests {
         await SeenStoreContract { PlainSeenStore($0) }.verify()
     }
 
-    @Test("a store with one thing wrong breaks the promise about it", arguments: PlainSeenStore.Fault.allCases)
+    @Test("each fault of a store breaks its guarantee", arguments: PlainSeenStore.Fault.allCases)
     func brokenStore(fault: PlainSeenStore.Fault) async {
         let broken = Mutex<Set<String>>([])
         await SeenStoreContract { PlainSeenStore($0, fault: fault) }
@@ -20,7 +20,7 @@ struct SeenStoreContractTests {
         #expect(promises.contains(fault.promise), "broken: \(promises.sorted())")
     }
 
-    @Test("a failure is an issue that names the promise and what the store did instead")
+    @Test("a failure is an issue that names the guarantee and what the store did")
     func issue() async {
         await withKnownIssue {
             await SeenStoreContract { PlainSeenStore($0, fault: .remembersOneOfNone) }.verify()

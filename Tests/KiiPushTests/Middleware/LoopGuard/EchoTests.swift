@@ -96,7 +96,7 @@ struct EchoTests {
             clock: ManualClock())
     }
 
-    @Test("the event of an announced write is cut, and no other; and it is cut once", arguments: rows)
+    @Test("drops the event of an announced write once, and no other event", arguments: rows)
     func row(row: Row) throws {
         let loopGuard = makeGuard()
         let write = loopGuard.announce(Self.object)
@@ -157,14 +157,14 @@ struct EchoTests {
         }
     }
 
-    @Test("with the layer off nothing is cut")
+    @Test("drops nothing while the layer is off")
     func off() throws {
         let loopGuard = makeGuard([])
         _ = loopGuard.announce(Self.object)
         #expect(try loopGuard.judge(Self.event().payload(.long), at: .seconds(0)) == "pass")
     }
 
-    @Test("two announcements cut two events, each its own where times are known")
+    @Test("two announcements drop two events, matched by time if known")
     func two() throws {
         let loopGuard = makeGuard()
         loopGuard.announce(Self.object).done(modifiedAt: 1)
@@ -191,7 +191,7 @@ struct EchoTests {
     ]
 
     @Test(
-        "an event is taken only for the kind of change that was announced, over every transport",
+        "matches only events of the announced kind of change",
         arguments: types, PayloadFixture.KeyStyle.allCases)
     func kinds(type: (name: String?, change: ObjectChange?), style: PayloadFixture.KeyStyle) throws {
         for announced in ObjectChange.allCases {
@@ -208,7 +208,7 @@ struct EchoTests {
         }
     }
 
-    @Test("somebody else's deletion and change of rights are handled, and the write's own event is dropped")
+    @Test("handles another's deletion and change of rights, and drops the own event")
     func foreignKinds() async {
         for style in [PayloadFixture.KeyStyle.short, .long] {
             let receiver = PushReceiver(writesAs: [.user(id: "U-me")], clock: ManualClock())
@@ -247,7 +247,7 @@ struct EchoTests {
         }
     }
 
-    @Test("a change by a known stranger shows that a write's event is overtaken, too")
+    @Test("a stranger's later change also marks a write's event as overtaken")
     func overtakenByStranger() throws {
         let loopGuard = makeGuard()
         loopGuard.announce(Self.object).done(modifiedAt: 500)
@@ -272,7 +272,7 @@ struct EchoTests {
         }
     }
 
-    @Test("an event that had arrived before the write was announced, and waited, is somebody else's")
+    @Test("an event that arrived before the announcement is not the write's")
     func arrivedBefore() throws {
         let clock = ManualClock()
         let loopGuard = LoopGuard(clock: clock)
@@ -302,7 +302,7 @@ struct EchoTests {
         #expect(try loopGuard.judge(payload, at: .seconds(6)) == "echo")
     }
 
-    @Test("a deletion is announced as such")
+    @Test("a deletion is announced as a deletion")
     func deletion() async {
         let receiver = PushReceiver(clock: ManualClock())
         receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
@@ -342,7 +342,7 @@ struct EchoTests {
         #expect(try loopGuard.judge(RawPayload(number), at: .seconds(0)) == "echo")
     }
 
-    @Test("an id that only looks the same is another object")
+    @Test("an id that only looks the same names another object")
     func canonicalEquivalence() throws {
         let loopGuard = makeGuard()
         _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "e\u{301}"))

@@ -13,7 +13,7 @@ struct IdentityTests {
         return loopGuard.admit(&message)
     }
 
-    @Test("what this device caused itself is dropped, whoever of its identities did", arguments: ["th.1", "U-1"])
+    @Test("drops events caused by any of the device's identities", arguments: ["th.1", "U-1"])
     func ownSender(id: String) throws {
         let loopGuard = LoopGuard(me: [.thing(id: "th.1"), .user(id: "U-1")], clock: clock)
         for fixture in [PayloadFixture.pushToApp(sender: id), .pushToUser(sender: id)] {
@@ -23,7 +23,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("the sender's URI says it too, and says it in clear")
+    @Test("the sender's URI identifies this device too")
     func senderURI() throws {
         let loopGuard = LoopGuard(me: [.thing(id: "sensor"), .admin("APP_ADMIN")], clock: clock)
         let uris = [
@@ -39,20 +39,20 @@ struct IdentityTests {
         }
     }
 
-    @Test("a user with my thing's id, and a thing with my user's id, are somebody else")
+    @Test("an equal id of another type is somebody else")
     func otherKind() throws {
         let loopGuard = LoopGuard(me: [.user(id: "th.1"), .thing(id: "U-1")], clock: clock)
         #expect(try admit(PayloadFixture.pushToApp(sender: "th.1").payload(.long), loopGuard) == .pass)
         #expect(try admit(PayloadFixture.pushToApp(sender: "U-1").payload(.long), loopGuard) == .pass)
     }
 
-    @Test("another sender passes, also one whose id begins like mine", arguments: ["U-2", "U-", "U-11", "u-1"])
+    @Test("passes other senders, even if their ids share a prefix", arguments: ["U-2", "U-", "U-11", "u-1"])
     func otherSender(id: String) throws {
         let loopGuard = LoopGuard(me: [.user(id: "U-1")], clock: clock)
         #expect(try admit(PayloadFixture.pushToApp(sender: id).payload(.long), loopGuard) == .pass)
     }
 
-    @Test("a payload that names no sender passes, as every APNs Push to App does")
+    @Test("passes a payload without a sender, such as an APNs Push to App")
     func noSender() throws {
         let loopGuard = LoopGuard(me: [.user(id: "U-1")], clock: clock)
         #expect(try admit(PayloadFixture.pushToApp(sender: "U-1").payload(.short), loopGuard) == .pass)
@@ -60,7 +60,7 @@ struct IdentityTests {
         #expect(try admit(PayloadFixture.directPush(recipient: nil).payload(.long), loopGuard) == .pass)
     }
 
-    @Test("a guard that is nobody drops nothing")
+    @Test("a guard without identities drops nothing")
     func nobody() throws {
         for (_, _, _, _, payload) in PayloadFixture.matrix { #expect(try admit(payload, LoopGuard()) == .pass) }
     }

@@ -121,7 +121,7 @@ struct KillSwitchTests {
         #expect(try admit(PayloadFixture.pushToApp().payload(.long), loopGuard) == .pass)
     }
 
-    @Test("killing a route stops that one, and the other routes of the message stay")
+    @Test("killing a route leaves the message's other routes")
     func killRoute() throws {
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.kill(.route("b"), for: .seconds(60))
@@ -137,7 +137,7 @@ struct KillSwitchTests {
         #expect(message.routes.ids == ["a", "b", "c"])
     }
 
-    @Test("a message of this device's own is cut for that reason, also while everything is killed")
+    @Test("an own message ends as identity even while everything is killed")
     func identityFirst() throws {
         let loopGuard = LoopGuard(me: [.thing(id: "th.1")], clock: clock)
         loopGuard.kill(.everything, for: .seconds(60))

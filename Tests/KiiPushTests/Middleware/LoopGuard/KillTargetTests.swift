@@ -4,7 +4,7 @@ import Testing
 
 struct KillTargetTests {
     @Test(
-        "a target is read as everything, a bucket or a route, and prints as it was typed",
+        "parses everything, a bucket or a route, and prints it as typed",
         arguments: [
             ("*", KillTarget.everything),
             ("kiicloud://buckets/b", .bucket(KiiURI(owner: .app, resource: .bucket(name: "b", isEncrypted: false)))),
@@ -21,7 +21,7 @@ struct KillTargetTests {
     }
 
     @Test(
-        "a URI of no bucket, and a pattern, is no target, for as a route's id it would stop nothing",
+        "refuses URIs of anything but buckets, and patterns",
         arguments: [
             "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
             "kiicloud:b", "http://x", "://", "a://", "**", "ring*", "*ring",
@@ -30,7 +30,7 @@ struct KillTargetTests {
         #expect(KillTarget(text) == nil)
     }
 
-    @Test("a route's id is a target to the byte: two spellings of one character are two routes")
+    @Test("compares a route's id byte for byte")
     func exact() {
         let composed = KillTarget.route("\u{E9}")
         let decomposed = KillTarget.route("e\u{301}")
@@ -40,7 +40,7 @@ struct KillTargetTests {
         #expect(!loopGuard.killed.contains(decomposed))
     }
 
-    @Test("targets of different kinds differ, and equal ones are found in a set")
+    @Test("targets of different kinds differ, equal ones hash equally")
     func kinds() throws {
         let bucket = try #require(KillTarget("kiicloud://buckets/b"))
         let other = try #require(KillTarget("kiicloud://buckets/c"))

@@ -27,14 +27,14 @@ struct LineageTests {
         (#""_KL":"1;3;x""#, nil), (#""x":{"_kl":"1;9;x"}"#, nil), (#""x":"1;9;x""#, nil),
     ]
 
-    @Test("a stamp is read as it was written, and anything else is none", arguments: stamps)
+    @Test("reads valid stamps and ignores everything else", arguments: stamps)
     func read(json: String, hops: Int?) throws {
         let message = try PushMessage(RawPayload("{\(json),\"topic\":\"news\"}"))
         #expect(message.lineage?.hops == hops)
     }
 
     @Test(
-        "a number of hops that is forged, cut or missing never ends a message that has come through few",
+        "forged, cut or missing hops never end an honest message",
         arguments: stamps)
     func fewHops(json: String, hops: Int?) throws {
         let loopGuard = LoopGuard(clock: ManualClock())
@@ -42,7 +42,7 @@ struct LineageTests {
         #expect(try loopGuard.judge(RawPayload("{\(json),\"topic\":\"news\"}"), at: .seconds(0)) == expected)
     }
 
-    @Test("eight hops pass and the ninth is cut, over every transport", arguments: PayloadFixture.KeyStyle.allCases)
+    @Test("passes eight hops and ends the ninth, over every transport", arguments: PayloadFixture.KeyStyle.allCases)
     func limit(style: PayloadFixture.KeyStyle) throws {
         let loopGuard = LoopGuard(clock: ManualClock())
         for (hops, expected) in [(7, "pass"), (8, "pass"), (9, "lineage"), (1000, "lineage")] {
@@ -63,7 +63,7 @@ struct LineageTests {
         #expect(try loopGuard.judge(PayloadFixture.pushToUser().payload(style), at: .seconds(0)) == "pass")
     }
 
-    @Test("two handlers that answer each other are cut after eight answers")
+    @Test("ends two handlers that answer each other after eight answers")
     func pingPong() async throws {
         let clock = ManualClock()
         let devices = ["ping", "pong"].map { PushReceiver(me: [.thing(id: "th.\($0)")], clock: clock) }
@@ -87,7 +87,7 @@ struct LineageTests {
     }
 
     @Test(
-        "a handler's stamp counts one more and keeps who began, whatever that is",
+        "a handler's stamp adds one hop and keeps the origin",
         arguments: [
             ("1;3;th.x", "1;4;th.x"), ("1;8;a;5", "1;9;a"), ("1;999999999;x", "1;999999999;x"),
             ("2;3;x", "1;1;th.me"), ("1;8;a;b;", "1;1;th.me"), ("1;8;a b", "1;1;th.me"),
@@ -112,7 +112,7 @@ struct LineageTests {
     }
 
     @Test(
-        "where nobody is named, a lineage begins with a name that is the same for all its messages, and no other guard's"
+        "without identities, each guard has one origin of its own"
     )
     func namelessOrigin() {
         let clock = ManualClock()

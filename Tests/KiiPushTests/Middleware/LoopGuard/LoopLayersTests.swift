@@ -6,7 +6,7 @@ import Testing
 /// Each layer alone: what it ends, with its reason and counter, and that it can be switched off.
 struct LoopLayersTests {
     @Test(
-        "each layer has a reason and a counter of its own, and ends nothing when it is off",
+        "each layer has its own reason and counter, and ends nothing when off",
         arguments: LoopLayer.allCases)
     func layer(layer: LoopLayer) async throws {
         for isOn in [true, false] {
@@ -58,7 +58,7 @@ struct LoopLayersTests {
         }
     }
 
-    @Test("while the pace is off nothing waits, and what waited passes when it comes again; nothing is reset")
+    @Test("switching the pace off lets waiting messages pass and resets nothing")
     func paceOff() async {
         let bench = PacingBench()
         await bench.spend()

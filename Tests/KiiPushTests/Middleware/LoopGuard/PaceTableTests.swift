@@ -15,7 +15,7 @@ struct PaceTableTests {
         }
     }
 
-    @Test("a key keeps its pace, and has one of its own")
+    @Test("each key has its own pace")
     func own() throws {
         var table = PaceTable(capacity: 100)
         pace(&table, 1, at: 0)
@@ -27,7 +27,7 @@ struct PaceTableTests {
         #expect(table.find(ResourceKey(51)) == nil)
     }
 
-    @Test("keys that are idle are forgotten as new ones come, and their room is used again")
+    @Test("forgets idle keys as new ones come, and reuses their space")
     func idle() {
         var table = PaceTable(capacity: 1000)
         for key in 0..<5000 {
@@ -39,7 +39,7 @@ struct PaceTableTests {
         #expect(table.forgottenEarly == 0)
     }
 
-    @Test("when it is full, a key that counts is forgotten early rather than one that is paced")
+    @Test("when full, forgets an active key before a paced one")
     func full() {
         var table = PaceTable(capacity: 16)
         for key in 0..<7 { pace(&table, key, at: 0) }
@@ -49,7 +49,7 @@ struct PaceTableTests {
         #expect(table.forgottenEarly == 900 - 9 && table.find(ResourceKey(999)) != nil)
     }
 
-    @Test("where all of them are paced, a new key has none, until one of them is idle")
+    @Test("when all keys are paced, a new key has no pace until one is idle")
     func fullOfPaced() {
         var table = PaceTable(capacity: 16)
         for key in 0..<16 { pace(&table, key, at: 0) }

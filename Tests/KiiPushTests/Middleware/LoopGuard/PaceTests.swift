@@ -39,7 +39,7 @@ struct PaceTests {
     /// Those whose floor has a token for the first try.
     static let usual = kinds.filter { $0.every < 8 }
 
-    @Test("a burst passes at once, and then one in each time of the floor, for ever", arguments: kinds)
+    @Test("passes a burst at once, then one per floor interval", arguments: kinds)
     func floor(kind: Kind) {
         var lane = PaceLane(kind.limits)
         lane.come(kind.burst, at: 0)
@@ -49,7 +49,7 @@ struct PaceTests {
     }
 
     @Test(
-        "who comes when the floor is empty is listened to, and told the end of that whenever it asks", arguments: kinds)
+        "an exhausted key listens, and says until when", arguments: kinds)
     func listening(kind: Kind) {
         var lane = PaceLane(kind.limits)
         lane.come(kind.burst + 1, at: 100)
@@ -62,7 +62,7 @@ struct PaceTests {
         #expect(lane.passes.count == kind.burst)
     }
 
-    @Test("a burst that stops is tried: one, then a burst, then all that wait", arguments: usual)
+    @Test("when a burst has stopped, tries one, then a burst, then all that wait", arguments: usual)
     func tries(kind: Kind) {
         var lane = PaceLane(kind.limits)
         let all = 3 * kind.burst + 11
@@ -88,7 +88,7 @@ struct PaceTests {
         #expect(lane.passes.count == 2 * kind.burst + 1)
     }
 
-    @Test("what comes back from a try shows a loop: by the floor from then on, the newest in place of older ones")
+    @Test("traffic after a try shows a loop: then the floor applies, and the newest replaces older ones")
     func failedObject() {
         var lane = PaceLane(.objects())
         lane.come(24, at: 0)
@@ -109,7 +109,7 @@ struct PaceTests {
         #expect(lane.passes.suffix(50).allSatisfy { $0.at - $0.came < 13 }, "and none is old")
     }
 
-    @Test("letters that come back from a try go by the floor, in order, and none is superseded")
+    @Test("letters after a try pass at the floor, in order, and none is superseded")
     func failedLetters() {
         var lane = PaceLane(.letters())
         lane.come(24, at: 0)
@@ -121,7 +121,7 @@ struct PaceTests {
         #expect(lane.pace.waiting == 0 && !lane.wentBack)
     }
 
-    @Test("what came only at first is a loop that died down, not traffic that comes by itself")
+    @Test("traffic only at the beginning counts as a loop that died down")
     func decline() {
         var lane = PaceLane(.letters())
         lane.come(21, at: 0)
@@ -133,7 +133,7 @@ struct PaceTests {
     }
 
     @Test(
-        "messages that keep coming go on at their pace after the listening, with nobody waiting",
+        "steady traffic passes at its own pace after listening",
         arguments: kinds, [1.5, 2])
     func steady(kind: Kind, perSecond: Double) {
         var lane = PaceLane(kind.limits)
@@ -145,7 +145,7 @@ struct PaceTests {
         #expect(late.allSatisfy { $0.at - $0.came < 0.01 }, "\(late.map { $0.at - $0.came }.max() ?? 0)")
     }
 
-    @Test("a long listening proves a pace: from then on it costs nothing, and nobody waits again", arguments: [2.0, 3])
+    @Test("after long listening, steady traffic never waits again", arguments: [2.0, 3])
     func proven(perSecond: Double) {
         var lane = PaceLane(.objects())
         let hours = 4.0
@@ -158,7 +158,7 @@ struct PaceTests {
         #expect(late.contains { $0.came > 600 && $0.at - $0.came > 8.01 })
     }
 
-    @Test("a pace is forgotten when nothing has come for ten minutes", arguments: [(550.0, false), (601, true)])
+    @Test("forgets a pace after ten idle minutes", arguments: [(550.0, false), (601, true)])
     func quiet(pause: Double, isForgotten: Bool) {
         var lane = PaceLane(.letters())
         for number in 0..<2400 { lane.come(at: Double(number) / 8) }
@@ -169,7 +169,7 @@ struct PaceTests {
         #expect(before == 2400)
     }
 
-    @Test("messages that ended unheard of are forgotten when nobody has asked for ten minutes")
+    @Test("forgets messages that nobody has asked about for ten minutes")
     func unheardOf() {
         var lane = PaceLane(.letters())
         lane.come(25, at: 0)
@@ -199,7 +199,7 @@ struct PaceTests {
         #expect(first == .now(isFromFloor: true) && !hasFailed && second == .now(isFromFloor: true))
     }
 
-    @Test("a token that is given back can be taken again, and a burst is the most that there is")
+    @Test("returned tokens can be taken again, up to a burst")
     func givenBack() {
         let limits = Pace.Limits.objects()
         var pace = Pace(limits, now: 0)

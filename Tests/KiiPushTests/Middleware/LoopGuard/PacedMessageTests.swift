@@ -7,7 +7,7 @@ import Testing
 struct PacedMessageTests {
     // MARK: Which wait
 
-    @Test("the twenty-first of one object waits, those of another one pass at once")
+    @Test("the twenty-first message of one object waits, others pass")
     func oneObject() async {
         let bench = PacingBench()
         await bench.spend()
@@ -88,7 +88,7 @@ struct PacedMessageTests {
         #expect(device.loopGuard.paced.map(\.level) == [.device])
     }
 
-    @Test("a message of several routes waits for all of them, and those that had passed it lose nothing by that")
+    @Test("a message of several routes waits for all of them")
     func severalRoutes() async {
         let bench = PacingBench([("quick", .every(.milliseconds(1))), ("slow", .standard)])
         bench.receiver.onPushToApp("also", bucket: "settings", object: "x") { _, _ in }
@@ -102,7 +102,7 @@ struct PacedMessageTests {
         #expect(bench.log.events.suffix(2) == ["quick 21", "slow 21"])
     }
 
-    @Test("a message that a stage behind the guard drops or cannot decide about takes nothing from its keys")
+    @Test("a message dropped or failed by a later stage costs its keys nothing")
     func givenBack() async {
         let isRefusing = Flag()
         isRefusing.set()
@@ -113,7 +113,7 @@ struct PacedMessageTests {
         #expect(await bench.send(121) == "paced")
     }
 
-    @Test("a stage of one's own may let a message wait, and it is asked again when it comes again")
+    @Test("a custom stage can let a message wait and is asked again")
     func ownStage() async {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock) {
@@ -128,7 +128,7 @@ struct PacedMessageTests {
 
     // MARK: While it waits
 
-    @Test("a replayed message passes while its key is paced, and counts for nothing")
+    @Test("a replayed message passes a paced key and does not count")
     func replay() async {
         let bench = PacingBench()
         await bench.spend()
@@ -141,7 +141,7 @@ struct PacedMessageTests {
         #expect(await bench.pass(8.1) == ["21 handled"])
     }
 
-    @Test("what is killed while it waits ends when it comes again, and goes on where the kill is over")
+    @Test("a message killed while waiting ends, or continues after the kill")
     func killed() async {
         let bench = PacingBench()
         await bench.spend()
@@ -153,7 +153,7 @@ struct PacedMessageTests {
         #expect(await bench.send(23) == "handled")
     }
 
-    @Test("an honest message that had to wait is not taken for the event of a write announced since")
+    @Test("a waiting message is not mistaken for a later write's event")
     func echo() async {
         let bench = PacingBench()
         await bench.spend()
@@ -214,7 +214,7 @@ struct PacedMessageTests {
         #expect(letters.loopGuard.paced.map(\.subject) == ["kiicloud://topics/news"])
     }
 
-    @Test("a key is shown no longer than messages of it wait")
+    @Test("a key is listed only while its messages wait")
     func noLonger() async {
         let bench = PacingBench()
         await bench.spend()
@@ -224,7 +224,7 @@ struct PacedMessageTests {
         #expect(bench.loopGuard.paced.isEmpty, "\(bench.loopGuard.paced)")
     }
 
-    @Test("who listens is told of a key when its messages begin to wait, and at most once a minute")
+    @Test("listeners hear of a key when it begins to wait, at most once a minute")
     func listener() async {
         let bench = PacingBench(isTopic: true)
         let told = EventLog()

@@ -18,7 +18,7 @@ struct StampTests {
     // MARK: Honest changes
 
     @Test(
-        "somebody who changes one field, and keeps the stamp of the last handler, is handled however often",
+        "handles any number of changes that leave the last stamp in the object",
         arguments: [1, 1000, 5000, 60_000, 3_600_000], Rounder.Manner.allCases)
     func patched(milliseconds: Int, manner: Rounder.Manner) async {
         for style in PayloadFixture.KeyStyle.allCases {
@@ -37,7 +37,7 @@ struct StampTests {
         }
     }
 
-    @Test("so is somebody who changes it once a minute while no handler reports its writes")
+    @Test("handles a change a minute while handlers report no times")
     func unreported() async {
         let cloud = PatchedObject(clock)
         let device = Rounder(1, cloud, clock, .plain, reports: false)
@@ -48,7 +48,7 @@ struct StampTests {
         }
     }
 
-    @Test("two devices that answer a person in turn, every second, handle every change")
+    @Test("two devices that answer a person's changes handle all of them")
     func twoDevices() async {
         let cloud = PatchedObject(clock)
         let devices = (0..<2).map { Rounder($0, cloud, clock, .exact) }
@@ -74,7 +74,7 @@ struct StampTests {
         case silent
     }
 
-    @Test("a backlog of changes is handled by a handler that writes for each of them", arguments: Answer.allCases)
+    @Test("handles a backlog of changes while writing for each", arguments: Answer.allCases)
     func backlog(answer: Answer) async {
         for style in PayloadFixture.KeyStyle.allCases {
             for manner in Rounder.Manner.allCases {
@@ -95,7 +95,7 @@ struct StampTests {
         }
     }
 
-    @Test("a stream of changes, each handled while the next ones come, is handled whole", arguments: Answer.allCases)
+    @Test("handles a stream of changes that keep coming while it writes", arguments: Answer.allCases)
     func stream(answer: Answer) async {
         for manner in Rounder.Manner.allCases {
             let cloud = PatchedObject(clock)
@@ -136,7 +136,7 @@ struct StampTests {
         return receiver
     }
 
-    @Test("a loop with several messages under way ends", arguments: [1, 2, 5], [2, 3])
+    @Test("ends a loop with several messages in flight", arguments: [1, 2, 5], [2, 3])
     func strands(strands: Int, devices: Int) async {
         let shapes: [(style: PayloadFixture.KeyStyle, manner: Rounder.Manner)] = [
             (.long, .exact), (.long, .plain), (.short, .plain),
@@ -209,7 +209,7 @@ struct StampTests {
         return handled.withLock { $0 }
     }
 
-    @Test("a loop over stamped objects ends after eight hops", arguments: Rounder.Manner.allCases)
+    @Test("ends a loop over stamped objects after eight hops", arguments: Rounder.Manner.allCases)
     func loops(manner: Rounder.Manner) async {
         for style in PayloadFixture.KeyStyle.allCases {
             #expect(await loop(manner, most: 100, style, every: .milliseconds(50)) == 9)
@@ -217,7 +217,7 @@ struct StampTests {
         }
     }
 
-    @Test("so does a loop whose messages are an hour late, once each device has had one answer of the server")
+    @Test("ends a loop of messages that are an hour late, once each device knows the server's time")
     func slowLoop() async {
         #expect(await loop(.exact, most: 100, every: .zero, late: .seconds(3600), announces: true) == 11)
         // Where all that a device ever gets is late, and it reports nothing, the rate is left.

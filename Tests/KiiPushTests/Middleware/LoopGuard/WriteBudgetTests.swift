@@ -48,7 +48,7 @@ struct WriteBudgetTests {
         }
     }
 
-    @Test("a route of an unlimited pace, and a guard whose pace is off, count no writes", arguments: [true, false])
+    @Test("an unlimited route, and a guard with its pace off, count no writes", arguments: [true, false])
     func unlimited(isRoute: Bool) async {
         let receiver = Self.receiver(ManualClock(), isRoute ? .unlimited : .standard)
         if !isRoute { receiver.loopGuard?.settings.layers.remove(.pace) }

@@ -23,7 +23,7 @@ struct RoutingRulesTests {
         #expect(rules.delivery.order == .topic && rules.delivery.onFailure == .skip)
     }
 
-    @Test("what a file leaves out has its documented value")
+    @Test("omitted settings have their documented values")
     func defaults() throws {
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
         #expect(rules.app == nil && rules.me.isEmpty && rules.serving == nil && rules.dedupe == .standard)

@@ -33,7 +33,7 @@ struct RuleAgeTests {
     }
 
     @Test(
-        "a wrong limit is refused at its place",
+        "refuses a wrong limit at its position",
         arguments: [
             (#""0s""#, "1:35: expected a duration longer than 0"),
             (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),

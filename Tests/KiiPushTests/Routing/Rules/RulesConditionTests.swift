@@ -18,7 +18,7 @@ struct RulesConditionTests {
     }
 
     @Test(
-        "a condition takes what it should of one message",
+        "each condition matches what it should of one message",
         arguments: [
             ("{}", true), (#"{"kind":"pushToApp"}"#, true), (#"{"kind":["pushToUser","directPush"]}"#, false),
             (#"{"kind":"pushTo*"}"#, true), (#"{"kind":"*"}"#, true), (#"{"kind":"direct*"}"#, false),
@@ -46,7 +46,7 @@ struct RulesConditionTests {
     }
 
     @Test(
-        "a star needs the field to be there",
+        "a star requires the field",
         arguments: ["scope", "scopeID", "sender", "transport", "events", "object"])
     func star(field: String) throws {
         let bare = try PushMessage(RawPayload(#"{"n":1}"#))

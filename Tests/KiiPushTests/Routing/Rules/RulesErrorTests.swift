@@ -11,7 +11,7 @@ struct RulesErrorTests {
         + "duration such as \"6s\" for one message in that time"
 
     @Test(
-        "text that is no JSON object is refused at its place",
+        "refuses text that is not a JSON object",
         arguments: [
             ("", "1:1: the file is empty; expected an object"), (" \n ", "1:1: the file is empty; expected an object"),
             ("{\"version\": 1,\n  }", "2:3: expected a key in double quotes"),
@@ -29,7 +29,7 @@ struct RulesErrorTests {
     func syntax(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
 
     @Test(
-        "each mistake in the settings is named with its place",
+        "reports each mistake in the settings with its position",
         arguments: [
             (#"{}"#, "1:1: the key 'version' is missing"),
             (#"{"version":2,"wrong":1}"#, "1:12: unknown version 2; this library reads version 1"),
@@ -45,7 +45,7 @@ struct RulesErrorTests {
     func root(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
 
     @Test(
-        "each mistake in a setting's value is named with its place",
+        "reports each mistake in a setting's value with its position",
         arguments: [
             (#""me":"user:U1""#, "1:6: expected a list of identities such as \"thing:th.1\", found a string"),
             (#""me":["U1"]"#, "1:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
@@ -98,7 +98,7 @@ struct RulesErrorTests {
     }
 
     @Test(
-        "each mistake in a rule is named with its place",
+        "reports each mistake in a rule with its position",
         arguments: [
             (#"7"#, "2:1: expected a rule: an object with id, when and then, found a number"),
             (#"{"then":{"print":true}}"#, "2:1: the key 'id' is missing"),
@@ -167,7 +167,7 @@ struct RulesErrorTests {
     }
 
     @Test(
-        "each mistake in a condition is named with its place",
+        "reports each mistake in a condition with its position",
         arguments: [
             (#"[]"#, "2:1: expected an object with conditions, found a list"),
             (#"{"buckt":"a"}"#, "2:2: unknown key 'buckt'; did you mean 'bucket'?"),
@@ -226,7 +226,7 @@ struct RulesErrorTests {
     }
 
     @Test(
-        "each mistake in a test is named with its place",
+        "reports each mistake in a test with its position",
         arguments: [
             (#"{"steps":[]}"#, "2:1: the key 'name' is missing"), (#"{"name":"n"}"#, "2:1: the key 'steps' is missing"),
             (#"{"name":"n","steps":{}}"#, "2:21: expected a list of steps, found an object"),
@@ -299,7 +299,7 @@ struct RulesErrorTests {
         #expect(RulesSamples.problems("{\"version\":1,\"rules\":[\(rule)],\"tests\":[\n\(test)\n]}") == [expected])
     }
 
-    @Test("all problems are reported at once, by their places")
+    @Test("reports all problems at once, by position")
     func allAtOnce() {
         let text = """
             {"version": 1, "ap": "x",

@@ -82,7 +82,7 @@ struct RulesHostileTests {
         #expect(RulesSamples.problems(text + ",\n 7]}").first?.hasPrefix("3:2: expected a test") == true)
     }
 
-    @Test("files made to be slow are refused without much ado")
+    @Test("refuses files that are designed to be slow")
     func slow() {
         let clock = ContinuousClock()
         let marks = String(repeating: "\u{301}\u{327}", count: 50_000)

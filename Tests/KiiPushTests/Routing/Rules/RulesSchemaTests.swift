@@ -79,7 +79,7 @@ struct RulesSchemaTests {
     }
 
     @Test(
-        "what the parser accepts the schema accepts",
+        "the schema accepts what the parser accepts",
         arguments: [
             ("root", #""app":"a","me":[],"loop":{},"dedupe":{},"delivery":{},"tests":[]"#),
             ("root", #""me":["user:a","thing:b:c","admin:d"],"serving":["app","user:*","thing:VENDOR_THING_ID:1"]"#),
@@ -137,7 +137,7 @@ struct RulesSchemaTests {
     }
 
     @Test(
-        "what has one fault both refuse",
+        "parser and schema refuse each fault",
         arguments: [
             ("root", #""x":1"#), ("root", #""app":"""#), ("root", #""app":1"#), ("root", #""me":["U1"]"#),
             ("root", #""me":["user:*"]"#), ("root", #""me":"user:a""#), ("root", #""serving":[]"#),
