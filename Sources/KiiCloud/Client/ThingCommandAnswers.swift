@@ -3,8 +3,10 @@ public import KiiPush
 /// Answers Thing-IF commands: reports the results of their actions to Kii, as the thing that received them.
 ///
 /// ```swift
-/// let service = PushService(receiver, [transport], inbox: inbox, answers: [ThingCommandAnswers(client, thing: thing)])
+/// let answers = ThingCommandAnswers(client, thing: thing)
 /// ```
+///
+/// Give it to a `PushService`, or to `AgentSettings.answers` of an agent.
 ///
 /// An action is reported as succeeded, unless its handler answered otherwise, failed for good, or there is none.
 public struct ThingCommandAnswers: AnswerSender {

@@ -37,7 +37,7 @@ public struct HandlerContext: Sendable {
     /// Answers the message: its sender gets the answer when the message has ended, once.
     ///
     /// ```swift
-    /// receiver.onCommand("power", action: "turnPower") { command, context in
+    /// agent.onCommand("power", action: "turnPower") { command, context in
     ///     try context.answer(.succeeded(.object([(key: "power", value: .bool(true))])))
     /// }
     /// ```

@@ -8,9 +8,10 @@ import Testing
 struct ThingCommandAnswersTests {
     private let cloud = FakeCloud()
     private var answers: ThingCommandAnswers {
-        ThingCommandAnswers(
-            KiiClient(Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), clock: NotedClock()),
-            thing: Cloud.thing)
+        let (token, thing) = (FixedToken(Secret("token-1")), Cloud.thing)
+        let client = KiiClient(Cloud.app, transport: cloud, tokens: token, clock: NotedClock())
+        let answers = ThingCommandAnswers(client, thing: thing)
+        return answers
     }
 
     private static let command = RawPayload(
