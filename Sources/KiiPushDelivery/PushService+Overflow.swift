@@ -1,45 +1,43 @@
-// Payloads in a durable inbox without a place: reads them back, ends those that cannot wait, and stores postponed dead
-// letters.
+// Messages that wait only as numbers in a durable inbox: reads them at their turn, ends those that cannot wait, and
+// stores postponed dead letters.
 
 import KiiPush
 
 extension PushService {
     // MARK: Reading
 
-    /// Reads back the payloads whose turn it is.
-    func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
-
-    private func readBack(_ items: [Spill.Item]) async {
-        guard let (entries, standard) = await entries(of: items.map(\.number)) else { return await putBack(items) }
-        var (deliveries, gone): ([Delivery], [Spill.Item]) = ([], [])
+    /// The message whose turn it is, read from the inbox if it must be; nil if there is none for now.
+    func delivery(of turn: WaitingRoom.Turn) async -> Delivery? {
+        let items: [Unread]
+        switch turn {
+        case .whole(let delivery): return delivery
+        case .unread(let unread): items = unread
+        }
+        guard let (entries, standard) = entries(of: items.map(\.number)) else {
+            putBack(items)
+            return nil
+        }
+        var deliveries: [Delivery] = []
         for item in items {
+            guard let entry = entries[item.number] else {
+                item.receipt.finish(nil)
+                continue
+            }
             do throws(DecodeError) {
-                guard let entry = entries[item.number] else {
-                    gone.append(item)
-                    continue
-                }
                 deliveries.append(try delivery(entry, standard, item))
             } catch {
-                gone.append(item)
-                if let entry = entries[item.number] { await endUndecodable(entry, error) }
+                await endUndecodable(entry, error)
                 item.receipt.finish(.undecodable(error))
             }
         }
-        change { [deliveries, gone] state in
-            state.spill.haveRead(items)
-            for item in gone { state.places.leave(item.keys, item.bytes) }
-            for var delivery in deliveries {
-                delivery.hasPlace = true
-                state.queue(delivery)
-            }
-            (state.isReading, state.readPause) = (false, .zero)
-            state.ending -= 1
+        return change { [deliveries] state in
+            state.readPause = .zero
+            return state.room.haveRead(items, deliveries)
         }
-        for item in gone { item.receipt.finish(nil) }
     }
 
     /// Reads waiting payloads, and the current delivery settings; nil if they cannot be read.
-    private func entries(of numbers: [UInt64]) async -> ([UInt64: InboxEntry], DeliverySettings)? {
+    private func entries(of numbers: [UInt64]) -> ([UInt64: InboxEntry], DeliverySettings)? {
         do {
             var entries: [UInt64: InboxEntry] = [:]
             for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
@@ -51,15 +49,15 @@ extension PushService {
         }
     }
 
-    /// Puts back payloads that could not be read, and tries again after a pause.
-    private func putBack(_ items: [Spill.Item]) async {
+    /// Puts back payloads that could not be read, and lets none be read until a pause is over.
+    private func putBack(_ items: [Unread]) {
         let length = change { state in
-            state.spill.putBack(items, &state.places)
-            state.ending -= 1
+            state.room.putBack(items)
+            state.room.mayRead = false
             state.readPause = min(max(state.readPause * 2, .milliseconds(100)), .seconds(10))
             return state.readPause
         }
-        if await pause(length) { change { $0.isReading = false } }
+        start { if await self.pause(length) { self.change { $0.room.mayRead = true } } }
     }
 
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
@@ -71,17 +69,8 @@ extension PushService {
 
     // MARK: Ending
 
-    /// Ends a delivery that found no capacity, and those that it replaces; it counts as ending already.
-    func end(_ delivery: Delivery, _ answer: Spill.Answer) {
-        switch answer {
-        case .refused: startCounted { await self.endUnplaced(delivery) }
-        case .waits(let replaced): startCounted { await self.endReplaced(replaced) }
-        case .superseded(let replaced):
-            startCounted { await self.endReplaced(replaced + [Spill.Item(delivery)]) }
-        }
-    }
-
-    private func endUnplaced(_ delivery: Delivery) async {
+    /// Ends a delivery that found no capacity.
+    func endUnplaced(_ delivery: Delivery) async {
         var (delivery, ended) = (delivery, Ended?.none)
         // A dead letter without a route would never be handled.
         if delivery.message.routes.isEmpty {
@@ -99,13 +88,13 @@ extension PushService {
     private static let mostReplacedAtOnce = 128
 
     /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
-    private func endReplaced(_ items: [Spill.Item]) async {
+    func endReplaced(_ items: [Unread]) async {
         for start in stride(from: 0, to: items.count, by: Self.mostReplacedAtOnce) {
             await endTogether(items[start..<min(start + Self.mostReplacedAtOnce, items.count)])
         }
     }
 
-    private func endTogether(_ items: ArraySlice<Spill.Item>) async {
+    private func endTogether(_ items: ArraySlice<Unread>) async {
         let isRecorded = await record(items.map { .ended($0.number) })
         if !isRecorded { change { $0.report.left += items.count } }
         for item in items {
@@ -146,8 +135,7 @@ extension PushService {
         change { state in
             state.putOff.append(putOff)
             state.storeAgain(after: now)
-            state.lanes.release(&delivery)
-            state.vacate(&delivery)
+            state.room.leave(&delivery)
         }
     }
 
@@ -171,7 +159,7 @@ extension PushService {
 
     /// Dead-letters messages; returns those that do not fit.
     private func store(_ some: [PutOff]) async -> [PutOff] {
-        guard let (entries, _) = await entries(of: some.map(\.number)) else { return some }
+        guard let (entries, _) = entries(of: some.map(\.number)) else { return some }
         for (index, putOff) in some.enumerated() {
             guard let entry = entries[putOff.number],
                 let message = try? receiver.decode(entry.payload)
