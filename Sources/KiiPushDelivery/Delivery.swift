@@ -95,52 +95,29 @@ extension LaneKey {
 // MARK: - Replacing
 
 extension Delivery {
-    /// Removes the older, untried changes of the same object from the lane; this delivery replaces them.
-    mutating func takeOlder(from room: inout WaitingRoom) {
-        guard ticket.settings.replacesOlder, case .place = ticket.lane, !message.routes.isEmpty else { return }
+    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is one;
+    /// that replaces all older ones.
+    mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
         let own = message
-        let older = room.remove(from: ticket.lane) { other in
-            other.ticket.settings.replacesOlder && !other.isSuspect && other.isUntried
-                && other.message.routes.elementsEqual(own.routes, by: ===)
-                && other.message.message.isOlder(than: own.message)
-        }
-        for var delivery in older {
-            replaced += delivery.replaced
-            delivery.replaced = []
-            replaced.append(delivery)
-        }
-    }
-}
-
-extension Delivery {
-    /// Gives the place of this delivery to the newest untried change of its object that waits behind it; that replaces
-    /// all older ones.
-    mutating func takeNewest(from room: inout WaitingRoom) {
-        let own = message
-        guard case .place = ticket.lane, isUntried else { return }
+        guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }
         let newer = room.remove(from: ticket.lane) { other in
             !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
                 && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
         }
-        guard var newest = newer.first else { return }
-        for other in newer where newest.message.message.isOlder(than: other.message.message) {
-            newest = other
-        }
-        var others = [self]
-        for other in newer where other.ticket !== newest.ticket {
-            if other.message.message.isOlder(than: newest.message.message) {
-                others.append(other)
-            } else {
-                room.putFirst(other)
-            }
-        }
+        guard var newest = newer.first else { return false }
+        for other in newer where newest.message.message.isOlder(than: other.message.message) { newest = other }
         newest.hasLane = hasLane
-        for var other in others {
+        for var other in [self] + newer where other.ticket !== newest.ticket {
+            guard other.message.message.isOlder(than: newest.message.message) else {
+                room.putFirst(other)
+                continue
+            }
             newest.replaced += other.replaced
             (other.replaced, other.hasLane) = ([], false)
             newest.replaced.append(other)
         }
         self = newest
+        return true
     }
 }
 

@@ -27,7 +27,6 @@ extension PushService {
         let next: WaitingRoom.Turn? = change { state in
             state.leaveOff(last)
             if let next = state.next() { return next }
-            if let next = state.next(behind: &ended) { return next }
             // It counts as in flight until its end is recorded.
             if ended != nil { state.inFlight += 1 }
             return nil
@@ -96,8 +95,10 @@ extension PushService {
     /// - Returns: how it ends or waits instead; nil if its handlers may run.
     private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass = .none) -> Outcome? {
         receiver.refresh(&delivery.incoming.message, delivery.incoming.table)
-        if delivery.isPaced, receiver.loopGuard?.takesNewest(delivery.message) == true {
-            change { delivery.takeNewest(from: &$0.room) }
+        let takesNewest =
+            delivery.ticket.settings.replacesOlder
+            || delivery.isPaced && receiver.loopGuard?.takesNewest(delivery.message) == true
+        if takesNewest, bypass == .none, change({ delivery.takeNewest(from: &$0.room) }) {
             receiver.refresh(&delivery.incoming.message, nil)
         }
         let outcome = receiver.ask(&delivery.incoming, bypass)

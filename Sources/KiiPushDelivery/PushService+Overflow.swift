@@ -82,24 +82,18 @@ extension PushService {
         change { $0.unplaced -= 1 }
     }
 
-    /// How many replaced payloads end in one step: the records of all other messages wait for that step.
-    ///
-    /// A newer change may replace all that wait for its lane, thousands by default.
-    private static let mostReplacedAtOnce = 128
-
     /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
-    func endReplaced(_ items: [Unread]) async {
-        for start in stride(from: 0, to: items.count, by: Self.mostReplacedAtOnce) {
-            await endTogether(items[start..<min(start + Self.mostReplacedAtOnce, items.count)])
-        }
-    }
-
-    private func endTogether(_ items: ArraySlice<Unread>) async {
-        let isRecorded = await record(items.map { .ended($0.number) })
-        if !isRecorded { change { $0.report.left += items.count } }
-        for item in items {
-            if isRecorded { receiver.counters.count(.superseded) }
-            item.receipt.finish(isRecorded ? .superseded : nil)
+    ///
+    /// A newer change may replace thousands, and the records of all other messages wait for a step.
+    func endReplaced(_ items: [Unread], atOnce: Int = 128) async {
+        for start in stride(from: 0, to: items.count, by: atOnce) {
+            let some = items[start..<min(start + atOnce, items.count)]
+            let isRecorded = await record(some.map { .ended($0.number) })
+            if !isRecorded { change { $0.report.left += some.count } }
+            for item in some {
+                if isRecorded { receiver.counters.count(.superseded) }
+                item.receipt.finish(isRecorded ? .superseded : nil)
+            }
         }
     }
 }
@@ -108,7 +102,7 @@ extension PushService {
 
 /// A message to be dead-lettered that did not fit into the dead-letter store.
 ///
-/// It waits in the durable inbox without a place; only this value stays in memory.
+/// It waits in the durable inbox; only this value stays in memory.
 struct PutOff: Sendable {
     let number: UInt64
     let reason: DeadLetter.Reason
@@ -120,9 +114,6 @@ struct PutOff: Sendable {
 }
 
 extension PushService {
-    /// How many payloads are read at once.
-    private static let atOnce = 16
-
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
     func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
         let ticket = delivery.ticket
@@ -141,49 +132,45 @@ extension PushService {
 
     /// Dead-letters postponed messages, one after another, until the store is full again.
     func storeNext() async {
-        while true {
-            let some: [PutOff] = change { state in
-                guard state.isRunning else { return [] }
-                return (0..<Self.atOnce).compactMap { _ in state.putOff.popFirst() }
-            }
-            if some.isEmpty { return }
-            let left = await store(some)
-            if left.isEmpty { continue }
-            let now = clock.now
-            return change { state in
-                state.putOff.putFirst(left)
-                state.storeAgain(after: now)
+        while case let some = change({ $0.takePutOff(16) }), !some.isEmpty {
+            let entries = entries(of: some.map(\.number))?.0
+            for (index, putOff) in some.enumerated() {
+                if let entries, await store(putOff, entries[putOff.number]) { continue }
+                let now = clock.now
+                return change { state in
+                    state.putOff.putFirst(Array(some[index...]))
+                    state.storeAgain(after: now)
+                }
             }
         }
     }
 
-    /// Dead-letters messages; returns those that do not fit.
-    private func store(_ some: [PutOff]) async -> [PutOff] {
-        guard let (entries, _) = entries(of: some.map(\.number)) else { return some }
-        for (index, putOff) in some.enumerated() {
-            guard let entry = entries[putOff.number],
-                let message = try? receiver.decode(entry.payload)
-            else {
-                putOff.receipt.finish(nil)
-                continue
-            }
-            let routed = receiver.prepare(message).message
-            let outcome = receiver.deadLetter(
-                routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
-                inboxID: putOff.number)
-            noteStored(outcome)
-            if case .failed = outcome { return Array(some[index...]) }
-            let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-            receiver.end(Incoming(routed), end)
-            let isRecorded = await record(.ended(putOff.number))
-            if !isRecorded { change { $0.report.left += 1 } }
-            putOff.receipt.finish(isRecorded ? end : nil)
+    /// Dead-letters a message; false if it does not fit.
+    private func store(_ putOff: PutOff, _ entry: InboxEntry?) async -> Bool {
+        guard let entry, let message = try? receiver.decode(entry.payload) else {
+            putOff.receipt.finish(nil)
+            return true
         }
-        return []
+        let routed = receiver.prepare(message).message
+        let outcome = receiver.deadLetter(
+            routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
+            inboxID: putOff.number)
+        noteStored(outcome)
+        if case .failed = outcome { return false }
+        let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
+        receiver.end(Incoming(routed), end)
+        let isRecorded = await record(.ended(putOff.number))
+        if !isRecorded { change { $0.report.left += 1 } }
+        putOff.receipt.finish(isRecorded ? end : nil)
+        return true
     }
 }
 
 extension ServiceState {
+    fileprivate mutating func takePutOff(_ most: Int) -> [PutOff] {
+        isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
+    }
+
     /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
     fileprivate mutating func storeAgain(after now: MonotonicInstant) {
         let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))

@@ -147,16 +147,6 @@ extension ServiceState {
         return turn
     }
 
-    /// Begins the delivery behind one that has ended in its lane; the end and the beginning are recorded together.
-    mutating func next(behind ended: inout Ended?) -> WaitingRoom.Turn? {
-        guard phase == .open, !isAlone, !room.hasSuspect, inFlight < window, var last = ended,
-            let next = room.next(behind: &last.delivery, among: window)
-        else { return nil }
-        ended = last
-        inFlight += 1
-        return next
-    }
-
     /// Records that a turn is over.
     mutating func leaveOff(_ turn: WaitingRoom.Turn) {
         inFlight -= 1

@@ -97,7 +97,6 @@ struct WaitingRoom {
     private mutating func admit(_ delivery: Delivery) {
         var delivery = delivery
         delivery.hasPlace = true
-        delivery.takeOlder(from: &self)
         lanes[delivery.ticket.lane, default: Lane()].head.append(delivery)
         count += 1
     }
@@ -180,27 +179,16 @@ struct WaitingRoom {
     }
 
     private mutating func nextWhole(_ need: Need) -> Turn? {
-        guard let index = nextLane(need, running), let first = lanes.values[index].head.popFirst() else { return nil }
-        return .whole(begin(first))
+        guard let index = nextLane(need, running), let first = takeFirst(index) else { return nil }
+        running.begin(first.ticket.keys)
+        return .whole(first)
     }
 
-    /// Begins the message of the same lane behind one that has ended, unless it must run alone or be read.
-    mutating func next(behind delivery: inout Delivery, among most: Int) -> Turn? {
-        running.most = most
-        guard delivery.hasLane, let index = lanes.index(forKey: delivery.ticket.lane),
-            let next = lanes.values[index].head.first, !next.isSuspect, running.mayTake(next.ticket.keys)
-        else { return nil }
-        delivery.hasLane = false
-        _ = lanes.values[index].head.popFirst()
-        return .whole(begin(next))
-    }
-
-    private mutating func begin(_ delivery: Delivery) -> Delivery {
-        var delivery = delivery
-        delivery.hasLane = true
+    private mutating func takeFirst(_ index: Dictionary<LaneKey, Lane>.Index) -> Delivery? {
+        guard var first = lanes.values[index].head.popFirst() else { return nil }
+        first.hasLane = true
         count -= 1
-        running.begin(delivery.ticket.keys)
-        return delivery
+        return first
     }
 
     /// Records that what began in a turn is no longer being handled.
@@ -235,8 +223,8 @@ struct WaitingRoom {
 
     // MARK: Reading
 
-    /// How many messages are read at once.
-    private static let mostRead = 64
+    /// How many messages are read at once, and how many of one lane while others wait to be read.
+    private static let (mostRead, mostOfLane) = (64, 16)
 
     /// Which lanes may be read: the first one if its route and its group use so little memory that many messages are
     /// read with it, the others, without `running`, while there is room.
@@ -257,29 +245,31 @@ struct WaitingRoom {
         guard mayRead, memory.isOpen, !turns[Need.memory.rawValue].isEmpty,
             let first = nextLane(.memory, ReadJudge(running: running, memory: memory))
         else { return nil }
-        var items = take(lanes.keys[first], Self.mostRead)
+        let key = lanes.keys[first]
+        var items: [Unread] = []
+        take(key, Self.mostOfLane, &items)
         running.begin(items[0].keys)
         while items.count < Self.mostRead, memory.isOpen,
             let other = nextLane(.memory, ReadJudge(running: nil, memory: memory))
         {
-            items += take(lanes.keys[other], Self.mostRead - items.count)
+            take(lanes.keys[other], Self.mostOfLane, &items)
         }
+        take(key, Self.mostRead, &items)
         return .unread(items)
     }
 
-    /// Takes the first messages of a lane that are to be read, at least one.
-    private mutating func take(_ key: LaneKey, _ most: Int) -> [Unread] {
-        var items: [Unread] = []
-        lanes[key]?.isReading = true
-        while items.count < most, let item = lanes[key]?.tail.first,
-            items.isEmpty || memory.hasRoom(item.use, item.keys, item.lane)
+    /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is.
+    private mutating func take(_ key: LaneKey, _ most: Int, _ items: inout [Unread]) {
+        let end = min(items.count + most, Self.mostRead)
+        while items.count < end, let lane = lanes[key], let item = lane.tail.first,
+            !lane.isReading || memory.hasRoom(item.use, item.keys, item.lane)
         {
+            lanes[key]?.isReading = true
             _ = lanes[key]?.tail.popFirst()
             disk.add(-item.use, item.keys)
             memory.add(item.use, item.keys, item.lane)
             items.append(item)
         }
-        return items
     }
 
     /// Puts those of `items` that were read into their lanes, and begins the first one of the lane whose turn it is; the
@@ -292,15 +282,11 @@ struct WaitingRoom {
         }
         let lane = items[0].lane
         for item in items { endReading(item.lane, isBusy: item.lane == lane) }
-        guard let index = lanes.index(forKey: lane), let first = lanes.values[index].head.first, !first.isSuspect else {
-            endReading(lane)
-            return nil
+        if let index = lanes.index(forKey: lane), lanes.values[index].head.first?.isSuspect == false {
+            return takeFirst(index)
         }
-        _ = lanes.values[index].head.popFirst()
-        count -= 1
-        var delivery = first
-        delivery.hasLane = true
-        return delivery
+        endReading(lane)
+        return nil
     }
 
     /// Puts back messages that could not be read, before the others of their lanes.
