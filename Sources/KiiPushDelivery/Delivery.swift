@@ -95,8 +95,8 @@ extension LaneKey {
 // MARK: - Replacing
 
 extension Delivery {
-    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is one;
-    /// that replaces all older ones.
+    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is
+    /// one; that replaces all older ones.
     mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
         let own = message
         guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }

@@ -74,7 +74,8 @@ struct WaitingRoom {
         case none
     }
 
-    /// Adds a message behind those of its lane; it waits in the inbox if memory has no room, and behind those that do.
+    /// Adds a message behind those of its lane: in memory, or in the inbox if memory has no room, or if messages of its
+    /// lane, or ready ones of its group, wait there already.
     ///
     /// One that `isOld` was accepted by an earlier process, so the inbox has it whatever the bound.
     mutating func append(_ delivery: Delivery, isOld: Bool = false) -> Place {
@@ -89,7 +90,11 @@ struct WaitingRoom {
     }
 
     private func hasRoom(for ticket: Ticket) -> Bool {
-        if let lane = lanes[ticket.lane], lane.isReading || !lane.tail.isEmpty { return false }
+        if let index = lanes.index(forKey: ticket.lane),
+            lanes.values[index].isReading || !lanes.values[index].tail.isEmpty
+        {
+            return false
+        }
         return memory.hasRoom(ticket.use, ticket.keys, ticket.lane) && !turns[Need.memory.rawValue].holds(ticket.keys)
     }
 
@@ -224,7 +229,7 @@ struct WaitingRoom {
     // MARK: Reading
 
     /// How many messages are read at once, and how many of one lane while others wait to be read.
-    private static let (mostRead, mostOfLane) = (64, 16)
+    private static let (mostRead, mostOfLane) = (64, 4)
 
     /// Which lanes may be read: the first one if its route and its group use so little memory that many messages are
     /// read with it, the others, without `running`, while there is room.
@@ -260,20 +265,21 @@ struct WaitingRoom {
 
     /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is.
     private mutating func take(_ key: LaneKey, _ most: Int, _ items: inout [Unread]) {
+        guard let index = lanes.index(forKey: key) else { return }
         let end = min(items.count + most, Self.mostRead)
-        while items.count < end, let lane = lanes[key], let item = lane.tail.first,
-            !lane.isReading || memory.hasRoom(item.use, item.keys, item.lane)
+        while items.count < end, let item = lanes.values[index].tail.first,
+            !lanes.values[index].isReading || memory.hasRoom(item.use, item.keys, item.lane)
         {
-            lanes[key]?.isReading = true
-            _ = lanes[key]?.tail.popFirst()
+            lanes.values[index].isReading = true
+            _ = lanes.values[index].tail.popFirst()
             disk.add(-item.use, item.keys)
             memory.add(item.use, item.keys, item.lane)
             items.append(item)
         }
     }
 
-    /// Puts those of `items` that were read into their lanes, and begins the first one of the lane whose turn it is; the
-    /// others have left the inbox.
+    /// Puts those of `items` that were read into their lanes, and begins the first one of the lane whose turn it is;
+    /// the others have left the inbox.
     mutating func haveRead(_ items: [Unread], _ deliveries: [Delivery]) -> Delivery? {
         for item in items { memory.add(-item.use, item.keys, item.lane) }
         for delivery in deliveries {
@@ -307,7 +313,8 @@ struct WaitingRoom {
 
     // MARK: Waiting until a time
 
-    /// Lets a message wait until it is due, after those that are due at the same time; its lane waits too if it `blocks`.
+    /// Lets a message wait until it is due, after those that are due at the same time; its lane waits too if it
+    /// `blocks`.
     mutating func putBack(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
         var delivery = delivery
         if !blocks { release(&delivery) }
