@@ -42,29 +42,27 @@ struct Delivery: Sendable {
 final class Ticket: Sendable {
     /// Its number in the inbox.
     let number: UInt64
-    let bytes: Int
-    /// Its lane, group and route, which share the service's capacity.
+    let use: Use
+    let lane: LaneKey
     let keys: ShareKeys
     /// The transport that submitted it, if the inbox is not durable.
     let intake: Int?
     let settings: DeliverySettings
     let receipt: Receipt
 
+    /// A message that has waited in the inbox as `item` keeps its lane and its keys.
     init(
         _ number: UInt64, _ message: RoutedMessage, _ settings: DeliverySettings, _ receipt: Receipt,
-        keys: ShareKeys?, intake: Int?
+        intake: Int? = nil, _ item: Unread? = nil
     ) {
         self.number = number
         self.settings = settings
         self.receipt = receipt
         self.intake = intake
-        bytes = message.message.raw.size
-        self.keys =
-            keys
-            ?? ShareKeys(message, lane: settings.place(of: message.message).map { .place($0) } ?? .alone(number))
+        use = Use(bytes: message.message.raw.size)
+        lane = item?.lane ?? LaneKey(settings, message.message, number)
+        keys = item?.keys ?? ShareKeys(message)
     }
-
-    var lane: LaneKey { keys.lane }
 }
 
 /// The key that keeps deliveries in order.
@@ -75,63 +73,51 @@ enum LaneKey: Hashable, Sendable {
     case alone(UInt64)
 }
 
-extension DeliverySettings {
-    /// The ordering key of a message; nil if it is not ordered.
-    fileprivate func place(of message: PushMessage) -> ResourceKey? {
-        guard let orderKey else { return ResourceKey(order, of: message) }
-        return orderKey.text(of: message).map { ResourceKey(own: $0) }
+extension LaneKey {
+    fileprivate init(_ settings: DeliverySettings, _ message: PushMessage, _ number: UInt64) {
+        let key: ResourceKey? =
+            if let orderKey = settings.orderKey {
+                orderKey.text(of: message).map { ResourceKey(own: $0) }
+            } else {
+                switch settings.order {
+                case .none: nil
+                case .object:
+                    ResourceKey(ofItsObject: message) ?? ResourceKey(topicOf: message) ?? ResourceKey(senderOf: message)
+                        ?? ResourceKey(mqttTopicOf: message)
+                case .topic: ResourceKey(topicOf: message)
+                case .sender: ResourceKey(senderOf: message)
+                }
+            }
+        self = key.map { .place($0) } ?? .alone(number)
     }
 }
 
 // MARK: - Replacing
 
 extension Delivery {
-    /// Removes the older, untried changes of the same object from the lane; this delivery replaces them.
-    mutating func takeOlder(from lanes: inout Lanes) {
-        guard ticket.settings.replacesOlder, case .place = ticket.lane, !message.routes.isEmpty else { return }
+    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is
+    /// one; that replaces all older ones.
+    mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
         let own = message
-        let older = lanes.remove(from: ticket.lane) { other in
-            other.ticket.settings.replacesOlder && !other.isSuspect && other.isUntried
-                && other.message.routes.elementsEqual(own.routes, by: ===)
-                && other.message.message.isOlder(than: own.message)
-        }
-        for var delivery in older {
-            replaced += delivery.replaced
-            delivery.replaced = []
-            replaced.append(delivery)
-        }
-    }
-}
-
-extension Delivery {
-    /// Gives the place of this delivery to the newest untried change of its object that waits behind it; that replaces
-    /// all older ones.
-    mutating func takeNewest(from lanes: inout Lanes) {
-        let own = message
-        guard case .place = ticket.lane, isUntried else { return }
-        let newer = lanes.remove(from: ticket.lane) { other in
+        guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }
+        let newer = room.remove(from: ticket.lane) { other in
             !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
                 && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
         }
-        guard var newest = newer.first else { return }
-        for other in newer where newest.message.message.isOlder(than: other.message.message) {
-            newest = other
-        }
-        var others = [self]
-        for other in newer where other.ticket !== newest.ticket {
-            if other.message.message.isOlder(than: newest.message.message) {
-                others.append(other)
-            } else {
-                lanes.putFirst(other)
-            }
-        }
+        guard var newest = newer.first else { return false }
+        for other in newer where newest.message.message.isOlder(than: other.message.message) { newest = other }
         newest.hasLane = hasLane
-        for var other in others {
+        for var other in [self] + newer where other.ticket !== newest.ticket {
+            guard other.message.message.isOlder(than: newest.message.message) else {
+                room.putFirst(other)
+                continue
+            }
             newest.replaced += other.replaced
             (other.replaced, other.hasLane) = ([], false)
             newest.replaced.append(other)
         }
         self = newest
+        return true
     }
 }
 

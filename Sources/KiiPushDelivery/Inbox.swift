@@ -52,7 +52,7 @@ public protocol Inbox: Sendable {
 
     /// Reads payloads again that this process or an earlier one has added, with their records.
     ///
-    /// A service calls it for payloads that wait on disk without a place in memory, of which it keeps only the numbers.
+    /// A service calls it for payloads that wait on disk and not in memory, of which it keeps only the numbers.
     /// An inbox that is not durable may return none, because a service never calls it there.
     ///
     /// - Parameter ids: the numbers, in any order, each once.

@@ -13,24 +13,22 @@ struct Ended: Sendable {
 
 extension PushService {
     /// Delivers a message whose turn it is, and then the next ones until none is ready.
-    func work(_ first: Delivery) async {
-        var (delivery, ended) = (first, Ended?.none)
+    func work(_ first: WaitingRoom.Turn) async {
+        var (turn, ended) = (first, Ended?.none)
         while true {
-            let ran = delivery
-            await deliver(delivery, &ended)
+            if let delivery = await delivery(of: turn) { await deliver(delivery, &ended) }
             // A delivery that must run alone does so until its end is recorded.
-            if ran.isSuspect { await writeDown(&ended) }
-            guard let next = await next(after: ran, &ended) else { return }
-            delivery = next
+            if turn.isSuspect { await writeDown(&ended) }
+            guard let next = await next(after: turn, &ended) else { return }
+            turn = next
         }
     }
 
-    /// The next delivery; nil if there is none and every end is recorded.
-    private func next(after last: Delivery, _ ended: inout Ended?) async -> Delivery? {
-        let next: Delivery? = change { state in
+    /// The next turn; nil if there is none and every end is recorded.
+    private func next(after last: WaitingRoom.Turn, _ ended: inout Ended?) async -> WaitingRoom.Turn? {
+        let next: WaitingRoom.Turn? = change { state in
             state.leaveOff(last)
             if let next = state.next() { return next }
-            if let next = state.next(behind: &ended) { return next }
             // It counts as in flight until its end is recorded.
             if ended != nil { state.inFlight += 1 }
             return nil
@@ -99,8 +97,10 @@ extension PushService {
     /// - Returns: how it ends or waits instead; nil if its handlers may run.
     private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass = .none) -> Outcome? {
         receiver.refresh(&delivery.incoming.message, delivery.incoming.table)
-        if delivery.isPaced, receiver.loopGuard?.takesNewest(delivery.message) == true {
-            change { delivery.takeNewest(from: &$0.lanes) }
+        let takesNewest =
+            delivery.ticket.settings.replacesOlder
+            || delivery.isPaced && receiver.loopGuard?.takesNewest(delivery.message) == true
+        if takesNewest, bypass == .none, change({ delivery.takeNewest(from: &$0.room) }) {
             receiver.refresh(&delivery.incoming.message, nil)
         }
         let outcome = receiver.ask(&delivery.incoming, bypass)

@@ -35,9 +35,8 @@ extension PushService {
         var delivery = ended.delivery
         change { state in
             guard isRecorded else { return state.report.left += 1 }
-            state.lanes.release(&delivery)
+            state.room.leave(&delivery)
             if !state.isRunning { state.report.finished += 1 }
-            state.vacate(&delivery)
         }
         if ended.answer != nil, isRecorded { answerSenders.wake() }
         delivery.ticket.receipt.finish(isRecorded ? ended.outcome : nil, isRecorded ? ended.answer : nil)
@@ -131,7 +130,7 @@ extension PushService {
         let replaced = delivery.replaced
         delivery.replaced = []
         change { state in
-            for delivery in replaced.reversed() { state.lanes.putFirst(delivery) }
+            for delivery in replaced.reversed() { state.room.putFirst(delivery) }
         }
     }
 

@@ -87,8 +87,8 @@ extension PushService {
         while true {
             let time = clock.wallNow ?? clock.now.nanoseconds
             let next: (gap: Gap, payload: RawPayload, isStopping: Bool)? = change { state in
-                let isStopping = state.isDurable && state.phase >= .stopping
-                guard isStopping || state.phase.acceptsPayloads else { return nil }
+                let isStopping = isDurable && state.phase >= .stopping
+                guard isStopping || state.phase == .open else { return nil }
                 return state.gaps.saveNext(time).map { ($0.gap, $0.payload, isStopping) }
             }
             guard let (gap, payload, isStopping) = next else { return }

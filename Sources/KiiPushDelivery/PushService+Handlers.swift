@@ -160,7 +160,7 @@ extension ServiceState {
     ///
     /// If only one handler runs at once, no message is begun ahead.
     private mutating func tuneAhead(waited: Duration, _ write: Duration) {
-        guard isDurable, running.most > 1 else { return }
+        guard room.isDurable, running.most > 1 else { return }
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
     }
 

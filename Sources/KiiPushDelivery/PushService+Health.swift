@@ -13,7 +13,7 @@ extension PushService {
     /// Call it for a health check, before you read ``status``. It blocks the thread for a write, as
     /// ``PushIntake/submit(_:)`` does.
     public func checkInbox() {
-        guard state.withLock({ $0.phase.acceptsPayloads }) else { return }
+        guard state.withLock({ $0.phase == .open }) else { return }
         do {
             try inbox.check()
             works(.adding)

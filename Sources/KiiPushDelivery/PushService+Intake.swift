@@ -92,13 +92,13 @@ extension PushService {
         let settings = routed.routes.first?.delivery ?? standard
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
         return Delivery(
-            ticket: Ticket(number, routed, settings, receipt, keys: nil, intake: intake),
+            ticket: Ticket(number, routed, settings, receipt, intake: intake),
             incoming: Incoming(routed, table), killed: killed)
     }
 
-    /// Makes the delivery of a message that an earlier process accepted, or that has waited without a place.
+    /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox.
     func delivery(
-        _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
+        _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Unread? = nil
     ) throws(DecodeError) -> Delivery {
         var (routed, table) = receiver.prepare(try receiver.decode(entry.payload))
         let receipt = item?.receipt ?? Receipt(isStored: isDurable)
@@ -106,7 +106,7 @@ extension PushService {
         receiver.loopGuard?.hear(&routed, isAgain: true)
         let settings = routed.routes.first?.delivery ?? standard
         return Delivery(
-            ticket: Ticket(entry.id, routed, settings, receipt, keys: item?.keys, intake: nil),
+            ticket: Ticket(entry.id, routed, settings, receipt, item),
             incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),
             killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0)
     }
@@ -132,24 +132,28 @@ extension PushService {
         }
     }
 
-    /// Puts deliveries of a transport into their lanes, if they get places.
+    /// Lets deliveries of a transport wait for their turn, and ends those that cannot, and those that they replace.
     private func accept(_ deliveries: [Delivery]) {
-        let (without, spilled) = change { state in
-            var (without, spilled) = ([(delivery: Delivery, answer: Spill.Answer)](), [Delivery]())
+        let (unread, replaced, refused) = change { state in
+            var (unread, replaced, refused) = ([Delivery](), [Unread](), [Delivery]())
             state.arriving -= deliveries.count
             for delivery in deliveries {
-                guard let answer = state.admit(delivery) else { continue }
-                if case .refused = answer {} else { spilled.append(delivery) }
-                if case .waits(let replaced) = answer, replaced.isEmpty { continue }
-                if case .refused = answer { state.unplaced += 1 }
-                state.ending += 1
-                without.append((delivery, answer))
+                switch state.room.append(delivery) {
+                case .memory: break
+                case .disk(let others):
+                    unread.append(delivery)
+                    replaced += others
+                case .none: refused.append(delivery)
+                }
             }
-            return (without, spilled)
+            state.unplaced += refused.count
+            state.ending += refused.count + (replaced.isEmpty ? 0 : 1)
+            return (unread, replaced, refused)
         }
-        // What waits on disk is heard again when it is read back, unless a newer change replaces it there.
-        for delivery in spilled { receiver.loopGuard?.forget(delivery.message) }
-        for (delivery, answer) in without { end(delivery, answer) }
+        // It is heard again when it is read, unless a newer change replaces it before.
+        for delivery in unread { receiver.loopGuard?.forget(delivery.message) }
+        if !replaced.isEmpty { startCounted { await self.endReplaced(replaced) } }
+        for delivery in refused { startCounted { await self.endUnplaced(delivery) } }
     }
 
     // MARK: Room
@@ -160,16 +164,16 @@ extension PushService {
     private func reserve(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
         let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
-            guard state.phase.acceptsPayloads else { return .failure(.stopping) }
+            guard state.phase == .open else { return .failure(.stopping) }
             if let intake {
-                guard state.hasRoom(use.messages, use.bytes, intake) else {
-                    state.refused[intake] = (use.messages, use.bytes)
+                guard state.mayCome(use, intake) else {
+                    state.refused[intake] = use
                     return .failure(.full)
                 }
                 if !state.refused.isEmpty { state.refused[intake] = nil }
             }
             state.arriving += use.messages
-            if !state.isDurable { state.reserve(use, intake) }
+            if !state.room.isDurable { state.room.reserve(use, intake) }
             return .success(state.delivery)
         }
         return try answer.get()
@@ -180,7 +184,7 @@ extension PushService {
         let use = Use(payloads)
         change { state in
             state.arriving -= use.messages
-            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake) }
+            if !state.room.isDurable { state.room.reserve(-use, intake) }
         }
     }
 
@@ -192,7 +196,7 @@ extension PushService {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 // If it was cancelled before it waits, nobody else would wake it.
-                change { state in state.roomWaiters[number] = (intake, waiter) }
+                change { state in state.roomWaiters[.task(number)] = .init(intake: intake) { waiter.resume() } }
                 if Task.isCancelled { stopWaiting(number) }
             }
         } onCancel: {
@@ -201,11 +205,11 @@ extension PushService {
     }
 
     private func stopWaiting(_ number: UInt64) {
-        change { $0.roomWaiters.removeValue(forKey: number) }?.waiter.resume()
+        change { $0.roomWaiters.removeValue(forKey: .task(number)) }?.call()
     }
 
     fileprivate func whenRoom(_ intake: Int, _ action: @escaping @Sendable () -> Void) {
-        change { $0.roomActions[intake] = action }
+        change { $0.roomWaiters[.intake(intake)] = .init(intake: intake, call: action) }
     }
 }
 

@@ -1,45 +1,43 @@
-// Payloads in a durable inbox without a place: reads them back, ends those that cannot wait, and stores postponed dead
-// letters.
+// Messages that wait only as numbers in a durable inbox: reads them at their turn, ends those that cannot wait, and
+// stores postponed dead letters.
 
 import KiiPush
 
 extension PushService {
     // MARK: Reading
 
-    /// Reads back the payloads whose turn it is.
-    func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
-
-    private func readBack(_ items: [Spill.Item]) async {
-        guard let (entries, standard) = await entries(of: items.map(\.number)) else { return await putBack(items) }
-        var (deliveries, gone): ([Delivery], [Spill.Item]) = ([], [])
+    /// The message whose turn it is, read from the inbox if it must be; nil if there is none for now.
+    func delivery(of turn: WaitingRoom.Turn) async -> Delivery? {
+        let items: [Unread]
+        switch turn {
+        case .whole(let delivery): return delivery
+        case .unread(let unread): items = unread
+        }
+        guard let (entries, standard) = entries(of: items.map(\.number)) else {
+            putBack(items)
+            return nil
+        }
+        var deliveries: [Delivery] = []
         for item in items {
+            guard let entry = entries[item.number] else {
+                item.receipt.finish(nil)
+                continue
+            }
             do throws(DecodeError) {
-                guard let entry = entries[item.number] else {
-                    gone.append(item)
-                    continue
-                }
                 deliveries.append(try delivery(entry, standard, item))
             } catch {
-                gone.append(item)
-                if let entry = entries[item.number] { await endUndecodable(entry, error) }
+                await endUndecodable(entry, error)
                 item.receipt.finish(.undecodable(error))
             }
         }
-        change { [deliveries, gone] state in
-            state.spill.haveRead(items)
-            for item in gone { state.places.leave(item.keys, item.bytes) }
-            for var delivery in deliveries {
-                delivery.hasPlace = true
-                state.queue(delivery)
-            }
-            (state.isReading, state.readPause) = (false, .zero)
-            state.ending -= 1
+        return change { [deliveries] state in
+            state.readPause = .zero
+            return state.room.haveRead(items, deliveries)
         }
-        for item in gone { item.receipt.finish(nil) }
     }
 
     /// Reads waiting payloads, and the current delivery settings; nil if they cannot be read.
-    private func entries(of numbers: [UInt64]) async -> ([UInt64: InboxEntry], DeliverySettings)? {
+    private func entries(of numbers: [UInt64]) -> ([UInt64: InboxEntry], DeliverySettings)? {
         do {
             var entries: [UInt64: InboxEntry] = [:]
             for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
@@ -51,15 +49,15 @@ extension PushService {
         }
     }
 
-    /// Puts back payloads that could not be read, and tries again after a pause.
-    private func putBack(_ items: [Spill.Item]) async {
+    /// Puts back payloads that could not be read, and lets none be read until a pause is over.
+    private func putBack(_ items: [Unread]) {
         let length = change { state in
-            state.spill.putBack(items, &state.places)
-            state.ending -= 1
+            state.room.putBack(items)
+            state.room.mayRead = false
             state.readPause = min(max(state.readPause * 2, .milliseconds(100)), .seconds(10))
             return state.readPause
         }
-        if await pause(length) { change { $0.isReading = false } }
+        start { if await self.pause(length) { self.change { $0.room.mayRead = true } } }
     }
 
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
@@ -71,17 +69,8 @@ extension PushService {
 
     // MARK: Ending
 
-    /// Ends a delivery that found no capacity, and those that it replaces; it counts as ending already.
-    func end(_ delivery: Delivery, _ answer: Spill.Answer) {
-        switch answer {
-        case .refused: startCounted { await self.endUnplaced(delivery) }
-        case .waits(let replaced): startCounted { await self.endReplaced(replaced) }
-        case .superseded(let replaced):
-            startCounted { await self.endReplaced(replaced + [Spill.Item(delivery)]) }
-        }
-    }
-
-    private func endUnplaced(_ delivery: Delivery) async {
+    /// Ends a delivery that found no capacity.
+    func endUnplaced(_ delivery: Delivery) async {
         var (delivery, ended) = (delivery, Ended?.none)
         // A dead letter without a route would never be handled.
         if delivery.message.routes.isEmpty {
@@ -93,24 +82,18 @@ extension PushService {
         change { $0.unplaced -= 1 }
     }
 
-    /// How many replaced payloads end in one step: the records of all other messages wait for that step.
-    ///
-    /// A newer change may replace all that wait for its lane, thousands by default.
-    private static let mostReplacedAtOnce = 128
-
     /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
-    private func endReplaced(_ items: [Spill.Item]) async {
-        for start in stride(from: 0, to: items.count, by: Self.mostReplacedAtOnce) {
-            await endTogether(items[start..<min(start + Self.mostReplacedAtOnce, items.count)])
-        }
-    }
-
-    private func endTogether(_ items: ArraySlice<Spill.Item>) async {
-        let isRecorded = await record(items.map { .ended($0.number) })
-        if !isRecorded { change { $0.report.left += items.count } }
-        for item in items {
-            if isRecorded { receiver.counters.count(.superseded) }
-            item.receipt.finish(isRecorded ? .superseded : nil)
+    ///
+    /// A newer change may replace thousands, and the records of all other messages wait for a step.
+    func endReplaced(_ items: [Unread], atOnce: Int = 128) async {
+        for start in stride(from: 0, to: items.count, by: atOnce) {
+            let some = items[start..<min(start + atOnce, items.count)]
+            let isRecorded = await record(some.map { .ended($0.number) })
+            if !isRecorded { change { $0.report.left += some.count } }
+            for item in some {
+                if isRecorded { receiver.counters.count(.superseded) }
+                item.receipt.finish(isRecorded ? .superseded : nil)
+            }
         }
     }
 }
@@ -119,7 +102,7 @@ extension PushService {
 
 /// A message to be dead-lettered that did not fit into the dead-letter store.
 ///
-/// It waits in the durable inbox without a place; only this value stays in memory.
+/// It waits in the durable inbox; only this value stays in memory.
 struct PutOff: Sendable {
     let number: UInt64
     let reason: DeadLetter.Reason
@@ -131,9 +114,6 @@ struct PutOff: Sendable {
 }
 
 extension PushService {
-    /// How many payloads are read at once.
-    private static let atOnce = 16
-
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
     func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
         let ticket = delivery.ticket
@@ -146,56 +126,51 @@ extension PushService {
         change { state in
             state.putOff.append(putOff)
             state.storeAgain(after: now)
-            state.lanes.release(&delivery)
-            state.vacate(&delivery)
+            state.room.leave(&delivery)
         }
     }
 
     /// Dead-letters postponed messages, one after another, until the store is full again.
     func storeNext() async {
-        while true {
-            let some: [PutOff] = change { state in
-                guard state.isRunning else { return [] }
-                return (0..<Self.atOnce).compactMap { _ in state.putOff.popFirst() }
-            }
-            if some.isEmpty { return }
-            let left = await store(some)
-            if left.isEmpty { continue }
-            let now = clock.now
-            return change { state in
-                state.putOff.putFirst(left)
-                state.storeAgain(after: now)
+        while case let some = change({ $0.takePutOff(16) }), !some.isEmpty {
+            let entries = entries(of: some.map(\.number))?.0
+            for (index, putOff) in some.enumerated() {
+                if let entries, await store(putOff, entries[putOff.number]) { continue }
+                let now = clock.now
+                return change { state in
+                    state.putOff.putFirst(Array(some[index...]))
+                    state.storeAgain(after: now)
+                }
             }
         }
     }
 
-    /// Dead-letters messages; returns those that do not fit.
-    private func store(_ some: [PutOff]) async -> [PutOff] {
-        guard let (entries, _) = await entries(of: some.map(\.number)) else { return some }
-        for (index, putOff) in some.enumerated() {
-            guard let entry = entries[putOff.number],
-                let message = try? receiver.decode(entry.payload)
-            else {
-                putOff.receipt.finish(nil)
-                continue
-            }
-            let routed = receiver.prepare(message).message
-            let outcome = receiver.deadLetter(
-                routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
-                inboxID: putOff.number)
-            noteStored(outcome)
-            if case .failed = outcome { return Array(some[index...]) }
-            let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-            receiver.end(Incoming(routed), end)
-            let isRecorded = await record(.ended(putOff.number))
-            if !isRecorded { change { $0.report.left += 1 } }
-            putOff.receipt.finish(isRecorded ? end : nil)
+    /// Dead-letters a message; false if it does not fit.
+    private func store(_ putOff: PutOff, _ entry: InboxEntry?) async -> Bool {
+        guard let entry, let message = try? receiver.decode(entry.payload) else {
+            putOff.receipt.finish(nil)
+            return true
         }
-        return []
+        let routed = receiver.prepare(message).message
+        let outcome = receiver.deadLetter(
+            routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
+            inboxID: putOff.number)
+        noteStored(outcome)
+        if case .failed = outcome { return false }
+        let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
+        receiver.end(Incoming(routed), end)
+        let isRecorded = await record(.ended(putOff.number))
+        if !isRecorded { change { $0.report.left += 1 } }
+        putOff.receipt.finish(isRecorded ? end : nil)
+        return true
     }
 }
 
 extension ServiceState {
+    fileprivate mutating func takePutOff(_ most: Int) -> [PutOff] {
+        isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
+    }
+
     /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
     fileprivate mutating func storeAgain(after now: MonotonicInstant) {
         let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))

@@ -22,7 +22,6 @@ extension PushService {
         let isNew = change { state in
             guard state.phase == .new else { return false }
             state.phase = .reading
-            state.reader = { items in self.read(items) }
             return true
         }
         guard isNew else { throw ServiceUsed() }
@@ -74,11 +73,11 @@ extension PushService {
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)
-                change { $0.intakes.begin(number) }
+                change { $0.runningTransports += 1 }
                 group.addTask {
                     // A transport that throws `stopping` counts as returned.
                     do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
-                    self.change { $0.intakes.end(number) }
+                    self.change { $0.runningTransports -= 1 }
                 }
             }
             do {
@@ -122,12 +121,12 @@ extension PushService {
 
     /// Waits until all messages have ended, or the service stops.
     private func idle() async {
-        await withCheckedContinuation { waiter in change { $0.idleWaiter = waiter } }
+        await withCheckedContinuation { waiter in change { $0.whenIdle = { waiter.resume() } } }
     }
 
     /// Waits until no task is active.
     private func quiet() async {
-        await withCheckedContinuation { waiter in change { $0.quietWaiter = waiter } }
+        await withCheckedContinuation { waiter in change { $0.whenQuiet = { waiter.resume() } } }
     }
 
     /// Leaves the messages that have not ended.
@@ -141,18 +140,14 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Stops, and removes everything that has not ended: deliveries that wait for a turn or a time,
-    /// and the receipts of payloads in the inbox only.
+    /// Stops, and removes everything that has not ended: deliveries that wait, and the receipts of payloads that are
+    /// only in the inbox.
     fileprivate mutating func removeAll() -> (waiting: [Delivery], receipts: [Receipt]) {
         phase = .stopped
-        reader = nil
         isOversleeping = true
         report.left += onDisk
-        let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
-        var waiting = lanes.removeAll() + behindSuspects + retries.map(\.delivery)
-        if case .next(let delivery) = alone { waiting.append(delivery) }
-        defer { (behindSuspects, retries, alone) = ([], [], .none) }
-        return (waiting, receipts)
+        let (waiting, unread) = room.removeAll()
+        return (waiting, unread.map(\.receipt) + putOff.removeAll().map(\.receipt))
     }
 }
 

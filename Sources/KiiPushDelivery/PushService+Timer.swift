@@ -45,7 +45,7 @@ extension ServiceState {
         var storesAgain = false
     }
 
-    /// Takes the due actions; puts deliveries that are tried again before the others of their lanes.
+    /// Takes the due actions, and wakes the messages that are due.
     fileprivate mutating func takeDue(_ now: MonotonicInstant) -> Due {
         var due = Due()
         let graceEnd = now.advanced(by: settings.grace)
@@ -62,12 +62,7 @@ extension ServiceState {
             }
         }
         guard isRunning else { return due }
-        if phase != .recovering {
-            let again = retries.prefix { $0.due <= now }
-            // The last one first, so that those of one lane keep their order.
-            for (_, delivery) in again.reversed() { lanes.putFirst(delivery) }
-            retries.removeFirst(again.count)
-        }
+        room.wake(now)
         if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
         return due
     }

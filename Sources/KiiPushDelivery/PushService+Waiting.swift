@@ -6,9 +6,8 @@ extension PushService {
     /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
     func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
         change { state in
-            var delivery = delivery
-            if !blocks { state.lanes.release(&delivery) }
-            state.retry(delivery, at: due)
+            state.room.putBack(delivery, until: due, blocks: blocks)
+            state.wakeTimer(by: due)
         }
     }
 
@@ -62,5 +61,14 @@ extension PushService {
             if state.phase >= .cancelling { state.report.cancelled += 1 }
             return state.isRunning
         }
+    }
+}
+
+extension DeliverySettings {
+    /// How long to wait after consecutive shortages, counted from 1; jitter as for a failure.
+    static func pause(afterShortages count: Int, _ jitter: Double) -> Duration {
+        var settings = DeliverySettings()
+        (settings.backoff, settings.maxBackoff) = (.milliseconds(100), .seconds(10))
+        return settings.pause(after: count, jitter)
     }
 }

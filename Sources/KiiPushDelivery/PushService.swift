@@ -24,8 +24,8 @@ import Synchronization
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
 ///   most ``ServiceSettings/inFlight``, and those released by hand.
 /// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
-///   back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender or
-///   object uses more than a share of places and handlers.
+///   at their turn; with an inbox in memory, transports wait while it is full. No route, bucket, topic or sender uses
+///   more than a share of memory and handlers.
 /// - A store that fails is tried again, with growing pauses, and reported to ``onEvent(_:)``; until it works, nothing
 ///   more is acknowledged. A message that does not fit into the dead-letter store does not end: a durable inbox keeps
 ///   it, and without one its transport is asked to deliver it again. Only new payloads that are not push messages are
@@ -89,9 +89,8 @@ public final class PushService: Sendable {
     /// Changes the state and carries out the effects: starts the deliveries whose turn it is, and resumes waiters.
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
         let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
-        for delivery in effects.deliveries { start { await self.work(delivery) } }
+        for turn in effects.turns { start { await self.work(turn) } }
         effects.sleep?.cancel()
-        for waiter in effects.waiters { waiter.resume() }
         for action in effects.actions { action() }
         return answer
     }
@@ -125,18 +124,16 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count + state.behindSuspects.count
-            if case .next = state.alone { status.waiting += 1 }
+            let room = state.room
+            status.waiting = room.count
             status.handling = state.runs.count - state.waitingRuns.count
-            status.paced = state.retries.count { $0.delivery.isPaced }
-            status.retrying = state.retries.count - status.paced
-            status.messages = state.messages
-            status.bytes = state.bytes
-            status.onDisk = state.onDisk
-            status.bytesOnDisk = state.spill.used.bytes
+            status.paced = room.later.count { $0.delivery.isPaced }
+            status.retrying = room.later.count - status.paced
+            (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)
+            (status.onDisk, status.bytesOnDisk) = (state.onDisk, room.disk.used.bytes)
             status.overrunning = state.overrunning
             status.gaps = state.gaps.all
-            status.isOpen = state.phase.acceptsPayloads && state.failures[.adding] == nil
+            status.isOpen = state.phase == .open && state.failures[.adding] == nil
             status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             return status
         }

@@ -20,28 +20,23 @@ public struct ServiceSettings: Sendable, Hashable {
     /// How many payloads are in memory at once: waiting, being handled, and being retried; by default
     /// 1,000.
     ///
-    /// With a durable inbox, the messages of one object, or another ordering key, use at most a quarter of these
-    /// places, those of one bucket, topic or sender half, and those of one route three quarters. A payload without a
-    /// place is still accepted: it waits in the inbox, and is read back in order when there is a place. With an inbox
-    /// in memory, the transport waits instead; if several transports run, half of the places are divided among them
-    /// and reserved for each.
+    /// One rule keeps it fair: a route may use as much as is free, a bucket, topic or sender half of that, and an
+    /// object, or another ordering key, an eighth. So the first route has half at most, and some is always left for
+    /// others. With a durable inbox, further payloads are still accepted: they wait in the inbox, and are read at their
+    /// turn. With an inbox in memory, the transport waits instead; each of several transports may use as much as is
+    /// free, a single one all.
     public var messages = 1000
-    /// How many bytes they may have in all, with the same shares; by default 8 MiB; a larger payload is accepted alone.
+    /// How many bytes they may have in all, by the same rule; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20
-    /// How many payloads may wait in a durable inbox without a place in memory; by default 65,536.
+    /// How many payloads may wait in a durable inbox and not in memory, by the same rule but for
+    /// single objects; by default 65,536.
     ///
-    /// Each takes about 400 bytes of memory. Beyond this bound or one of the next three, the newest change of an object
-    /// replaces older ones that wait, which end as `Outcome.superseded`; any other message is dead-lettered as
-    /// `DeadLetter.Reason.backlogFull`. A bucket, topic or sender may use no more than half of the capacity that is
-    /// free, and a route no more than the free capacity, so that some is always left for others. Payloads of an earlier
-    /// process are all accepted.
+    /// Each takes about 400 bytes of memory. Beyond this bound or the next one, the newest change of an object replaces
+    /// older ones that wait, which end as `Outcome.superseded`; any other message is dead-lettered as
+    /// `DeadLetter.Reason.backlogFull`. Payloads of an earlier process are all accepted.
     public var messagesOnDisk = 65_536
-    /// How many bytes the payloads without a place may have in all; by default 64 MiB.
+    /// How many bytes these payloads may have in all, by the same rule; by default 64 MiB.
     public var bytesOnDisk = 64 << 20
-    /// How many payloads of one bucket, topic or sender may wait without a place; by default 16,384.
-    public var messagesOnDiskPerKey = 16_384
-    /// How many bytes the payloads of one bucket, topic or sender without a place may have; by default 16 MiB.
-    public var bytesOnDiskPerKey = 16 << 20
     /// How long handlers may run on when the service stops, before they are cancelled; by default 10 s.
     public var drain = Duration.seconds(10)
     /// How long a cancelled handler may take to return, before its lane continues without it; by default 5 s.
@@ -95,11 +90,11 @@ public struct ServiceStatus: Sendable, Hashable {
     public var retrying = 0
     /// How many wait at the head of their lane because more of their kind came than are handled at once.
     public var paced = 0
-    /// How many payloads have a place in memory.
+    /// How many payloads are in memory.
     public var messages = 0
-    /// The bytes of payloads with a place.
+    /// Their bytes.
     public var bytes = 0
-    /// How many payloads wait in the inbox without a place.
+    /// How many payloads wait in the inbox and not in memory.
     public var onDisk = 0
     /// The bytes of those, except payloads that wait for capacity in the dead-letter store.
     public var bytesOnDisk = 0

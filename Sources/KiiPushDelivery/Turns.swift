@@ -1,69 +1,56 @@
 import KiiPush
 
-/// Decides which route, group and lane may have a turn now.
-protocol TurnJudge {
-    mutating func mayTake(route: ResourceKey) -> Bool
-    mutating func mayTake(group: ResourceKey) -> Bool
-    mutating func mayTake(lane: LaneKey) -> Bool
-}
-
-/// The lanes that wait for their turn: routes take turns, then the groups of a route, then the lanes of a group.
+/// The lanes that wait for a turn: routes take turns, then the groups of a route, then the lanes of a group.
 ///
 /// So the message of a quiet key is next, however many of a busy key wait. A turn costs the same however many wait, as
-/// long as the judge refuses only keys that exceed a share, which are few.
+/// few routes and groups are refused one: at most one group of each route that is not.
 struct Turns {
-    private struct Group {
-        var lanes = ShortQueue<LaneKey>()
+    private var routes = ShortQueue<ResourceKey>()
+    private var groups: [ResourceKey: ShortQueue<ShareKeys>] = [:]
+    private var lanes: [ShareKeys: ShortQueue<LaneKey>] = [:]
 
-        mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
-            for _ in 0..<lanes.count {
-                guard let lane = lanes.popFirst() else { return nil }
-                if judge.mayTake(lane: lane) { return lane }
-                lanes.append(lane)
-            }
-            return nil
-        }
-    }
+    var isEmpty: Bool { routes.isEmpty }
 
-    private struct Route {
-        var groups: [ResourceKey: Group] = [:]
-        var order = ShortQueue<ResourceKey>()
-
-        mutating func append(_ lane: LaneKey, _ group: ResourceKey) {
-            if groups[group] == nil { order.append(group) }
-            groups[group, default: Group()].lanes.append(lane)
-        }
-
-        mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
-            for _ in 0..<order.count {
-                guard let group = order.popFirst() else { return nil }
-                let lane = judge.mayTake(group: group) ? groups[group]?.next(&judge) : nil
-                if groups[group]?.lanes.isEmpty ?? true { groups[group] = nil } else { order.append(group) }
-                if let lane { return lane }
-            }
-            return nil
-        }
-    }
-
-    private var routes: [ResourceKey: Route] = [:]
-    private var order = ShortQueue<ResourceKey>()
+    /// Whether lanes of these keys wait.
+    func holds(_ keys: ShareKeys) -> Bool { lanes[keys] != nil }
 
     /// Adds a lane behind the others of its group; the caller adds none twice.
     mutating func append(_ lane: LaneKey, _ keys: ShareKeys) {
-        if routes[keys.route] == nil { order.append(keys.route) }
-        routes[keys.route, default: Route()].append(lane, keys.group)
+        if groups[keys.route] == nil { routes.append(keys.route) }
+        if lanes[keys] == nil { groups[keys.route, default: ShortQueue()].append(keys) }
+        lanes[keys, default: ShortQueue()].append(lane)
     }
 
     /// Removes and returns the lane whose turn it is; nil if none may have a turn.
-    mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
-        for _ in 0..<order.count {
-            guard let route = order.popFirst() else { return nil }
-            let lane = judge.mayTake(route: route) ? routes[route]?.next(&judge) : nil
-            if routes[route]?.groups.isEmpty ?? true { routes[route] = nil } else { order.append(route) }
+    mutating func next(_ judge: some TurnJudge) -> LaneKey? {
+        for _ in 0..<routes.count {
+            guard let route = routes.popFirst() else { return nil }
+            let lane = judge.mayTake(route: route) ? next(of: route, judge) : nil
+            if groups[route]?.isEmpty ?? true { groups[route] = nil } else { routes.append(route) }
             if let lane { return lane }
         }
         return nil
     }
+
+    private mutating func next(of route: ResourceKey, _ judge: some TurnJudge) -> LaneKey? {
+        for _ in 0..<(groups[route]?.count ?? 0) {
+            guard let keys = groups[route]?.popFirst() else { return nil }
+            let lane = judge.mayTake(group: keys.group) ? lanes[keys]?.popFirst() : nil
+            if lanes[keys]?.isEmpty ?? true { lanes[keys] = nil } else { groups[route]?.append(keys) }
+            if let lane { return lane }
+        }
+        return nil
+    }
+}
+
+/// Decides which route and which group may have a turn now.
+protocol TurnJudge {
+    func mayTake(route: ResourceKey) -> Bool
+    func mayTake(group: ResourceKey) -> Bool
+}
+
+extension TurnJudge {
+    func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
 }
 
 /// How many messages of each route and each group run.
@@ -78,26 +65,20 @@ struct Running: TurnJudge {
 
     func mayTake(route: ResourceKey) -> Bool { routes[route, default: 0] < max(most - 1, 1) }
     func mayTake(group: ResourceKey) -> Bool { groups[group, default: 0] < max(most - 2, 1) }
-    func mayTake(lane: LaneKey) -> Bool { true }
 
-    func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
+    mutating func begin(_ keys: ShareKeys) { add(1, keys) }
+    mutating func end(_ keys: ShareKeys) { add(-1, keys) }
 
-    mutating func begin(_ keys: ShareKeys) {
-        count += 1
-        routes[keys.route, default: 0] += 1
-        groups[keys.group, default: 0] += 1
-    }
-
-    mutating func end(_ keys: ShareKeys) {
-        count -= 1
-        routes.lower(keys.route)
-        groups.lower(keys.group)
+    private mutating func add(_ number: Int, _ keys: ShareKeys) {
+        count += number
+        routes.add(number, keys.route)
+        groups.add(number, keys.group)
     }
 }
 
 extension [ResourceKey: Int] {
-    fileprivate mutating func lower(_ key: ResourceKey) {
-        guard let index = index(forKey: key) else { return }
-        if values[index] > 1 { values[index] -= 1 } else { remove(at: index) }
+    fileprivate mutating func add(_ number: Int, _ key: ResourceKey) {
+        let sum = self[key, default: 0] + number
+        self[key] = sum > 0 ? sum : nil
     }
 }

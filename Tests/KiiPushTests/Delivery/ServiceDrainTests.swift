@@ -45,9 +45,9 @@ struct ServiceDrainTests {
         #expect(inbox.count == calls, "nothing is written any more; \(comment)")
         #expect(bench.log.events.count == handled, "nothing runs any more; \(comment)")
         bench.service.state.withLock { state in
-            #expect(state.lanes.count == 0 && state.lanes.laneCount == 0, comment)
-            #expect(state.retries.isEmpty && state.runs.isEmpty, comment)
-            #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty && state.roomActions.isEmpty, comment)
+            #expect(state.room.count == 0 && state.room.laneCount == 0, comment)
+            #expect(state.room.later.isEmpty && state.runs.isEmpty, comment)
+            #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty, comment)
         }
     }
 
@@ -215,7 +215,7 @@ struct ServiceDrainTests {
         let inbox = SpyInbox { _, what in what.contains("ended") }
         let gate = Gate()
         var settings = ServiceSettings()
-        (settings.messages, settings.messagesOnDiskPerKey) = (8, 3)
+        (settings.messages, settings.messagesOnDisk) = (8, 7)
         let bench = ServiceBench(inbox: inbox, settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
         let receipts = try (0..<12).flatMap { number in

@@ -99,7 +99,7 @@ struct ServiceInboxTests {
             if message.number == 1 { await gate.wait() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) })
+        let receipts = try intake.submit((1...3).map { ServiceBench.payload($0, "o\($0)") })
         try await bench.calls(1)
         gate.open()
         try await until { bench.told.events.count >= 1 }

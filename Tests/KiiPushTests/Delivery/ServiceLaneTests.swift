@@ -138,7 +138,7 @@ struct ServiceLaneTests {
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
         #expect(now.withLock { $0.most } == max(limit, 1))
         #expect(try await bench.close(run) == DrainReport())
-        #expect(bench.service.state.withLock { $0.lanes.laneCount } == 0)
+        #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
     }
 
     @Test("in many lanes at once, each keeps its order")

@@ -104,9 +104,7 @@ struct FaultyAgent {
     private var wide: ServiceSettings {
         var settings = service
         settings.messagesOnDisk = 1_000_000
-        settings.messagesOnDiskPerKey = 1_000_000
         settings.bytesOnDisk = 1 << 30
-        settings.bytesOnDiskPerKey = 1 << 30
         return settings
     }
 
