@@ -40,11 +40,16 @@ extension PushService {
     }
 
     /// The answer of a message that is about to end, for the inbox; nil if only its transport passes it on.
-    func unsent(_ answer: Answer, of delivery: Delivery) -> UnsentAnswer? {
-        let message = delivery.message.message
-        return answerSenders.sender(of: message).map { sender in
-            UnsentAnswer(id: delivery.ticket.number, sender: sender.name, payload: message.raw, answer: answer)
+    func unsent(_ answer: Answer, of message: PushMessage, _ number: UInt64) -> UnsentAnswer? {
+        answerSenders.sender(of: message).map { sender in
+            UnsentAnswer(id: number, sender: sender.name, payload: message.raw, answer: answer)
         }
+    }
+
+    /// Tells a message's end to its transport, and has its answer sent; nil if the end could not be recorded.
+    func finish(_ receipt: Receipt, _ outcome: Outcome?, _ answer: Answer?) {
+        if outcome != nil, answer != nil { answerSenders.wake() }
+        receipt.finish(outcome, outcome == nil ? nil : answer)
     }
 
     /// Delivers answers, those of an earlier process first, until the service stops.

@@ -15,7 +15,9 @@ extension PushService {
             records.append(failure(of: delivery))
         }
         let answer = delivery.incoming.answer(outcome)
-        if let answer = answer.flatMap({ unsent($0, of: delivery) }) { records.append(.answer(answer)) }
+        if let answer = answer.flatMap({ unsent($0, of: delivery.message.message, delivery.ticket.number) }) {
+            records.append(.answer(answer))
+        }
         guard await record(records) else { return leave(delivery) }
         putBackReplaced(&delivery)
         receiver.end(delivery.incoming, outcome)
@@ -38,8 +40,7 @@ extension PushService {
             state.room.leave(&delivery)
             if !state.isRunning { state.report.finished += 1 }
         }
-        if ended.answer != nil, isRecorded { answerSenders.wake() }
-        delivery.ticket.receipt.finish(isRecorded ? ended.outcome : nil, isRecorded ? ended.answer : nil)
+        finish(delivery.ticket.receipt, isRecorded ? ended.outcome : nil, ended.answer)
     }
 
     /// Runs work that ends a delivery in its own task; the service waits for it before it stops.

@@ -151,17 +151,21 @@ extension PushService {
             putOff.receipt.finish(nil)
             return true
         }
-        let routed = receiver.prepare(message).message
+        var routed = receiver.prepare(message).message
+        prepareAnswer(&routed, putOff.receipt, entry.answers)
+        let incoming = Incoming(routed, done: entry.handled)
         let outcome = receiver.deadLetter(
             routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
             inboxID: putOff.number)
         noteStored(outcome)
         if case .failed = outcome { return false }
         let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-        receiver.end(Incoming(routed), end)
-        let isRecorded = await record(.ended(putOff.number))
+        receiver.end(incoming, end)
+        let answer = incoming.answer(end)
+        let unsent = answer.flatMap { unsent($0, of: message, putOff.number) }
+        let isRecorded = await record((unsent.map { [.answer($0)] } ?? []) + [.ended(putOff.number)])
         if !isRecorded { change { $0.report.left += 1 } }
-        putOff.receipt.finish(isRecorded ? end : nil)
+        finish(putOff.receipt, isRecorded ? end : nil, answer)
         return true
     }
 }

@@ -44,10 +44,11 @@ struct ServiceAnswerTests {
     /// A bench with a route for commands, whose handler does what a test says.
     private func bench(
         _ inbox: any Inbox = SpyInbox(), _ sender: ListSender, routes: [(id: String, delivery: DeliverySettings?)] = [],
-        delivery: DeliverySettings = DeliverySettings(),
+        delivery: DeliverySettings = DeliverySettings(), letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(),
         handler: @escaping @Sendable (HandlerContext) async throws -> Void
     ) -> ServiceBench {
-        let bench = ServiceBench(routes: routes, inbox: inbox, delivery: delivery, answers: [sender])
+        let bench = ServiceBench(
+            routes: routes, inbox: inbox, delivery: delivery, letters: letters, answers: [sender])
         let log = bench.log
         bench.receiver.onCommand("command", options: RouteOptions(then: .continue)) { _, context in
             log.add("command (\(context.attempt))")
@@ -141,6 +142,25 @@ struct ServiceAnswerTests {
         try await until { sender.sent.events.count == 2 }
         _ = try await bench.close(run)
         #expect(sender.sent.events.last == #"b: {"status":"expired","reason":"it came too late"}"#)
+    }
+
+    @Test("a command that waits for room among the dead letters is answered when it has ended")
+    func putOff() async throws {
+        let sender = ListSender()
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        _ = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let bench = bench(SpyInbox(), sender, delivery: delivery, letters: letters) { _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([Self.request("a")])[0]
+        try await bench.passTime { bench.told.events.contains { $0.hasPrefix("storeFailed") } }
+        #expect(sender.sent.events.isEmpty && receipt.word == "open")
+        letters.remove(1)
+        try await bench.passTime { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events == [#"a: {"status":"failed","reason":"deadLettered: failed"}"#])
     }
 
     @Test("an answer that cannot be delivered is sent again, and one that never can is told and discarded")
