@@ -162,8 +162,11 @@ extension PushService {
         let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
         receiver.end(incoming, end)
         let answer = incoming.answer(end)
-        let unsent = answer.flatMap { unsent($0, of: message, putOff.number) }
-        let isRecorded = await record((unsent.map { [.answer($0)] } ?? []) + [.ended(putOff.number)])
+        var records = [InboxRecord.ended(putOff.number)]
+        if let answer = answer.flatMap({ unsent($0, of: message, putOff.number) }) {
+            records.insert(.answer(answer), at: 0)
+        }
+        let isRecorded = await record(records)
         if !isRecorded { change { $0.report.left += 1 } }
         finish(putOff.receipt, isRecorded ? end : nil, answer)
         return true
