@@ -308,6 +308,27 @@ struct ServiceSpillTests {
         #expect(capacity.isOpen)
     }
 
+    @Test("a bucket whose messages all wait to be tried again holds up no other bucket of its route")
+    func retriesHoldNobodyUp() async throws {
+        var delivery = DeliverySettings()
+        (delivery.attempts, delivery.backoff, delivery.maxBackoff) = (1000, .seconds(60), .seconds(60))
+        let bench = ServiceBench(inbox: SpyInbox(), settings: Self.settings(20), delivery: delivery) { message, _ in
+            if message.number < 1000 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        for number in 0..<200 {
+            _ = try intake.submit([ServiceBench.payload(number, "o\(number)", bucket: "noisy")])
+        }
+        try await until { bench.service.status.retrying == 7 }
+        let receipts = try (1000..<1100).flatMap { number in
+            try intake.submit([ServiceBench.payload(number, "o", bucket: "b\(number % 50)")])
+        }
+        #expect(await receipts.words() == Array(repeating: "handled", count: 100))
+        #expect(bench.service.status.messages == 7 && bench.service.status.onDisk == 193)
+        run.cancel()
+        #expect(try await run.value.left == 200)
+    }
+
     @Test("the last free place is for whoever uses nothing yet")
     func lastPlace() {
         func keys(_ number: UInt64) -> ShareKeys {
