@@ -86,7 +86,7 @@ struct AnsweredCommands {
         for kill in 0..<kills {
             publisher.publish(messages * (kill + 1) / kills - messages * kill / kills)
             let point = Self.points[kill % Self.points.count]
-            let child = try agent(["--die", "\(point.rawValue):\(kill / Self.points.count * 3 + 3)"])
+            let child = try agent(["--die", "\(point.rawValue):\(kill / Self.points.count % 3 + 2)"])
             if kill % 13 == 12 {
                 try broker.stop()
                 try broker.start()
@@ -186,8 +186,8 @@ private final class Requester: Sendable {
         var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "answers/+", usesTLS: false)
         (settings.version, settings.risksMQTT5, settings.clientID) = (.v5, true, "requester")
         (settings.backoff, settings.maxBackoff) = (.milliseconds(20), .milliseconds(200))
-        // No middleware: a repeated answer is to be seen.
-        let receiver = PushReceiver()
+        // No deduplicator: a repeated answer is to be seen.
+        let receiver = PushReceiver { ScopeFilter() }
         let service = PushService(receiver, [try MQTTTransport(settings)])
         let isConnected = Atomic<Bool>(false)
         service.onEvent { event in
