@@ -80,9 +80,10 @@ struct Database {
         try rows("SELECT payload, reason, count FROM deadLetters ORDER BY id", handle) { row in
             let count = Int(sqlite3_column_bytes(row, 0))
             let bytes = UnsafeRawBufferPointer(start: sqlite3_column_blob(row, 0), count: count)
-            guard let number = NumberedMessage.number(in: bytes, behind: "\"when\":") else {
-                throw Trouble("a dead letter is none of the messages")
-            }
+            let number =
+                NumberedMessage.number(in: bytes, behind: "\"when\":")
+                ?? NumberedMessage.value(in: bytes, behind: "\"n\":").map { Int($0) }
+            guard let number else { throw Trouble("a dead letter is none of the messages") }
             let messages = Int(sqlite3_column_int64(row, 2))
             database.letters.append(Letter(number: number, reason: text(row, 1), count: messages))
         }

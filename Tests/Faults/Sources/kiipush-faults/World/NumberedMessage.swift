@@ -25,12 +25,17 @@ enum NumberedMessage {
     /// The number in a text that has the time behind a key, as in a payload (`"when":`) or a printed line
     /// (`"sentAt":`).
     static func number(in text: some Collection<UInt8>, behind key: String) -> Int? {
+        value(in: text, behind: key).map { number(sentAt: $0) }
+    }
+
+    /// The number behind a key.
+    static func value(in text: some Collection<UInt8>, behind key: String) -> Int64? {
         let key = Array(key.utf8)
         let bytes = Array(text)
         guard bytes.count >= key.count else { return nil }
         for start in 0...bytes.count - key.count where bytes[start..<start + key.count].elementsEqual(key) {
             let digits = bytes[(start + key.count)...].prefix { $0 >= 0x30 && $0 <= 0x39 }
-            return Int64(String(decoding: digits, as: UTF8.self)).map { number(sentAt: $0) }
+            return Int64(String(decoding: digits, as: UTF8.self))
         }
         return nil
     }
