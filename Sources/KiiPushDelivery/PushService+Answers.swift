@@ -1,4 +1,4 @@
-// Answers: kept in the inbox with the end of their message, and then delivered, once each, by their sender.
+// Answers: kept in the inbox before their message ends, and then delivered, once each, by their sender.
 //
 //     handler > GivenAnswers > InboxRecord.answer > .ended > AnswerSender.send > .answered
 
@@ -9,7 +9,11 @@ struct AnswerSenders: Sendable {
     private let all: [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)]
 
     init(_ senders: [any AnswerSender]) {
-        all = senders.map { sender in
+        // Of two with one name each would take the other's answers.
+        let first = senders.enumerated().filter { index, sender in
+            !senders[..<index].contains { $0.name.isExactly(sender.name) }
+        }
+        all = first.map(\.element).map { sender in
             let (signal, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             return (sender, signal, wake)
         }
@@ -28,8 +32,8 @@ struct AnswerSenders: Sendable {
 }
 
 extension PushService {
-    /// The most answers that are read at once.
-    private static let answersAtOnce = 16
+    /// How many answers are read at once, and the most when some of them fail.
+    private static let (answersAtOnce, mostAnswers) = (16, 1024)
     /// The longest pause before an answer is sent again.
     private static let longestPause = Duration.seconds(60)
 
@@ -47,8 +51,10 @@ extension PushService {
     }
 
     /// Tells a message's end to its transport, and has its answer sent; nil if the end could not be recorded.
-    func finish(_ receipt: Receipt, _ outcome: Outcome?, _ answer: Answer?) {
-        if outcome != nil, answer != nil { answerSenders.wake() }
+    ///
+    /// A message that `mayAnswer` may have an answer of an earlier process, even if it ends without another one.
+    func finish(_ receipt: Receipt, _ outcome: Outcome?, _ answer: Answer?, mayAnswer: Bool) {
+        if outcome != nil, mayAnswer { answerSenders.wake() }
         receipt.finish(outcome, outcome == nil ? nil : answer)
     }
 
@@ -69,25 +75,30 @@ extension PushService {
     ///
     /// One after another, so that a kill repeats at most the one that was confirmed and not recorded.
     private func sendAnswers(_ sender: any AnswerSender) async {
-        var length = Duration.seconds(1)
+        var (length, limit) = (Duration.seconds(1), Self.answersAtOnce)
         while !Task.isCancelled {
+            var failure: (any Error)?
             do {
-                let answers = try inbox.answers(of: sender.name, limit: Self.answersAtOnce)
+                let answers = try inbox.answers(of: sender.name, limit: limit)
                 if answers.isEmpty { return }
-                var failure: (any Error)?
                 for answer in answers {
-                    // One that fails does not keep those behind it.
                     do { try await send(answer, by: sender) } catch { failure = failure ?? error }
                 }
-                if let failure { throw failure }
-                works(.answering)
-                length = .seconds(1)
-            } catch {
-                if Task.isCancelled { return }
-                fails(.answering, "an answer could not be delivered over \(sender.name): \(ErrorReport.text(error))")
-                guard await pause(length) else { return }
-                length = min(length * 2, Self.longestPause)
+            } catch { failure = error }
+            guard let failure else {
+                (length, limit) = (.seconds(1), Self.answersAtOnce)
+                continue
             }
+            if Task.isCancelled { return }
+            // Told once, not for each further attempt; a device without a connection is not ill.
+            if limit == Self.answersAtOnce {
+                let why = ErrorReport.text(failure)
+                tell(.transport(sender.name, .ignored("an answer could not be delivered, and is sent again: \(why)")))
+            }
+            guard await pause(length) else { return }
+            length = min(length * 2, Self.longestPause)
+            // So that those that fail do not keep those behind them.
+            limit = min(limit * 2, Self.mostAnswers)
         }
     }
 

@@ -40,7 +40,9 @@ extension PushService {
             state.room.leave(&delivery)
             if !state.isRunning { state.report.finished += 1 }
         }
-        finish(delivery.ticket.receipt, isRecorded ? ended.outcome : nil, ended.answer)
+        finish(
+            delivery.ticket.receipt, isRecorded ? ended.outcome : nil, ended.answer,
+            mayAnswer: delivery.message.answers != nil)
     }
 
     /// Runs work that ends a delivery in its own task; the service waits for it before it stops.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A use of a store by a service; the one that accepts payloads first.
 enum StoreUse: Int {
-    case adding, recording, reading, deadLetters, answering
+    case adding, recording, reading, deadLetters
 }
 
 extension PushService {

@@ -168,7 +168,7 @@ extension PushService {
         }
         let isRecorded = await record(records)
         if !isRecorded { change { $0.report.left += 1 } }
-        finish(putOff.receipt, isRecorded ? end : nil, answer)
+        finish(putOff.receipt, isRecorded ? end : nil, answer, mayAnswer: routed.answers != nil)
         return true
     }
 }

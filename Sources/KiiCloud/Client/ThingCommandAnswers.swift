@@ -29,15 +29,15 @@ public struct ThingCommandAnswers: AnswerSender {
     /// - Throws: `AnswerRefused` if Kii refuses them, as for a command that is over; else what
     ///   ``KiiClient/perform(_:)`` throws, and the service tries again.
     public func send(_ answer: UnsentAnswer) async throws {
-        let message = try? PushMessage(answer.payload)
+        // The receiver may have accepted more than the standard limits.
+        let bytes = answer.payload.bytes.count
+        let message = try? PushMessage(answer.payload, limits: PayloadLimits(bytes: bytes, depth: 64, members: bytes))
         guard let command = message.flatMap({ DirectPushMessage($0) })?.command else {
             throw AnswerRefused("the payload is no Thing-IF command")
         }
         do {
             try await client.perform(.report(answer.answer.results(of: command), of: command, as: thing))
-        } catch let error as CloudError
-            where (400..<500).contains(error.status) && ![401, 403, 429].contains(error.status)
-        {
+        } catch let error as CloudError where error.isFinal {
             throw AnswerRefused("\(error)")
         }
     }
@@ -51,4 +51,9 @@ extension Answer {
             return reason.map { .failed(action, $0) } ?? .done(action)
         }
     }
+}
+
+extension CloudError {
+    /// Whether the same call can never succeed: not if a token, a right, the load or a proxy is the reason.
+    fileprivate var isFinal: Bool { (400..<500).contains(status) && ![401, 403, 408, 425, 429].contains(status) }
 }

@@ -10,7 +10,7 @@ extension PushMessage {
     /// - Else, or if the bucket, the topic or the time is missing: the transport's name and its own id of the message;
     ///   the id that the transport passed on, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a weak digest of the whole payload without the keys that a network
-    ///   adds.
+    ///   adds; of a request over MQTT 5, with its response topic.
     ///
     /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
     /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. A
@@ -113,6 +113,7 @@ extension PushMessage {
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
         var digest = KeyedDigest(secret)
+        if let topic = storage.mqtt?.responseTopic { digest.add(KeyPart.request, topic) }
         if let foreign = storage.foreign, foreign.dataRange == storage.payloadRange {
             // No JSON object: the text that is digested below may lack what the format has read elsewhere.
             let bytes = raw.bytes

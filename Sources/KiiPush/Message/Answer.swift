@@ -3,7 +3,7 @@ import Synchronization
 /// What the sender of a command gets back from the device: whether it was done, and data.
 ///
 /// A handler gives it with ``HandlerContext/answer(_:)``, a program with a line `answer {…}`. A `PushService` keeps it
-/// with the message, in one transaction with its end, and an ``AnswerSender`` delivers it.
+/// in the inbox before the message ends, and an ``AnswerSender`` delivers it.
 public struct Answer: Sendable, Hashable {
     /// How a command has ended.
     public enum Status: String, Sendable, Hashable, CaseIterable {
@@ -113,18 +113,28 @@ public struct AnswerRefused: Error, Sendable, Hashable, CustomStringConvertible 
 package final class GivenAnswers: Sendable {
     /// The routes for commands that matched the message when it came.
     let routes: [Route]
-    private let given: Mutex<[String: Answer]>
+    private let given: Mutex<(attempt: Int, answers: [String: Answer])>
 
     /// Begins with the answers that an earlier process has recorded.
     package init(_ routes: MatchedRoutes, _ earlier: [String: Answer] = [:]) {
         self.routes = routes.filter { $0.criteria.command != nil }
-        given = Mutex(earlier)
+        given = Mutex((0, earlier))
     }
 
     /// The answers by route.
-    package var all: [String: Answer] { given.withLock { $0 } }
+    package var all: [String: Answer] { given.withLock { $0.answers } }
 
-    func add(_ answer: Answer, of route: String) { given.withLock { $0[route] = answer } }
+    /// Forgets the answers of routes that are run again: one of a failed attempt does not count.
+    func begin(_ attempt: Int, done: [String]) {
+        given.withLock { given in
+            given = (attempt, given.answers.filter { done.containsExactly($0.key) })
+        }
+    }
+
+    /// Takes an answer of this attempt; a handler of an earlier one may still run.
+    func add(_ answer: Answer, of route: String, _ attempt: Int) {
+        given.withLock { if attempt == $0.attempt { $0.answers[route] = answer } }
+    }
 }
 
 extension Incoming {
@@ -135,19 +145,28 @@ extension Incoming {
         guard let answers = message.answers, let byOutcome = Answer(outcome) else { return nil }
         let (given, handled) = (answers.all, routes(handledBy: outcome))
         let first = handled.lazy.compactMap { given[$0] }.first
-        guard !answers.routes.isEmpty else { return first }
+        // The rules may have been loaded again since it came, and the chain may have stopped its routes.
+        let current = message.routes.filter { $0.criteria.command != nil }
+        let takers = current.isEmpty ? answers.routes : current
+        guard !takers.isEmpty else { return first }
         var answer = first ?? byOutcome
         guard let command = DirectPushMessage(message.message)?.command else { return answer }
         for action in command.actions {
-            let takers = answers.routes.filter { $0.criteria.command?.matches(action.name) == true }
-            let failed = takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }
-            let isDone = takers.allSatisfy { handled.containsExactly($0.id) }
-            answer.failedActions[action.name] =
-                takers.isEmpty ? "no rule takes this action" : isDone ? failed?.words : byOutcome.words
+            let takers = takers.filter { $0.criteria.command?.matches(action.name) == true }
+            let reason: String? =
+                if takers.isEmpty {
+                    "no rule takes this action"
+                } else if takers.allSatisfy({ handled.containsExactly($0.id) }) {
+                    takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }?.words
+                } else {
+                    byOutcome.status == .succeeded ? "its rule did not handle it" : byOutcome.words
+                }
+            guard let reason else { continue }
+            answer.failedActions[action.name] = reason
+            if answer.status == .succeeded { (answer.status, answer.reason) = (.failed, reason) }
         }
-        if let reason = answer.failedActions.first?.value, answer.status == .succeeded {
-            (answer.status, answer.reason) = (.failed, reason)
-        }
+        // With them it may be more than an inbox can read again.
+        if Answer(json: answer.json) == nil { answer.data = nil }
         return answer
     }
 }

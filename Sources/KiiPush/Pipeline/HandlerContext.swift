@@ -53,7 +53,7 @@ public struct HandlerContext: Sendable {
         guard text.utf8.count <= Answer.mostBytes, Answer(json: text) != nil else {
             throw AnswerTooLarge(bytes: text.utf8.count)
         }
-        answers.add(answer, of: route)
+        answers.add(answer, of: route, attempt)
     }
 
     // MARK: Writing

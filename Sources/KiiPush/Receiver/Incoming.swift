@@ -42,6 +42,7 @@ extension Incoming {
     package mutating func begin() {
         attempts += 1
         message.attempt = UInt32(clamping: attempts)
+        message.answers?.begin(attempts, done: done)
     }
 
     /// Takes back an attempt whose handlers could not begin.

@@ -73,16 +73,18 @@ struct ProgramWords {
     }
 
     private static let answer = "answer "
-    private static let failed = "failed "
+    private static let failed = "failed"
 
-    /// Answers the message's sender: with JSON, or after `failed ` with the reason why it cannot be done.
+    /// Answers the message's sender: with JSON, or after `failed` with the reason why it cannot be done.
     private mutating func answer(_ text: String) throws {
         if text.begins(exactlyWith: Self.failed) {
-            try context.answer(.failed(text.droppingFirst(bytes: Self.failed.utf8.count)))
+            let reason = text.droppingFirst(bytes: Self.failed.utf8.count).drop { $0 == " " }
+            try context.answer(.failed(reason.isEmpty ? Self.failed : String(reason)))
         } else if let data = DataValue(json: text) {
             try context.answer(.succeeded(data))
         } else {
-            return say("the answer is not JSON; a line is: answer {\"key\": …}, or: answer failed REASON", log)
+            say("the answer is not JSON; a line is: answer {\"key\": …}, or: answer failed REASON", log)
+            try context.answer(.failed("the program's answer cannot be read"))
         }
         if !context.expectsAnswer { say("nobody waits for the answer", log) }
     }

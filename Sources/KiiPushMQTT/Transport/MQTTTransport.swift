@@ -113,6 +113,8 @@ public final class MQTTTransport: PushTransport {
 
 extension MQTTTransport: AnswerSender {
     /// Whether the message has a response topic, and a topic to which this transport subscribes.
+    ///
+    /// A message does not say over which broker it came: of two transports with one topic, the first answers.
     public func takes(_ message: PushMessage) -> Bool {
         guard let mqtt = message.storage.mqtt, mqtt.responseTopic != nil else { return false }
         return filters.contains { $0.matches(mqtt.topic) }

@@ -25,9 +25,9 @@ struct AgentCloud: Sendable {
         let account = try CloudAccount(path)
         let connection = try CloudConnection.Open(account, tokens: AccountTokens(path, account.token))
         (calls, close) = (ClientRuleCloud(connection.client), connection.close)
-        answers = rules.me.compactMap { me in
-            if case .thing(let thing) = me { ThingCommandAnswers(connection.client, thing: thing) } else { nil }
-        }
+        // A command does not say which thing it is for: it is this device's first one.
+        let thing = rules.me.lazy.compactMap { if case .thing(let thing) = $0 { thing } else { nil } }.first
+        answers = thing.map { [ThingCommandAnswers(connection.client, thing: $0)] } ?? []
         if let own = options.app ?? rules.app, own != account.app.id {
             throw AgentError("the account and the rules name different apps")
         }

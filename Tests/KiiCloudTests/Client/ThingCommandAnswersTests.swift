@@ -52,7 +52,9 @@ struct ThingCommandAnswersTests {
 
     @Test("what Kii refuses for good is refused, and anything else is tried again")
     func errors() async throws {
-        for (status, isFinal) in [(404, true), (409, true), (400, true), (401, false), (403, false), (429, false)] {
+        for (status, isFinal) in [
+            (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false),
+        ] {
             cloud.state.withLock { $0.failures = Array(repeating: HTTPResponse(status: status), count: 4) }
             do {
                 try await answers.send(Self.unsent(Answer(.succeeded)))

@@ -79,6 +79,14 @@ struct ServiceAnswerTests {
             if context.attempt == 1 { throw TestError() }
         },
         Case(
+            testDescription: "an answer of a failed attempt does not count if the next one gives none",
+            answer: #"{"status":"succeeded"}"#
+        ) { context in
+            guard context.attempt == 1 else { return }
+            try context.answer(.failed("busy"))
+            throw TestError()
+        },
+        Case(
             testDescription: "a handler that fails for good has failed, whatever it answered before",
             answer: #"{"status":"failed","reason":"deadLettered: failed"}"#
         ) { context in
@@ -187,9 +195,9 @@ struct ServiceAnswerTests {
             let inbox = SpyInbox(disk)
             let calls = Atomic<Int>(0)
             if life == 0 {
-                inbox.fail { _, what in
-                    if what != "entries", calls.add(1, ordering: .relaxed).oldValue == call { inbox.crash() }
-                    return inbox.isCrashed
+                inbox.fail { [weak inbox] _, what in
+                    if what != "entries", calls.add(1, ordering: .relaxed).oldValue == call { inbox?.crash() }
+                    return inbox?.isCrashed == true
                 }
             }
             let sender = ListSender()

@@ -163,7 +163,8 @@ struct AgentTests {
         #expect(
             replies == [
                 #"{"outcome":"handled","disposition":"accept","answer":{"on":true}}"#,
-                #"{"outcome":"handled","disposition":"accept","error":"no such lamp"}"#, handled,
+                #"{"outcome":"handled","disposition":"accept","error":"no such lamp"}"#,
+                #"{"outcome":"handled","disposition":"accept","error":"the program's answer cannot be read"}"#,
                 #"{"outcome":"unrouted","disposition":"accept","reason":"noRoute"}"#,
             ])
         #expect(agent.log.contains("sh: first") && agent.log.contains("the answer is not JSON"), "\(agent.log)")
