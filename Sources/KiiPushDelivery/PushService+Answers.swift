@@ -6,7 +6,7 @@ import KiiPush
 
 /// Those who deliver a service's answers, and the signal that each waits for.
 struct AnswerSenders: Sendable {
-    private let all: [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)]
+    let all: [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)]
 
     init(_ senders: [any AnswerSender]) {
         // Of two with one name each would take the other's answers.
@@ -24,11 +24,6 @@ struct AnswerSenders: Sendable {
 
     /// Has each sender look for answers.
     func wake() { for sender in all { sender.wake.yield() } }
-
-    /// Calls `body` with each sender and its signal.
-    func forEach(_ body: (any AnswerSender, AsyncStream<Void>) -> Void) {
-        for sender in all { body(sender.sender, sender.signal) }
-    }
 }
 
 extension PushService {
@@ -60,15 +55,12 @@ extension PushService {
 
     /// Delivers answers, those of an earlier process first, until the service stops.
     func startAnswering() -> [Task<Void, Never>] {
-        var tasks: [Task<Void, Never>] = []
-        answerSenders.forEach { sender, signal in
-            tasks.append(
-                start { [self] in
-                    await sendAnswers(sender)
-                    for await _ in signal { await sendAnswers(sender) }
-                })
+        answerSenders.all.map { sender, signal, _ in
+            start { [self] in
+                await sendAnswers(sender)
+                for await _ in signal { await sendAnswers(sender) }
+            }
         }
-        return tasks
     }
 
     /// Delivers the answers of a sender until none is left; one that fails is sent again after a growing pause.

@@ -18,7 +18,8 @@ extension PushService {
         if let answer = answer.flatMap({ unsent($0, of: delivery.message.message, delivery.ticket.number) }) {
             records.append(.answer(answer))
         }
-        guard await record(records) else { return leave(delivery) }
+        // Most messages have none.
+        if !records.isEmpty, await !record(records) { return leave(delivery) }
         putBackReplaced(&delivery)
         receiver.end(delivery.incoming, outcome)
         ended = Ended(delivery: delivery, outcome: outcome, answer: answer)

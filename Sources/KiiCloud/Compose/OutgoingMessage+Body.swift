@@ -6,8 +6,7 @@ extension OutgoingMessage {
     /// Every switch and every network is stated, so that no default of the server applies.
     public var body: String {
         JSONWriter.object { writer in
-            writer.key("data")
-            writer.value(.object(data.members))
+            writer.member("data", value: .object(data.members))
             writer.member("sendToDevelopment", sendToDevelopment)
             writer.member("sendToProduction", sendToProduction)
             if let type { writer.member("pushMessageType", type) }
@@ -70,8 +69,7 @@ extension FCMFields {
         writer.text("restrictedPackageName", restrictedPackageName)
         writer.truth("dryRun", dryRun)
         guard let notification else { return }
-        writer.key("notification")
-        writer.value(notification)
+        writer.member("notification", value: notification)
     }
 }
 

@@ -198,8 +198,7 @@ extension Answer {
         JSONWriter.object { writer in
             writer.member("status", status.rawValue)
             if let data {
-                writer.key("data")
-                writer.value(data)
+                writer.member("data", value: data)
             }
             if let reason { writer.member("reason", reason) }
             guard !failedActions.isEmpty else { return }

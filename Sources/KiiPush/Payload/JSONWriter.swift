@@ -69,12 +69,15 @@ package struct JSONWriter {
             }
         case .object(let members):
             object { writer in
-                for (key, value) in members {
-                    writer.key(key)
-                    writer.value(value)
-                }
+                for (key, value) in members { writer.member(key, value: value) }
             }
         }
+    }
+
+    /// Writes a member whose value is one of a sender's data.
+    package mutating func member(_ key: String, value: DataValue) {
+        self.key(key)
+        self.value(value)
     }
 
     /// Writes a member whose value is a string, or null.

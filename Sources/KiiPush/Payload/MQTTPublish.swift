@@ -66,8 +66,8 @@ extension MQTTPublish {
             if let responseTopic { writer.member("responseTopic", responseTopic) }
             if let correlationData { writer.member("correlationData", Base64.encode(correlationData)) }
             guard !userProperties.isEmpty else { return }
-            writer.key("userProperties")
-            writer.value(.array(userProperties.map { .array([.string($0.name), .string($0.value)]) }))
+            writer.member(
+                "userProperties", value: .array(userProperties.map { .array([.string($0.name), .string($0.value)]) }))
         }
     }
 

@@ -74,9 +74,8 @@ extension Incoming {
     /// The routes that have handled it, given its outcome: the end of an only route is not recorded.
     func routes(handledBy outcome: Outcome) -> [String] {
         message.routes.ids.filter { id in
-            if let end = ends.first(where: { $0.route.isExactly(id) }) { return end.end == .handled }
-            if case .handled = outcome { return true }
-            return false
+            if let end = end(of: id) { return end == .handled }
+            return if case .handled = outcome { true } else { false }
         }
     }
 
@@ -91,8 +90,7 @@ extension Incoming {
 
     /// Its routes that have handled it; one that ended a loop runs again when the message comes again.
     var handled: MatchedRoutes {
-        MatchedRoutes(
-            message.routes.filter { route in ends.contains { $0.end == .handled && $0.route.isExactly(route.id) } })
+        MatchedRoutes(message.routes.filter { end(of: $0.id) == .handled })
     }
 
     /// The routes that have not handled it: those that remain; if the chain has stopped all of them, those of `match`.
@@ -109,7 +107,10 @@ extension Incoming {
         return done.isEmpty && !ends.isEmpty ? .expired : .handled(succeeded)
     }
 
-    func hasEnded(_ route: String) -> Bool { ends.contains { $0.route.isExactly(route) } }
+    func hasEnded(_ route: String) -> Bool { end(of: route) != nil }
 
-    private func isDone(_ route: String) -> Bool { ends.contains { $0.end.isDone && $0.route.isExactly(route) } }
+    private func isDone(_ route: String) -> Bool { end(of: route)?.isDone ?? false }
+
+    /// How a route has ended; no route ends twice.
+    private func end(of route: String) -> RouteEnd? { ends.first { $0.route.isExactly(route) }?.end }
 }

@@ -11,9 +11,10 @@ extension TapBoard {
             let options = try TapOptions.read(arguments) ?? TapOptions()
             do throws(ErrorNumber) {
                 guard let added = try add(options) else {
-                    reply.error(
-                        "kiipush tap: \(Self.mostReaders) clients are watching already, or the agent is stopping")
-                    return .failed
+                    let isOver = isOver
+                    let why = isOver ? "the agent is stopping" : "\(Self.mostReaders) clients are watching already"
+                    reply.error("kiipush tap: \(why)")
+                    return isOver ? .nobody : .failed
                 }
                 reader = added
             } catch {

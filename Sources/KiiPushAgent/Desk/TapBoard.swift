@@ -51,6 +51,9 @@ final class TapBoard: Sendable {
         waiter?.resume()
     }
 
+    /// Whether the agent ends, so that nobody can watch it any more.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
     /// The current number of watchers.
     var count: Int { state.withLock { $0.readers.count } }
 

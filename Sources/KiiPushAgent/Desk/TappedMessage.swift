@@ -71,8 +71,7 @@ struct TappedMessage: Sendable {
     private static func write(_ payload: RawPayload, _ writer: inout JSONWriter) {
         let text = String(decoding: payload.bytes, as: UTF8.self)
         guard case .object(let members)? = DataValue(json: text) else { return writer.member("raw", text) }
-        writer.key("payload")
-        writer.value(.object(members))
+        writer.member("payload", value: .object(members))
     }
 
     /// Milliseconds, to the microsecond.

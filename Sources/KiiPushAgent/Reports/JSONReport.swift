@@ -101,13 +101,11 @@ package enum JSONReport {
             writer.member("id", command.id)
             writer.member("issuer", command.issuer)
             writer.member("schema", command.schema?.name)
-            writer.key("actions")
-            writer.value(command.sentActions)
+            writer.member("actions", value: command.sentActions)
         }
         writer.member("data") { writer in
             for (key, value) in message.data.members {
-                writer.key(key)
-                writer.value(value)
+                writer.member(key, value: value)
             }
         }
         writer.member("fields") { writer in
@@ -121,8 +119,7 @@ package enum JSONReport {
 extension JSONReport {
     /// Apple's dictionary as sent, what formats have read of other pushes than Kii's, and what a person should know.
     private static func writeRest(_ message: PushMessage, _ writer: inout JSONWriter) {
-        writer.key("apple")
-        writer.value(message.aps.map { .object($0.members) } ?? .null)
+        writer.member("apple", value: message.aps.map { .object($0.members) } ?? .null)
         let direct = DirectPushMessage(message)
         writer.member("completedCommandID", direct?.completedCommandID)
         writer.member("quickBlox", if: direct?.quickBlox) { writer, push in

@@ -39,8 +39,7 @@ enum SocketAnswer {
             writer.member("disposition", disposition.rawValue)
             if let reason { writer.member("reason", reason) }
             if let data = answer?.data {
-                writer.key("answer")
-                writer.value(data)
+                writer.member("answer", value: data)
             }
             if let answer, answer.status != .succeeded { writer.member("error", answer.words) }
         } + "\n"

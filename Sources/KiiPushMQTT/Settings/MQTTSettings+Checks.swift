@@ -1,6 +1,9 @@
 import KiiPush
 
 extension MQTTSettings {
+    /// The filters of the subscriptions, which were checked.
+    var topicFilters: [MQTTTopicFilter] { subscriptions.compactMap { try? MQTTTopicFilter($0.filter) } }
+
     /// What is wrong with a topic filter; nil if it is valid.
     static func wrong(filter: String) -> String? {
         do throws(MQTTTopicFilter.Problem) { _ = try MQTTTopicFilter(filter) } catch { return error.description }

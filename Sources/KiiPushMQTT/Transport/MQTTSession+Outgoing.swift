@@ -35,11 +35,7 @@ extension MQTTSession {
 extension UnsentAnswer {
     /// What is published: the data that the handler gave, else `{}`, or the reason of the failure as `{"error": …}`.
     var text: String {
-        if let data = answer.data {
-            var writer = JSONWriter()
-            writer.value(data)
-            return writer.text
-        }
+        if let data = answer.data { return data.jsonText }
         return JSONWriter.object { writer in
             if answer.status != .succeeded { writer.member("error", answer.words) }
         }

@@ -64,8 +64,7 @@ public final class MQTTTransport: PushTransport {
             )
         }
         self.settings = settings
-        // The settings were checked.
-        filters = settings.subscriptions.compactMap { try? MQTTTopicFilter($0.filter) }
+        filters = settings.topicFilters
         self.name = name
         self.random = random
     }

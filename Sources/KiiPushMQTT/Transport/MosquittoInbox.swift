@@ -56,8 +56,7 @@ final class MosquittoInbox {
     init(_ settings: MQTTSettings, clientID: String, retained: RetainedMarks) {
         self.settings = settings
         (self.retained, newRetained) = (retained, retained)
-        // The settings were checked.
-        filters = settings.subscriptions.compactMap { try? MQTTTopicFilter($0.filter) }
+        filters = settings.topicFilters
         limit = settings.payloadLimit
         isSessionClean = settings.cleanSession
         repeatsRetained = settings.version != .v5 || settings.cleanSession

@@ -43,9 +43,8 @@ extension RulesLint {
             )
             return
         }
-        let ofDirect =
-            criteria.format != nil
-            ? "format" : criteria.type != nil ? "type" : criteria.command != nil ? "command" : nil
+        let ofDirect = [("format", criteria.format), ("type", criteria.type), ("command", criteria.command)]
+            .first { $0.1 != nil }?.0
         let ofKinds = [
             (ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser), (ofDirect, .directPush),
         ]

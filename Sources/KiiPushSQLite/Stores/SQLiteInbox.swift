@@ -23,7 +23,8 @@ import Synchronization
 /// - With a deduplication store, a commit is on disk when a later record is; with a dead-letter store, a dead letter is
 ///   on disk when the next record of its payload is, and not before.
 /// - Records that only begin attempts do not wait until the disk confirms them, unless an earlier process has added one
-///   of the payloads. So a message waits for the disk twice: before it is acknowledged, and when it has ended.
+///   of the payloads. So a message waits for the disk twice: before it is acknowledged, and when it has ended;
+///   one that is answered also before it ends, and when the answer was delivered.
 /// - A payload without a time of arrival has the time at which it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase

@@ -94,8 +94,7 @@ struct RefreshCommand {
                 if let version = found.version { writer.member("version", version) }
                 if let time = found.createdAt { writer.member("createdAt", time) }
                 if let time = found.modifiedAt { writer.member("modifiedAt", time) }
-                writer.key("fields")
-                writer.value(.object(found.fields.members))
+                writer.member("fields", value: .object(found.fields.members))
             }
         }
     }

@@ -184,10 +184,8 @@ extension Explanation.Rule {
         writer.objects(name, checks) { writer, check in
             writer.member("name", check.name)
             writer.member("key", check.key)
-            writer.key("expected")
-            writer.value(DataValue(json: check.expected) ?? .null)
-            writer.key("actual")
-            writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
+            writer.member("expected", value: DataValue(json: check.expected) ?? .null)
+            writer.member("actual", value: check.actual.flatMap { DataValue(json: $0) } ?? .null)
             writer.member("isThere", check.actual != nil)
             writer.member("holds", check.holds)
             if !check.parts.isEmpty { write("parts", check.parts, to: &writer) }

@@ -44,8 +44,7 @@ enum RulesTestJSON {
             writer.list("cloud", result.cloud) { writer, done in
                 writer.object { writer in
                     writer.member("step", done.step)
-                    writer.key("action")
-                    writer.value(done.action.value)
+                    writer.member("action", value: done.action.value)
                 }
             }
         }
@@ -74,8 +73,7 @@ enum RulesTestJSON {
             writer.member("coverage") { writer in
                 writer.member("points", coverage.points)
                 writer.member("covered", coverage.covered)
-                writer.key("percent")
-                writer.value(.number(String(coverage.percent)))
+                writer.member("percent", value: .number(String(coverage.percent)))
                 writer.list("uncovered", uncovered) { writer, gap in
                     writer.object { writer in
                         writer.place(gap.position)

@@ -60,8 +60,7 @@ struct SendReport {
             let budget = message.budget(network, sentTo: address)
             return JSONWriter.object { writer in
                 writer.member("network", network.rawValue)
-                writer.key("payload")
-                writer.value(preview.object)
+                writer.member("payload", value: preview.object)
                 writer.member("bytes", budget.used)
                 writer.member("limit", budget.limit.map { Int64($0) })
                 writer.member("saved") { writer in

@@ -58,10 +58,9 @@ struct WatchReportTests {
         let run = try WatchedRun(folder.path, state)
         let report = try report()
         try report.wait { $0.log.contains("watching") }
-        // It may be stopped before the report has reached it: then there is nobody to watch, or only one that stops.
+        // It may be stopped before the report has reached it: then there is nobody to watch.
         #expect(try run.agent.stop() == 0)
-        let code = try report.end()
-        #expect([0, 2].contains(code) || code == 1 && report.log.contains("the agent is stopping"), "\(report.log)")
+        #expect(try [0, 2].contains(report.end()))
     }
 
     @Test("no agent: said with exit code 2, and no page")

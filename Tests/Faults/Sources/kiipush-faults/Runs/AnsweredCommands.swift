@@ -35,27 +35,23 @@ struct AnsweredCommands {
     static func handle(_ receiver: some HandlerRegistry, _ book: String, _ deaths: Deaths) throws {
         let file = open(book, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Trouble("\(book): \(text())") }
-        @Sendable func note(_ route: String, _ message: DirectPushMessage, _ context: HandlerContext) throws
-            -> DataValue
-        {
+        @Sendable func note(_ message: DirectPushMessage, _ context: HandlerContext) throws -> DataValue {
             deaths.pass(.inHandler)
             guard let number = message.data["n"], let topic = context.mqtt?.topic else { throw HandlerFailure() }
-            let line = Array("\(route) \(topic) \(number.string ?? "-")\n".utf8)
+            let line = Array("\(context.route) \(topic) \(number.string ?? "-")\n".utf8)
             guard write(file, line, line.count) == line.count else { throw HandlerFailure() }
             return number
         }
         receiver.onCommand("command", mqtt: MQTTPattern(topic: "cmd/+/set")) { message, context in
-            let number = try note("command", message, context)
+            let number = try note(message, context)
             try context.answer(.succeeded(.object([(key: "n", value: number)])))
             deaths.pass(.afterHandler)
         }
-        receiver.onDirectPush("log", mqtt: MQTTPattern(topic: "log/#")) { message, context in
-            _ = try note("log", message, context)
-            deaths.pass(.afterHandler)
-        }
-        receiver.onDirectPush("plain", mqtt: MQTTPattern(topic: "plain")) { message, context in
-            _ = try note("plain", message, context)
-            deaths.pass(.afterHandler)
+        for (route, topic) in [("log", "log/#"), ("plain", "plain")] as [(String, MQTTTopicFilter)] {
+            receiver.onDirectPush(route, mqtt: MQTTPattern(topic: topic)) { message, context in
+                _ = try note(message, context)
+                deaths.pass(.afterHandler)
+            }
         }
     }
 
