@@ -3,8 +3,9 @@ import Synchronization
 
 /// An inbox in memory, which lasts as long as the process: after that, senders must deliver unfinished payloads again.
 ///
-/// The service itself keeps the payloads in memory, so the inbox only counts, and keeps up to 1,000 answers that were not
-/// delivered yet; beyond that it forgets the oldest. Use it for transports that acknowledge a payload when it has ended.
+/// The service itself keeps the payloads in memory, so the inbox only counts, and keeps up to 1,000 answers that were
+/// not delivered yet; beyond that it forgets the oldest. Use it for transports that acknowledge a payload when it has
+/// ended.
 public final class InMemoryInbox: Inbox {
     private let last = Atomic<UInt64>(0)
     private let answers = Mutex<[UnsentAnswer]>([])

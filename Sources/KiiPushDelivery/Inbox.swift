@@ -14,8 +14,9 @@ public import KiiPush
 ///   oldest first, in pages. Reading the first page counts the crashes.
 /// - ``entries(of:)`` reads payloads that have not ended again, byte for byte, in the order of the numbers. It changes
 ///   nothing.
-/// - An answer is kept from its record until ``InboxRecord/answered(_:)``, over restarts, and counts towards the inbox's
-///   bounds. ``answers(of:limit:)`` returns it once its payload has ended. Of two answers of one payload, the first counts.
+/// - An answer is kept from its record until ``InboxRecord/answered(_:)``, over restarts, and counts towards the
+///   inbox's bounds. ``answers(of:limit:)`` returns it once its payload has ended. Of two answers of one payload, the
+///   first counts.
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are
 ///   distinguished.
 ///

@@ -43,8 +43,8 @@ public struct Answer: Sendable, Hashable {
     }
 }
 
-/// An answer was not accepted because it has more than ``Answer/mostBytes``, 32 levels or 1,024 members, or a number that
-/// is none.
+/// An answer was not accepted because it has more than ``Answer/mostBytes``, 32 levels or 1,024 members, or a number
+/// that is none.
 public struct AnswerTooLarge: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many bytes it has.
     public let bytes: Int
@@ -109,7 +109,8 @@ public struct AnswerRefused: Error, Sendable, Hashable, CustomStringConvertible 
 
 // MARK: - Giving
 
-/// The answers of a message's routes, while its handlers run; only messages have one whose sender may wait for an answer.
+/// The answers of a message's routes, while its handlers run; only messages have one whose sender may wait for an
+/// answer.
 package final class GivenAnswers: Sendable {
     /// The routes for commands that matched the message when it came.
     let routes: [Route]

@@ -192,8 +192,8 @@ extension HandlerRegistry {
         receiver.add(id, criteria, options, .foreign(handler))
     }
 
-    /// Calls `handler` for each command, and answers its sender: a Thing-IF command, or a Direct Push over MQTT 5 with a
-    /// response topic.
+    /// Calls `handler` for each command, and answers its sender: a Thing-IF command, or a Direct Push over MQTT 5
+    /// with a response topic.
     ///
     /// Each command that such a route matches gets exactly one answer: that of ``HandlerContext/answer(_:)``, else that
     /// it succeeded; if it fails for good or expires, that. Answers need a `PushService` with an ``AnswerSender``.

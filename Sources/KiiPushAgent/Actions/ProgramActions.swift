@@ -20,7 +20,8 @@ import Synchronization
 ///   `HandlerContext.willWrite(_:)` does, and `delete kiicloud://…` announces a deletion; both take effect at once, up
 ///   to 1,000 per run. They count as failed if the program fails. If the route refuses the write, the program is ended.
 /// - A line `answer {…}` on its standard output answers the message with JSON, as `HandlerContext.answer(_:)` does, and
-///   `answer failed REASON` says that it cannot be done; the last such line counts. Exit status 0 then ends the message.
+///   `answer failed REASON` says that it cannot be done; the last such line counts. Exit status 0 then ends the
+///   message.
 /// - Its other output is passed on line by line, standard error to `log` and standard output to `note`, up to 64 KiB
 ///   per run; the rest is read and dropped, so that the program never blocks.
 /// - If it fails, the ``ProgramError`` contains its status or signal and the last lines of its standard error.

@@ -122,8 +122,8 @@ extension MQTTTransport: AnswerSender {
     /// Publishes an answer to the response topic with quality of service 1: the handler's data as JSON, with the
     /// correlation data of the command, and the user properties `status` and `number`.
     ///
-    /// While there is no connection, it waits. If the process ends between the broker's confirmation and its record, the
-    /// answer is published again, with the same number.
+    /// While there is no connection, it waits. If the process ends between the broker's confirmation and its record,
+    /// the answer is published again, with the same number.
     ///
     /// - Throws: `AnswerRefused` if the broker refuses it, or if the connection is not one of MQTT 5.
     public func send(_ answer: UnsentAnswer) async throws { try await outgoing.send(answer) }

@@ -26,7 +26,8 @@ struct AnsweredCommands {
 
     private static func isCommand(_ number: Int) -> Bool { number % commandEvery == 0 }
 
-    /// The points where an agent is killed, in turn; at a point that it does not reach, it is killed at a random moment.
+    /// The points where an agent is killed, in turn; at a point that it does not reach, it is killed at a random
+    /// moment.
     private static let points = Deaths.Point.allCases.filter { !$0.isOfLetters }
 
     // MARK: The agent
