@@ -80,8 +80,8 @@ struct FaultTests {
         let cases: [(TestFault, CloudError.Code, Int?)] = [
             (.status(401, code: "UNAUTHORIZED"), .unauthorized, nil),
             (.status(403, code: "WRONG_TOKEN"), .wrongToken, nil), (.status(429, retryAfter: 7), .tooManyRequests, 7),
-            (.status(503, code: "LOCK_FAILED", retryAfter: 3), .lockFailed, 3), (.status(503), .unknown, nil),
-            (.status(500, code: "UNDEFINED_ERROR"), .undefinedError, nil), (.status(302), .unknown, nil),
+            (.status(503, code: "LOCK_FAILED", retryAfter: 3), "LOCK_FAILED", 3), (.status(503), .unknown, nil),
+            (.status(500, code: "UNDEFINED_ERROR"), "UNDEFINED_ERROR", nil), (.status(302), .unknown, nil),
         ]
         for (fault, code, wait) in cases {
             bench.cloud.fail(fault)

@@ -1,4 +1,4 @@
-// Kii's error codes by status, from its REST reference and its JavaScript SDK. The set is open.
+// Those of Kii's error codes that a program acts on, by status. The set is open: compare with the text of any other.
 extension CloudError.Code {
     // Codes of this library.
 
@@ -13,46 +13,21 @@ extension CloudError.Code {
     /// Kii asks clients not to retry automatically.
     public static let tooManyRequests: Self = "TOO_MANY_REQUESTS"
 
-    // 400
-
-    /// A value is invalid for this call.
-    public static let invalidInputData: Self = "INVALID_INPUT_DATA"
-    /// The body is not JSON.
-    public static let invalidJSON: Self = "INVALID_JSON"
-    /// A value is missing.
-    public static let missingData: Self = "MISSING_DATA"
-    /// The bucket's name is invalid.
-    public static let invalidBucket: Self = "INVALID_BUCKET"
-    /// The object's id is invalid.
-    public static let invalidObjectID: Self = "INVALID_OBJECT_ID"
-    /// The bucket's type does not support this call.
-    public static let bucketTypeNotSupported: Self = "BUCKET_TYPE_NOT_SUPPORTED"
-
     // 401 and 403
 
     /// The token's owner has no permission for this.
     public static let unauthorized: Self = "UNAUTHORIZED"
-    /// The user is disabled.
-    public static let userDisabled: Self = "USER_DISABLED"
-    /// The thing is disabled.
-    public static let thingDisabled: Self = "THING_DISABLED"
     /// The token is invalid or expired.
     public static let wrongToken: Self = "WRONG_TOKEN"
-    /// The app is disabled.
-    public static let appDisabled: Self = "APP_DISABLED"
 
     // 404
 
-    /// There is no such app.
-    public static let appNotFound: Self = "APP_NOT_FOUND"
     /// There is no such user.
     public static let userNotFound: Self = "USER_NOT_FOUND"
     /// There is no such thing.
     public static let thingNotFound: Self = "THING_NOT_FOUND"
     /// There is no such group.
     public static let groupNotFound: Self = "GROUP_NOT_FOUND"
-    /// There is no such bucket.
-    public static let bucketNotFound: Self = "BUCKET_NOT_FOUND"
     /// There is no such object.
     public static let objectNotFound: Self = "OBJECT_NOT_FOUND"
     /// There is no such topic.
@@ -63,8 +38,6 @@ extension CloudError.Code {
     public static let installationNotFound: Self = "INSTALLATION_NOT_FOUND"
     /// There is no such subscription.
     public static let pushSubscriptionNotFound: Self = "PUSH_SUBSCRIPTION_NOT_FOUND"
-    /// The installation has no MQTT endpoint.
-    public static let mqttEndpointNotFound: Self = "MQTT_ENDPOINT_NOT_FOUND"
 
     // 409
 
@@ -74,27 +47,8 @@ extension CloudError.Code {
     public static let objectAlreadyExists: Self = "OBJECT_ALREADY_EXISTS"
     /// The topic already exists.
     public static let topicAlreadyExists: Self = "TOPIC_ALREADY_EXISTS"
-    /// The installation already exists.
-    public static let installationAlreadyExists: Self = "INSTALLATION_ALREADY_EXISTS"
     /// The subscription already exists; one of Kii's guides states the status 404.
     public static let pushSubscriptionAlreadyExists: Self = "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
-    /// A value that must be unique is not.
-    public static let uniqueConstraintViolated: Self = "UNIQUE_CONSTRAINT_VIOLATED"
-
-    // 500 and 503
-
-    /// Any other error.
-    public static let undefinedError: Self = "UNDEFINED_ERROR"
-    /// The endpoint is being created: ask again soon.
-    public static let mqttEndpointNotReady: Self = "MQTT_ENDPOINT_NOT_READY"
-    /// A resource is temporarily unavailable.
-    public static let resourceTemporarilyUnavailable: Self = "RESOURCE_TEMPORARILY_UNAVAILABLE"
-    /// The server has a temporary fault.
-    public static let temporaryUnavailableError: Self = "TEMPORARY_UNAVAILABLE_ERROR"
-    /// Somebody else is writing.
-    public static let lockFailed: Self = "LOCK_FAILED"
-    /// The query took too long.
-    public static let queryTimeout: Self = "QUERY_TIMEOUT"
 
     /// What to do about it, if the name does not say.
     var hint: String? {

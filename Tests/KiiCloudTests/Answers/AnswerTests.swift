@@ -33,7 +33,7 @@ struct AnswerTests {
         let read = CloudRequest.readObject(Cloud.object)
         #expect(try read.answer(refusal(404, "OBJECT_NOT_FOUND")) == nil)
         let error = try #require(throws: CloudError.self) { try read.answer(refusal(404, "BUCKET_NOT_FOUND")) }
-        #expect(error.code == .bucketNotFound && error.status == 404 && error.message == "words")
+        #expect(error.code == "BUCKET_NOT_FOUND" && error.status == 404 && error.message == "words")
     }
 
     @Test("a write says whether the object is new, its version, and when it happened")

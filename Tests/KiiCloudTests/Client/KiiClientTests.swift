@@ -185,7 +185,7 @@ struct KiiClientTests {
 
 @Suite("what is done about a call that failed")
 struct CallAttemptsTests {
-    private let busy = CloudError(.lockFailed, status: 503)
+    private let busy = CloudError("LOCK_FAILED", status: 503)
 
     @Test("pauses double up to the longest, and vary by a fifth")
     func pauses() {
