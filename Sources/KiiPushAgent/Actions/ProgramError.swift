@@ -1,7 +1,8 @@
 public import KiiPush
 public import KiiPushSystem
 
-/// Why a rule's program did not handle a message; contains nothing of the message except what the program prints.
+/// Why a program did not handle a message, or did not show an alert; contains nothing of the message except what the
+/// program prints.
 @nonexhaustive
 public enum ProgramError: Error, Sendable, Hashable {
     /// There is no program of this name on `PATH`, or at the rule's path, which is absolute here.
@@ -18,8 +19,18 @@ public enum ProgramError: Error, Sendable, Hashable {
     case signaled(program: String, signal: Int32, said: [String] = [])
     /// This process ended it, because its time limit passed or the service stops.
     case stopped(program: String, said: [String] = [])
-    /// The message could not be printed.
+    /// The message or the alert could not be printed.
     case cannotPrint(ErrorNumber)
+
+    /// Why a program, called `name` in reports, could not be started.
+    init(_ program: String, _ number: ErrorNumber, name: String? = nil) {
+        guard let problem = ProgramProblem.find(program, after: number) else {
+            self = .cannotRun(program: name ?? program, number)
+            return
+        }
+        self =
+            problem.why.map { .unusable(program: problem.program, why: $0) } ?? .notFound(program: problem.program)
+    }
 }
 
 extension ProgramError: CustomStringConvertible {
@@ -35,7 +46,7 @@ extension ProgramError: CustomStringConvertible {
             "\(EscapedText(program)): ended by signal \(signal)\(Self.words(said))"
         case .stopped(let program, let said):
             "\(EscapedText(program)): stopped before it was done\(Self.words(said))"
-        case .cannotPrint(let number): "the message cannot be printed: \(number)"
+        case .cannotPrint(let number): "it cannot be printed: \(number)"
         }
     }
 

@@ -39,7 +39,7 @@ struct ProgramRun: Sendable {
             stop.attempt { try streams.drain(&words) }
         } catch {
             if !isStarted, let shortage = starts.failed(name, error) { throw shortage }
-            throw failure(error)
+            throw ProgramError(vector.first ?? "", error, name: name)
         }
         if let refusal = stop.refusal { throw refusal }
         let said = words.lastErrors
@@ -93,12 +93,5 @@ struct ProgramRun: Sendable {
         mutating func attempt(_ work: () throws -> Void) {
             do { try work() } catch { refusal = refusal ?? error }
         }
-    }
-
-    private func failure(_ error: ErrorNumber) -> ProgramError {
-        guard let problem = ProgramProblem.find(vector.first ?? "", after: error) else {
-            return .cannotRun(program: name, error)
-        }
-        return problem.why.map { .unusable(program: problem.program, why: $0) } ?? .notFound(program: problem.program)
     }
 }

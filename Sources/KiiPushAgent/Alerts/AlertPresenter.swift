@@ -52,12 +52,12 @@ public struct AlertPresenter: Sendable, Hashable {
     ///   - message: the message.
     ///   - title: a title that replaces the alert's own.
     /// - Returns: false if there is nothing to show: no alert, or only blank texts.
-    /// - Throws: ``AlertError``.
+    /// - Throws: ``ProgramError``.
     @discardableResult
-    public func show(_ message: PushMessage, title: String? = nil) async throws(AlertError) -> Bool {
+    public func show(_ message: PushMessage, title: String? = nil) async throws(ProgramError) -> Bool {
         guard let text = AlertText(message.alert, title: title, appName: appName) else { return false }
-        try await withThread { () -> Result<Void, AlertError> in
-            do throws(AlertError) { return .success(try present(text)) } catch { return .failure(error) }
+        try await withThread { () -> Result<Void, ProgramError> in
+            do throws(ProgramError) { return .success(try present(text)) } catch { return .failure(error) }
         }.get()
         return true
     }
@@ -68,41 +68,37 @@ public struct AlertPresenter: Sendable, Hashable {
     ///   - message: the message.
     ///   - title: a title that replaces the alert's own.
     /// - Returns: false if there is nothing to show: no alert, or only blank texts.
-    /// - Throws: ``AlertError``.
+    /// - Throws: ``ProgramError``.
     @discardableResult
-    public func show(_ message: PushMessage, title: String? = nil) throws(AlertError) -> Bool {
+    public func show(_ message: PushMessage, title: String? = nil) throws(ProgramError) -> Bool {
         guard let text = AlertText(message.alert, title: title, appName: appName) else { return false }
         try present(text)
         return true
     }
 
-    private func present(_ text: AlertText) throws(AlertError) {
+    private func present(_ text: AlertText) throws(ProgramError) {
         switch destination {
         case .terminal(let descriptor):
-            do throws(ErrorNumber) { try writeAll(text.terminalText, to: descriptor) } catch {
-                throw .cannotWrite(error)
-            }
+            do throws(ErrorNumber) {
+                try writeAll(text.terminalText, to: descriptor)
+            } catch { throw .cannotPrint(error) }
         case .desktop(let program, let timeLimit):
             try run(program, text.notificationArguments, timeLimit)
         }
     }
 
-    private func run(_ program: String, _ texts: [String], _ limit: Duration) throws(AlertError) {
+    private func run(_ program: String, _ texts: [String], _ limit: Duration) throws(ProgramError) {
         let end: ChildProcess.End
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
-            guard let problem = ProgramProblem.find(program, after: error) else {
-                throw .cannotRun(program: program, error)
-            }
-            throw problem.why.map { .unusable(program: problem.program, why: $0) }
-                ?? .notFound(program: problem.program)
+            throw ProgramError(program, error)
         }
         switch end {
         case .exited(0): return
         case .exited(let status): throw .exited(program: program, status: status)
         case .signaled(let signal): throw .signaled(program: program, signal: signal)
-        case .timedOut: throw .timedOut(program: program, limit: limit)
+        case .timedOut: throw .stopped(program: program)
         }
     }
 }

@@ -57,9 +57,9 @@ struct AlertPresenterTests {
         let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
         let presenter = AlertPresenter(appName: "App", to: .terminal(descriptor: full))
-        #expect(throws: AlertError.cannotWrite(ErrorNumber(rawValue: ENOSPC))) { try presenter.show(message()) }
+        #expect(throws: ProgramError.cannotPrint(ErrorNumber(rawValue: ENOSPC))) { try presenter.show(message()) }
         #expect(
-            AlertError.cannotWrite(ErrorNumber(rawValue: ENOSPC)).description
-                == "the alert cannot be written: No space left on device")
+            ProgramError.cannotPrint(ErrorNumber(rawValue: ENOSPC)).description
+                == "it cannot be printed: No space left on device")
     }
 }

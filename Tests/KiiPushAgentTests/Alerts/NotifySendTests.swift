@@ -18,11 +18,11 @@ struct NotifySendTests {
         try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "notify-send", mode: 0o700)
     }
 
-    private func show(_ program: String, timeLimit: Duration = .seconds(60)) throws -> AlertError? {
+    private func show(_ program: String, timeLimit: Duration = .seconds(60)) throws -> ProgramError? {
         let message = try #require(message)
         let presenter = AlertPresenter(appName: "App", to: .desktop(program: program, timeLimit: timeLimit))
         while true {
-            do throws(AlertError) {
+            do throws(ProgramError) {
                 try presenter.show(message)
                 return nil
             } catch .cannotRun(_, ErrorNumber(rawValue: ETXTBSY)) {
@@ -87,7 +87,7 @@ struct NotifySendTests {
     func status(status: Int32) throws {
         let program = try program("exit \(status)")
         #expect(try show(program) == .exited(program: program, status: status))
-        #expect(AlertError.exited(program: "n", status: status).description == "n: ended with exit status \(status)")
+        #expect(ProgramError.exited(program: "n", status: status).description == "n: ended with exit status \(status)")
     }
 
     @Test("a signal that ends the program is an error", arguments: [SIGTERM, SIGKILL])
@@ -104,7 +104,7 @@ struct NotifySendTests {
         var limit = Duration.milliseconds(50)
         var recorded = ""
         while recorded.isEmpty {
-            #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
+            #expect(try show(program, timeLimit: limit) == .stopped(program: program))
             recorded = (try? text(of: record)) ?? ""
             limit *= 2
         }
@@ -116,7 +116,7 @@ struct NotifySendTests {
     @Test("a time limit of zero ends at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
     func noTime(limit: Duration) throws {
         let program = try program("exec sleep 1000")
-        #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
+        #expect(try show(program, timeLimit: limit) == .stopped(program: program))
     }
 
     @Test("a program that leaves a child running has ended", .timeLimit(.minutes(1)))
@@ -132,7 +132,7 @@ struct NotifySendTests {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
             #expect(try show(missing) == .notFound(program: missing))
         }
-        #expect(AlertError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
+        #expect(ProgramError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
         let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
         #expect(try show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
     }
@@ -147,7 +147,7 @@ struct NotifySendTests {
     func asynchronous() async throws {
         let message = try #require(message)
         let program = try program("exit 4")
-        await #expect(throws: AlertError.exited(program: program, status: 4)) {
+        await #expect(throws: ProgramError.exited(program: program, status: 4)) {
             try await AlertPresenter(appName: "App", to: .desktop(program: program)).show(message)
         }
     }
