@@ -258,7 +258,8 @@ struct KillTests {
                 "\(file):2:25: \"soon\" is not a time; a time is a string such as \"2026-11-21T12:00:00Z\""
             ])
         let edit = try await run(kill, "a")
-        #expect(edit.code == .fine && edit.errors == list.errors && edit.output.count == 2)
+        #expect(edit.code == .fine && edit.output.count == 2)
+        #expect(edit.errors == list.errors + ["kiipush kill: what had no effect is no longer in the file"])
         #expect(try await run(revive, "odd").errors.isEmpty)
     }
 

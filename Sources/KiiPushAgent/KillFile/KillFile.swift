@@ -14,7 +14,6 @@ package struct KillFile: Sendable, Hashable {
     /// The file's name in a state directory.
     static let name = "kill.json"
 
-    /// The file's path.
     package let path: String
 
     /// How long an edit waits for another program's edit to end.
@@ -33,7 +32,6 @@ package struct KillFile: Sendable, Hashable {
         self.lockLimit = lockLimit
     }
 
-    /// The contents of a kill file.
     package struct Contents: Sendable, Hashable {
         /// The targets with their ends, including expired ones.
         package let kills: [KillTarget: UTCDate]
@@ -47,16 +45,11 @@ package struct KillFile: Sendable, Hashable {
     ///
     /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
     package func read() throws(KillFileError) -> Contents {
-        let text = try readText()
-        return Contents(kills: text.kills, problems: text.problems)
-    }
-
-    private func readText() throws(KillFileError) -> KillFileText {
         guard !path.utf8.contains(0) else { throw .unreadable(unreadable(EINVAL)) }
         // Without blocking: a pipe in the file's place would block the program forever.
         let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard descriptor >= 0 else {
-            if errno == ENOENT { return KillFileText(path: path) }
+            if errno == ENOENT { return Contents(kills: [:], problems: []) }
             throw .unreadable(unreadable(errno))
         }
         defer { close(descriptor) }
@@ -69,7 +62,8 @@ package struct KillFile: Sendable, Hashable {
         } catch {
             throw .unreadable(error)
         }
-        return try KillFileText(bytes, path: path)
+        let text = try KillFileText(bytes, path: path)
+        return Contents(kills: text.kills, problems: text.problems)
     }
 
     private func unreadable(_ number: Int32) -> ReadError {
@@ -84,7 +78,7 @@ package struct KillFile: Sendable, Hashable {
         package let before: UTCDate?
         /// The target's end now; nil if it is on.
         package let after: UTCDate?
-        /// The remaining problems of the file, with positions in its new text.
+        /// The problems that the file had before; it has none now.
         package let problems: [KillFileProblem]
     }
 
@@ -92,7 +86,8 @@ package struct KillFile: Sendable, Hashable {
     ///
     /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
     /// stays, and the file that it names is replaced. Two programs that edit at once wait for one another, with a lock
-    /// on the file `kill.json.lock` beside it, which stays. Expired kills are dropped; unreadable entries stay.
+    /// on the file `kill.json.lock` beside it, which stays. Expired kills are
+    /// dropped, and so is what cannot be read.
     ///
     /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
     @discardableResult
@@ -100,7 +95,7 @@ package struct KillFile: Sendable, Hashable {
         try edit(target, now) { before in max(before ?? end, end) }
     }
 
-    /// Switches a target on again; this also removes an entry for it with an unreadable time.
+    /// Switches a target on again.
     ///
     /// - Throws: as ``kill(_:until:now:)`` does.
     @discardableResult
@@ -113,17 +108,26 @@ package struct KillFile: Sendable, Hashable {
     ) throws(KillFileError) -> Edit {
         let lock = try takeLock()
         defer { lock.unlock() }
-        var text = try readText()
-        text.dropEnded(at: now)
-        let before = text.kills[target]
-        let after = newEnd(before)
-        text.set(target, until: after)
-        let written = Array(text.text.utf8)
-        guard written.count <= Self.largestSize else { throw .full(path: path) }
-        do throws(ErrorNumber) { try replaceFile(path, with: text.text) } catch {
-            throw .unwritable(path: path, error)
+        let contents = try read()
+        var kills = contents.kills.filter { $0.value > now }
+        let before = kills[target]
+        kills[target] = newEnd(before)
+        let text = Self.text(kills)
+        guard text.utf8.count <= Self.largestSize else { throw .full(path: path) }
+        do throws(ErrorNumber) { try replaceFile(path, with: text) } catch { throw .unwritable(path: path, error) }
+        return Edit(before: before, after: kills[target], problems: contents.problems)
+    }
+
+    /// The whole file, a line for each kill.
+    private static func text(_ kills: [KillTarget: UTCDate]) -> String {
+        let lines = kills.map { (target: $0.key.description, end: $0.value.shortText) }.sorted { $0 < $1 }.map { kill in
+            "\n"
+                + JSONWriter.object { writer in
+                    writer.member("target", kill.target)
+                    writer.member("until", kill.end)
+                }
         }
-        return Edit(before: before, after: after, problems: try KillFileText(written, path: path).problems)
+        return #"{"version":1,"kills":["# + lines.joined(separator: ",") + (kills.isEmpty ? "]}\n" : "\n]}\n")
     }
 
     private func takeLock() throws(KillFileError) -> FileLock {
@@ -149,7 +153,7 @@ package struct KillFile: Sendable, Hashable {
         let lock = try takeLock()
         defer { lock.unlock() }
         do throws(KillFileError) {
-            _ = try readText()
+            _ = try read()
             return nil
         } catch {
             let kept = "\(path).broken"

@@ -4,9 +4,7 @@ package import KiiPushSystem
 
 /// One problem of a kill file, and its position.
 package struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file's path.
     package let path: String
-    /// Where in the file.
     package let position: SourcePosition
     /// What is wrong there, and what was expected.
     package let what: String

@@ -11,23 +11,6 @@ import Synchronization
 /// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
 /// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
 package final class KillFileWatch: Sendable {
-    /// A problem of a kill file.
-    package enum Trouble: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The file cannot be read, and its last contents still apply.
-        case unreadable(KillFileError)
-        /// A part of the file cannot be read; the rest applies.
-        case problem(KillFileProblem)
-
-        /// One line for people, with the position in the file if there is one.
-        package var description: String {
-            switch self {
-            case .unreadable(let error): "\(error)"
-            case .problem(let problem): "\(problem)"
-            }
-        }
-    }
-
-    /// The file.
     package let file: KillFile
 
     /// How often the file is checked without a known change.
@@ -36,23 +19,25 @@ package final class KillFileWatch: Sendable {
     private let loopGuard: LoopGuard
     private let watcher: FileWatcher
     private let wallClock: @Sendable () -> UTCDate
-    private let report: @Sendable (Trouble) -> Void
+    private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
 
     private struct State {
         var kills: [KillTarget: UTCDate] = [:]
+        /// Why the last check could not read the file.
+        var failure: KillFileError?
         /// The last reported problems, and the file's state at that time.
-        var reported: [Trouble] = []
+        var reported: [String] = []
         var reportedOf: FileStamp?
     }
 
     /// Makes a watch; it reads nothing before the first check.
     ///
-    /// `report` is called with all problems, once for each change of the file, on the checking thread; it must not
-    /// check.
+    /// `report` is called with each problem, on one line, once for each change of the file, on the checking thread; it
+    /// must not check.
     package init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
-        wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
+        wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (String) -> Void
     ) {
         self.file = file
         self.loopGuard = loopGuard
@@ -63,12 +48,7 @@ package final class KillFileWatch: Sendable {
     }
 
     /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
-    package var failure: KillFileError? {
-        state.withLock { state in
-            for case .unreadable(let error) in state.reported { return error }
-            return nil
-        }
-    }
+    package var failure: KillFileError? { state.withLock { $0.failure } }
 
     // MARK: Checking
 
@@ -80,7 +60,7 @@ package final class KillFileWatch: Sendable {
             let troubles = read(&state)
             let now = wallClock()
             loopGuard.setKills(state.kills.mapValues { now.duration(to: $0) }.filter { $0.value > .zero })
-            if troubles == state.reported, stamp == state.reportedOf { return [Trouble]() }
+            if troubles == state.reported, stamp == state.reportedOf { return [] as [String] }
             (state.reported, state.reportedOf) = (troubles, stamp)
             return troubles
         }
@@ -88,13 +68,14 @@ package final class KillFileWatch: Sendable {
     }
 
     /// Applies the file's contents; returns its problems.
-    private func read(_ state: inout State) -> [Trouble] {
+    private func read(_ state: inout State) -> [String] {
         do throws(KillFileError) {
             let contents = try file.read()
-            state.kills = contents.kills
-            return contents.problems.map { .problem($0) }
+            (state.kills, state.failure) = (contents.kills, nil)
+            return contents.problems.map(\.description)
         } catch {
-            return [.unreadable(error)]
+            state.failure = error
+            return [error.description]
         }
     }
 

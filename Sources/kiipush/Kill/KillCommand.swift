@@ -83,7 +83,7 @@ struct KillCommand {
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
         let presence = await AgentPresence.of(directory, target: target)
-        report(edit.problems)
+        report(edit.problems, areGone: true)
         let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
         // Nothing is off if the agent has nothing of that name.
@@ -115,7 +115,7 @@ struct KillCommand {
     private func revive(_ target: KillTarget) async throws(KillFileError) -> ExitCode {
         let edit = try file.revive(target, now: now)
         let presence = await AgentPresence.of(directory, target: target)
-        report(edit.problems)
+        report(edit.problems, areGone: true)
         let words = words(target, isChecked: presence.knows)
         if edit.before == nil {
             let off = Suggestion.listed(
@@ -190,8 +190,9 @@ struct KillCommand {
 
     // MARK: Texts
 
-    private func report(_ problems: [KillFileProblem]) {
+    private func report(_ problems: [KillFileProblem], areGone: Bool = false) {
         for problem in problems { console.error("\(problem)") }
+        if areGone, !problems.isEmpty { console.error("kiipush \(name): what had no effect is no longer in the file") }
     }
 
     /// The description of a target; the file does not know the program's routes, and an unknown name switches nothing

@@ -10,7 +10,7 @@ import Testing
 /// A wall clock that a test sets, and a list of what was reported.
 private final class Scene: Sendable {
     private let time: Mutex<UTCDate>
-    private let list = Mutex<[KillFileWatch.Trouble]>([])
+    private let list = Mutex<[String]>([])
 
     init(_ text: String) throws { time = Mutex(try #require(UTCDate(text))) }
 
@@ -20,12 +20,12 @@ private final class Scene: Sendable {
         time.withLock { $0 = date }
     }
 
-    func report(_ trouble: KillFileWatch.Trouble) { list.withLock { $0.append(trouble) } }
+    func report(_ trouble: String) { list.withLock { $0.append(trouble) } }
     /// What was reported since the last call.
     func takeReports() -> [String] {
         list.withLock { list in
             defer { list = [] }
-            return list.map(\.description)
+            return list
         }
     }
 }
