@@ -1,33 +1,31 @@
 import KiiPushAgent
 
 /// `kiipush completions`: prints a shell's completions of commands, options and values.
-struct CompletionsCommand {
-    private enum Shell: String, CaseIterable {
-        case bash
-        case zsh
-        case fish
-    }
+enum CompletionsCommand {
+    private static let shells: [(name: String, script: String)] = [
+        ("bash", CompletionScripts.bash), ("zsh", CompletionScripts.zsh), ("fish", CompletionScripts.fish),
+    ]
 
-    private var shell = Shell.bash
+    /// The word behind which the scripts pass a command line.
+    private static let offer = "offer"
 
     static func run(_ arguments: [String], of tool: Command, _ console: Console) -> ExitCode {
-        let reading = description.read(
-            arguments, by: OptionTable<CompletionsCommand>([]), into: CompletionsCommand(), console
-        ) { options, operands throws(Arguments.Mistake) in
-            let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
+        if arguments.first == offer {
+            for line in CompletionOffer(Array(arguments.dropFirst()), tool).lines { console.print(line) }
+            return .fine
+        }
+        let reading = description.read(arguments, by: OptionTable<String>([]), into: "", console) {
+            script, operands throws(Arguments.Mistake) in
+            let names = shells.map(\.name).joined(separator: ", ")
             guard let name = operands.first else { throw Arguments.Mistake(text: "name a shell: \(names)") }
-            guard operands.count == 1, let shell = Shell(rawValue: name) else {
+            guard operands.count == 1, let shell = shells.first(where: { $0.name == name }) else {
                 throw Arguments.Mistake(
                     text: "it takes one of \(names), not '\(escaped(operands.joined(separator: " ")))'")
             }
-            options.shell = shell
+            script = shell.script
         }
-        guard case .options(let options) = reading else { return reading.code }
-        switch options.shell {
-        case .bash: console.print(BashCompletions(tool).text)
-        case .zsh: console.print(ZshCompletions(tool).text)
-        case .fish: console.print(FishCompletions(tool).text)
-        }
+        guard case .options(let script) = reading else { return reading.code }
+        console.print(script)
         return .fine
     }
 
@@ -40,8 +38,8 @@ struct CompletionsCommand {
 
     private static let description = Command(
         name: "completions", summary: "prints completions for bash, zsh or fish",
-        usage: ["bash|zsh|fish"], options: OptionTable<CompletionsCommand>([]).texts,
-        operands: .words(Shell.allCases.map(\.rawValue)),
+        usage: ["bash|zsh|fish"], options: OptionTable<Void>([]).texts,
+        operands: .words(shells.map(\.name)),
         notes: [
             .text("To load them in every new shell:"),
             .lines([
@@ -53,42 +51,68 @@ struct CompletionsCommand {
         exits: [(.fine, "printed")], examples: ["source <(kiipush completions bash)"])
 }
 
-extension Command {
-    /// The path by which a shell's function identifies the command, such as `rules/test`.
-    var path: String { name.split(separator: " ").joined(separator: "/") }
+/// What a shell offers for the last word of a command line.
+struct CompletionOffer {
+    /// `words`, `files` or `directories`; behind `words` a line each, perhaps with a tabulator and a description.
+    private(set) var lines: [String] = []
 
-    /// The pairs that lead to a command: the path so far and the next word.
-    var paths: [String] {
-        all.dropFirst().map { command in
-            let above = command.path.split(separator: "/").dropLast().joined(separator: "/")
-            return "\(above)/\(command.lastWord)"
+    /// Finds it for the words behind `kiipush`, of which the last one is being typed.
+    init(_ words: [String], _ tool: Command) {
+        var (command, helps) = (tool, false)
+        leading: for word in words.dropLast() {
+            if let part = command.commands.first(where: { $0.lastWord == word }) {
+                command = part
+            } else if word == "help", !command.commands.isEmpty {
+                helps = true
+            } else {
+                break leading
+            }
+        }
+        // Bash makes a word of its own of a sign of equality.
+        let parts = words.flatMap { word -> [String] in
+            guard word.hasPrefix("--"), let sign = word.firstIndex(of: "=") else { return word == "=" ? [""] : [word] }
+            return [String(word[..<sign]), String(word[word.index(after: sign)...])]
+        }
+        let typed = parts.last ?? ""
+        let name = parts.dropLast().last { !$0.isEmpty } ?? ""
+        let option = command.allOptions.first { $0.word != nil && [$0.name, $0.short].contains(name) }
+        if let option {
+            offer(option.completion, typed)
+        } else if typed.hasPrefix("-") || command.commands.isEmpty && !helps && command.operands.isNothing {
+            let shown = command.allOptions.flatMap { option in
+                [(option.name, option.brief)] + (option.short.map { [($0, option.brief)] } ?? [])
+            }
+            offer(shown.filter { typed.hasPrefix("-") || $0.0.hasPrefix("--") }, typed)
+        } else if !command.commands.isEmpty {
+            offer(command.commands.map { ($0.lastWord, $0.summary) } + [("help", Command.helpSummary)], typed)
+        } else if !helps {
+            offer(command.operands, typed)
         }
     }
 
-    /// The paths of the help of command groups.
-    var helpPaths: [String] { all.filter { !$0.commands.isEmpty }.map { "\($0.path)/help" } }
-
-    /// The subcommands that shells offer, each with its summary.
-    var offered: [(name: String, summary: String)] {
-        commands.isEmpty ? [] : commands.map { ($0.lastWord, $0.summary) } + [("help", Self.helpSummary)]
+    private mutating func offer(_ completion: Completion, _ typed: String) {
+        switch completion {
+        case .nothing: break
+        case .file: lines = ["files"]
+        case .directory: lines = ["directories"]
+        case .words(let words): offer(words.map { ($0, "") }, typed)
+        }
     }
 
-    /// All names of its options, including short ones.
-    var optionNames: [String] { allOptions.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) } }
+    private mutating func offer(_ words: [(String, String)], _ typed: String) {
+        lines = ["words"] + words.filter { $0.0.hasPrefix(typed) }.map { $0.1.isEmpty ? $0.0 : "\($0.0)\t\($0.1)" }
+    }
+}
+
+extension Completion {
+    fileprivate var isNothing: Bool { if case .nothing = self { true } else { false } }
 }
 
 extension OptionText {
     /// The beginning of its summary, short enough for a menu.
-    var brief: String {
+    fileprivate var brief: String {
         let ends = ["; ", ". ", ": "].compactMap { end in help.firstIndex(ofText: end) }
         let first = ends.min().map { String(help[..<$0]) } ?? help
         return first.count <= 72 ? first : first.prefix(71) + "…"
-    }
-}
-
-extension String {
-    /// The text as one word of a POSIX shell.
-    var shellQuoted: String {
-        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 }

@@ -32,7 +32,8 @@ struct CompletionsTests {
     func everyOption(name: String) throws {
         let command = try #require(Tool.command.all.first { $0.name == name })
         let words = name.split(separator: " ").map { String($0) }
-        #expect(try Self.bash(words + ["-"]).sorted() == command.optionNames.sorted())
+        let names = command.allOptions.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) }
+        #expect(try Self.bash(words + ["-"]).sorted() == names.sorted())
     }
 
     @Test("bash completes the value behind a sign of equality, files and directories")
@@ -50,7 +51,7 @@ struct CompletionsTests {
     func fish(number: Int) throws {
         guard let shell = Shell("fish") else { return }
         let (words, offered) = Self.cases[number]
-        let script = try TemporaryFile(FishCompletions(Tool.command).text + "\n", name: "kiipush.fish")
+        let script = try TemporaryFile(CompletionScripts.fish + "\n", name: "kiipush.fish")
         // The words as one command line; what is offered has its description behind a tabulator.
         let line = (["kiipush"] + words).joined(separator: " ")
         let run = try shell.run(["--no-config", "-c", "source \(script.path); complete -C '\(line)'"])
@@ -62,7 +63,7 @@ struct CompletionsTests {
     func zsh(number: Int) throws {
         guard let shell = Shell("zsh") else { return }
         let (words, offered) = Self.cases[number]
-        let script = try TemporaryFile(ZshCompletions(Tool.command).text + "\n", name: "_kiipush")
+        let script = try TemporaryFile(CompletionScripts.zsh + "\n", name: "_kiipush")
         let driver = try TemporaryFile(Self.driver, name: "driver")
         guard let limit = Shell("timeout") else { return }
         let run = try limit.run(
@@ -114,7 +115,7 @@ struct CompletionsTests {
     /// What bash offers for words behind `kiipush`.
     private static func bash(_ words: [String]) throws -> [String] {
         let shell = try #require(Shell("bash"))
-        let script = try TemporaryFile(BashCompletions(Tool.command).text + "\n", name: "script")
+        let script = try TemporaryFile(CompletionScripts.bash + "\n", name: "script")
         let line = """
             source \(script.path)
             COMP_WORDS=(kiipush "$@") COMP_CWORD=$#
@@ -144,7 +145,7 @@ struct Shell {
         self.path = path
     }
 
-    /// What it prints, of either kind.
+    /// What it prints, of either kind, where it finds the tool that was built beside the tests.
     func run(_ arguments: [String]) throws -> String {
         let output = try TemporaryFile("", name: "output")
         var actions = unsafe posix_spawn_file_actions_t()
@@ -153,10 +154,12 @@ struct Shell {
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.path, O_WRONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        var copies = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        let folder = try ChildRun.tool().dropLast("/kiipush".count)
+        let search = "PATH=\(folder):/usr/local/bin:/usr/bin:/bin"
+        var copies = unsafe (["env", search, path] + arguments).map { unsafe strdup($0) } + [nil]
         defer { unsafe copies.forEach { unsafe free($0) } }
         var process: pid_t = 0
-        let error = unsafe posix_spawn(&process, path, &actions, nil, &copies, environ)
+        let error = unsafe posix_spawn(&process, "/usr/bin/env", &actions, nil, &copies, environ)
         guard error == 0 else { throw ChildRun.Failure(what: "posix_spawn", code: error) }
         var status: Int32 = 0
         guard unsafe waitpid(process, &status, 0) == process else {
