@@ -1,5 +1,6 @@
 import KiiPush
 public import KiiPushDelivery
+import Synchronization
 public import Testing
 
 /// All guarantees of `Inbox`, as one test to run against your own inbox.
@@ -72,33 +73,52 @@ struct InboxGuarantee: Sendable {
 }
 
 /// A test case for one guarantee of an inbox.
-struct InboxTrial: Sendable {
+final class InboxTrial: Sendable {
     /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
-    private let opened: Reopened<any Inbox>
+    private struct Opened: Sendable {
+        let inbox: any Inbox
+        let close: @Sendable () -> Void
+    }
+
+    private let open: @Sendable () throws -> Opened
+    private let opened: Mutex<Opened?>
 
     init<Tried: Inbox>(
         _ place: Int, _ open: @escaping @Sendable (Int) throws -> Tried, _ close: @escaping @Sendable (Tried) -> Void,
         fail: @escaping @Sendable (String) -> Void
     ) throws {
         self.fail = fail
-        opened = try Reopened {
+        self.open = {
             let inbox = try open(place)
-            return Reopened.Opened(tried: inbox) { close(inbox) }
+            return Opened(inbox: inbox) { close(inbox) }
         }
+        opened = Mutex(try self.open())
     }
 
     /// The inbox of the current process.
-    var inbox: any Inbox { get throws { try opened.tried } }
+    var inbox: any Inbox {
+        get throws {
+            guard let inbox = opened.withLock({ $0?.inbox }) else { throw InboxIsClosed() }
+            return inbox
+        }
+    }
 
     var isDurable: Bool { (try? inbox.isDurable) ?? false }
 
-    func close() { opened.close() }
+    func close() {
+        opened.withLock { opened in
+            opened?.close()
+            opened = nil
+        }
+    }
 
     /// Simulates the end of the process and the start of another; returns what the new process finds.
     @discardableResult
     func restart() throws -> [InboxEntry] {
-        try opened.restart()
+        close()
+        let next = try open()
+        opened.withLock { $0 = next }
         return try inbox.entries()
     }
 

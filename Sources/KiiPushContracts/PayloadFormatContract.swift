@@ -48,10 +48,8 @@ public struct PayloadFormatContract: Sendable {
         }
     }
 
-    /// The format alone.
     var alone: PayloadFormats { [format] }
 
-    /// The format beside the shipped ones.
     var besideShipped: PayloadFormats {
         PayloadFormats.shipped.names.contains(format.name) ? .shipped : .shipped.adding(format)
     }

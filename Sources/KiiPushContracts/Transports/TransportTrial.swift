@@ -43,7 +43,6 @@ final class TransportTrial: Sendable {
 
     // MARK: Running
 
-    /// Starts to run the transport.
     func start() {
         let (transport, intake) = (bench.transport, intake.intake(for: bench.transport.name))
         let run = Task { [weak self] in
