@@ -12,12 +12,7 @@ public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The key as 32 hexadecimal digits.
-    public var description: String {
-        [first, second].map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    public var description: String { first.digits(16, radix: 16) + second.digits(16, radix: 16) }
 
     /// Hashes half of the key, which is as good as random already.
     public func hash(into hasher: inout Hasher) { hasher.combine(first) }

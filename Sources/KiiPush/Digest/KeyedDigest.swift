@@ -34,7 +34,6 @@ struct KeyedDigest {
         v2 = v2 &<< 32 | v2 &>> 32
     }
 
-    /// Adds one word.
     @inline(__always)
     mutating func add(_ word: UInt64) {
         v3 ^= word

@@ -102,16 +102,8 @@ public struct QuickBloxCall: Sendable, Hashable {
 
     /// Reads the time of older samples, `yyyy-MM-dd HH:mm:ss`, as UTC.
     private static func milliseconds(_ text: String) -> Int64? {
-        guard text.utf8.count == 19 else { return nil }
-        let parts = text.split { !$0.isNumber }.map { Int64($0) ?? -1 }
-        guard parts.count == 6, (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
-            (1...31).contains(parts[2]), (0...23).contains(parts[3]), (0...59).contains(parts[4]),
-            (0...60).contains(parts[5])
-        else { return nil }
-        // Years are counted from March, so that a leap day is the last of its year.
-        let year = parts[1] <= 2 ? parts[0] - 1 : parts[0]
-        let month = (parts[1] + 9) % 12
-        let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + parts[2] - 1 - 719_468
-        return ((days * 24 + parts[3]) * 60 + parts[4]) * 60_000 + parts[5] * 1000
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard text.utf8.count == 19, parts.count == 2 else { return nil }
+        return RFC3339.milliseconds("\(parts[0])T\(parts[1])Z")
     }
 }

@@ -16,7 +16,6 @@
 struct ConversationDigest {
     let digest: UInt64
 
-    /// Digests the conversation of a message; `place` is its resource's digest, if it has one.
     init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)
         let digest =

@@ -2,7 +2,6 @@
 ///
 /// It is not finished: each user adds further parts.
 package struct ResourceDigest {
-    /// The secret of the digest.
     let secret: DedupeSecret
     /// The scope, and the bucket or the topic.
     let wide: KeyedDigest

@@ -118,15 +118,8 @@ extension KeyedDigest {
     }
 
     fileprivate mutating func add(_ scope: KiiScope) {
-        let (kind, id): (MessageScope.Kind, String) =
-            switch scope {
-            case .app: (.app, "")
-            case .user(let user): (.user, user.id)
-            case .group(let group): (.group, group.id)
-            case .thing(let thing): (.thing, thing.id)
-            }
-        add(UInt64(kind.number))
-        add(PlacePart.scope, id)
+        add(UInt64(scope.kind.number))
+        add(PlacePart.scope, scope.id ?? "")
     }
 
     fileprivate mutating func add(senderOf classified: Classified, _ text: Span<UInt8>) {

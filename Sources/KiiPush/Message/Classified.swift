@@ -195,9 +195,7 @@ package struct Classified {
         }
     }
 
-    /// Whether there is a bucket handle.
     var hasBucket: Bool { handles.contains(.bucket) }
-    /// Whether there is an object handle.
     package var hasObject: Bool { handles.contains(.object) }
     /// Whether there is a topic handle.
     var hasTopic: Bool { handles.contains(.topic) }

@@ -1,5 +1,5 @@
 /// A Direct Push of a format, for handlers of routes that require one.
-public struct ForeignPushMessage: Sendable {
+public struct ForeignPushMessage: MessageView {
     /// The whole message.
     public let message: PushMessage
     private let content: ForeignContent
@@ -28,9 +28,4 @@ public struct ForeignPushMessage: Sendable {
     public var alert: Alert? { message.alert }
     /// What was sent.
     public var data: MessageData { message.data }
-}
-
-extension ForeignPushMessage: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
 }

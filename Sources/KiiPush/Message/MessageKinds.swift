@@ -1,10 +1,23 @@
-// One view for each kind, so that a handler sees only what its kind can have. Each shares the message's buffer.
+/// A message of a kind, as handlers see it: only with what its kind can have.
+///
+/// It shares the message's buffer.
+public protocol MessageView: Sendable, CustomStringConvertible {
+    /// The whole message.
+    var message: PushMessage { get }
+}
+
+extension MessageView {
+    /// Who caused or sent it; nil if the payload does not say, as in Kii's samples of a Push to App over APNs.
+    public var sender: Sender? { message.sender }
+    /// The message, on one line.
+    public var description: String { message.description }
+}
 
 /// A Push to App: something happened in a bucket.
 ///
 /// Bucket and object are optional, because a payload may omit the scope. A route for a bucket or an object gives its
 /// handler a ``BucketEvent`` or an ``ObjectEvent`` instead, in which they are not.
-public struct PushToAppMessage: Sendable {
+public struct PushToAppMessage: MessageView {
     /// The whole message.
     public let message: PushMessage
 
@@ -20,12 +33,10 @@ public struct PushToAppMessage: Sendable {
     public var bucket: KiiBucket? { message.bucket }
     /// The object, if the message has a bucket and an object id.
     public var object: KiiObject? { message.object }
-    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
-    public var sender: Sender? { message.sender }
 }
 
 /// A Push to App whose bucket is known, for handlers of routes that require a bucket.
-public struct BucketEvent: Sendable {
+public struct BucketEvent: MessageView {
     /// The whole message.
     public let message: PushMessage
     // Stored, not made on demand like the rest: most properties use it.
@@ -47,12 +58,10 @@ public struct BucketEvent: Sendable {
     public var object: KiiObject? {
         message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
-    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
-    public var sender: Sender? { message.sender }
 }
 
 /// A Push to App whose object is known, for handlers of routes that require an object.
-public struct ObjectEvent: Sendable {
+public struct ObjectEvent: MessageView {
     /// The whole message.
     public let message: PushMessage
     /// The bucket that holds the object.
@@ -71,12 +80,10 @@ public struct ObjectEvent: Sendable {
     public var object: KiiObject { message.storage.provenObject(in: bucket) }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
-    /// Who caused it; nil if the payload does not say, as in Kii's samples over APNs.
-    public var sender: Sender? { message.sender }
 }
 
 /// A Push to User: someone sent a message to a topic.
-public struct PushToUserMessage: Sendable {
+public struct PushToUserMessage: MessageView {
     /// The whole message.
     public let message: PushMessage
 
@@ -88,14 +95,12 @@ public struct PushToUserMessage: Sendable {
 
     /// The topic; nil if its sender left it out, or if the payload does not state its scope.
     public var topic: KiiTopic? { message.topic }
-    /// Who sent it, unless the sender left that out.
-    public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }
 }
 
 /// A Push to User whose topic is known, for handlers of routes that require a topic.
-public struct TopicMessage: Sendable {
+public struct TopicMessage: MessageView {
     /// The whole message.
     public let message: PushMessage
     /// The topic that it was sent to.
@@ -110,8 +115,6 @@ public struct TopicMessage: Sendable {
 
     /// The topic's scope.
     public var scope: KiiScope { topic.scope }
-    /// Who sent it, unless the sender left that out.
-    public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }
 }
@@ -121,7 +124,7 @@ public struct TopicMessage: Sendable {
 /// Anyone who may send to a topic can send a message that looks the same, by suppressing all of Kii's keys. Only a
 /// `senderURI` names an administrator, and Kii's servers add it only over MQTT; over other transports it may be a
 /// sender's own data.
-public struct DirectPushMessage: Sendable {
+public struct DirectPushMessage: MessageView {
     /// The whole message.
     public let message: PushMessage
 
@@ -131,8 +134,6 @@ public struct DirectPushMessage: Sendable {
         self.message = message
     }
 
-    /// Who sent it, if the payload says; an administrator only if `senderURI` says so.
-    public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }
 

@@ -98,7 +98,6 @@ package final class MessageStorage: Sendable {
     var payloadRange: Range<Int> { content.payloadRange }
     /// The object whose members are the data.
     package var dataRange: Range<Int> { content.foreign?.dataRange ?? content.payloadRange }
-    /// The network's own id of the message, from its envelope.
     var envelopeID: NetworkID? { content.envelopeID }
     var dialect: Dialect { content.dialect }
     /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
@@ -119,14 +118,12 @@ package final class MessageStorage: Sendable {
     /// The payload as received, perhaps without its bytes.
     var received: RawPayload { content.received }
 
-    /// The payload as received.
     var raw: RawPayload {
         var raw = received
         if raw.bytes.isEmpty { raw.bytes = buffer }
         return raw
     }
 
-    /// What an MQTT broker said of it.
     package var mqtt: MQTTPublish? { content.received.mqtt }
     /// Whether one said something.
     var hasMQTT: Bool { content.received.hasMQTT }
@@ -177,13 +174,7 @@ package final class MessageStorage: Sendable {
     }
 
     private func completeScope(_ text: Span<UInt8>) -> KiiScope {
-        let id = classified.scopeID.range
-        return switch classified.scopeKind {
-        case .app, .unknown: .app
-        case .user: .user(KiiUser(id: text.string(id)))
-        case .group: .group(KiiGroup(id: text.string(id)))
-        case .thing: .thing(KiiThing(id: text.string(id)))
-        }
+        KiiScope(classified.scopeKind, id: text.string(classified.scopeID.range)) ?? .app
     }
 
     /// The bucket; only for a message that has one.
@@ -202,10 +193,8 @@ package final class MessageStorage: Sendable {
         return KiiBucket(scope: completeScope(text), name: text.string(classified.bucket.range), type: type)
     }
 
-    /// The object in the message's bucket; only for a message that has one.
     func provenObject(in bucket: KiiBucket) -> KiiObject { KiiObject(bucket: bucket, id: string(classified.object)) }
 
-    /// The topic; only for a message that has one.
     var provenTopic: KiiTopic { KiiTopic(scope: completeScope, name: string(classified.topic)) }
 
     var sender: Sender? {

@@ -37,36 +37,6 @@ extension PushMessage: CustomStringConvertible {
     }
 }
 
-extension PushToAppMessage: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
-extension BucketEvent: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
-extension ObjectEvent: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
-extension PushToUserMessage: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
-extension TopicMessage: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
-extension DirectPushMessage: CustomStringConvertible {
-    /// The message, on one line.
-    public var description: String { message.description }
-}
-
 extension MessageData: CustomStringConvertible {
     /// The data as a JSON object, on one line.
     public var description: String { DataValue.object(members).jsonText }

@@ -101,17 +101,10 @@ public struct PushMessage: Sendable {
 
     /// The scope that the payload states; the counterpart of `messageScope`.
     public var scope: MessageScope {
-        let kind = storage.classified.scopeKind
-        let typeName: String? =
-            switch kind {
-            case .unknown: self[.scopeType]
-            case .app: "APP"
-            case .user: "APP_AND_USER"
-            case .group: "APP_AND_GROUP"
-            case .thing: "APP_AND_THING"
-            }
-        let id = storage.classified.scopeID
-        return MessageScope(kind: kind, typeName: typeName, id: id.isPresent ? storage.string(id) : nil)
+        let (kind, id) = (storage.classified.scopeKind, storage.classified.scopeID)
+        return MessageScope(
+            kind: kind, typeName: KiiScope(kind, id: "")?.typeName ?? self[.scopeType],
+            id: id.isPresent ? storage.string(id) : nil)
     }
 
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.

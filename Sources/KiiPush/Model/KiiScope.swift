@@ -29,6 +29,26 @@ public enum KiiScope: Sendable, Hashable {
         }
     }
 
+    package var kind: MessageScope.Kind {
+        switch self {
+        case .app: .app
+        case .user: .user
+        case .group: .group
+        case .thing: .thing
+        }
+    }
+
+    /// The scope of a kind; nil for the unknown kind, and without the id that its kind needs.
+    init?(_ kind: MessageScope.Kind, id: String?) {
+        switch (kind, id) {
+        case (.app, _): self = .app
+        case (.user, let id?): self = .user(KiiUser(id: id))
+        case (.group, let id?): self = .group(KiiGroup(id: id))
+        case (.thing, let id?): self = .thing(KiiThing(id: id))
+        case (.unknown, _), (_, nil): return nil
+        }
+    }
+
     /// A topic in the scope.
     public func topic(_ name: String) -> KiiTopic { KiiTopic(scope: self, name: name) }
 
@@ -68,13 +88,5 @@ public struct MessageScope: Sendable, Hashable {
     public var isStated: Bool { typeName != nil }
 
     /// The app, user, group or thing that the scope names; nil if the scope is unknown or incomplete.
-    public var owner: KiiScope? {
-        switch kind {
-        case .app: .app
-        case .user: id.map { .user(KiiUser(id: $0)) }
-        case .group: id.map { .group(KiiGroup(id: $0)) }
-        case .thing: id.map { .thing(KiiThing(id: $0)) }
-        case .unknown: nil
-        }
-    }
+    public var owner: KiiScope? { KiiScope(kind, id: id) }
 }

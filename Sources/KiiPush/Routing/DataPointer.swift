@@ -4,7 +4,6 @@
 /// It also looks into a string that contains JSON, because FCM and Kii's flat data carry structured values so. Looking
 /// up reads each level of the value once for each part, so the cost is at most 32 times the payload.
 package struct DataPointer: Sendable, Hashable {
-    /// The most parts.
     package static let mostParts = 32
 
     /// The root key of the data, in which a star is literal.

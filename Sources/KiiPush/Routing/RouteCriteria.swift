@@ -122,7 +122,6 @@ extension RouteCriteria {
     }
 }
 
-/// A set of kinds.
 package struct KindSet: OptionSet, Hashable {
     package let rawValue: UInt8
 
@@ -135,7 +134,6 @@ package struct KindSet: OptionSet, Hashable {
     /// The kinds, in order.
     package var kinds: [PushKind] { PushKind.allCases.filter { contains(KindSet($0)) } }
 
-    /// The only kind, if it is one.
     package var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }
 }
 

@@ -53,28 +53,14 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     package func matches(_ scope: KiiScope) -> Bool {
-        let (kind, wanted): (MessageScope.Kind, String?) =
-            switch scope {
-            case .app: (.app, nil)
-            case .user(let user): (.user, user.id)
-            case .group(let group): (.group, group.id)
-            case .thing(let thing): (.thing, thing.id)
-            }
-        return alternatives.contains { alternative in
-            guard alternative.kind == kind, let id = alternative.id else { return alternative.kind == kind }
-            return wanted.map { id.matches($0) } ?? false
+        alternatives.contains { alternative in
+            guard alternative.kind == scope.kind else { return false }
+            return alternative.id.map { id in scope.id.map { id.matches($0) } ?? false } ?? true
         }
     }
 
     /// The ids of a pattern that names only single owners, for the index.
-    package var exactIDs: [String]? {
-        var ids: [String] = []
-        for alternative in alternatives {
-            guard let texts = alternative.id?.exactTexts else { return nil }
-            ids += texts
-        }
-        return ids
-    }
+    package var exactIDs: [String]? { TextPattern.exactTexts(of: alternatives.map(\.id)) }
 }
 
 /// A pattern for senders: a user, a thing, an administrator, or any of several patterns.
@@ -115,12 +101,5 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     /// The ids of a pattern that names only single senders, for the index.
-    package var exactIDs: [String]? {
-        var ids: [String] = []
-        for alternative in alternatives {
-            guard let texts = alternative.id.exactTexts else { return nil }
-            ids += texts
-        }
-        return ids
-    }
+    package var exactIDs: [String]? { TextPattern.exactTexts(of: alternatives.map(\.id)) }
 }

@@ -54,6 +54,12 @@ public struct TextPattern: Sendable, Hashable {
         return texts
     }
 
+    /// The texts of patterns all of which are without `*`; nil if one is missing.
+    static func exactTexts(of patterns: [TextPattern?]) -> [String]? {
+        let texts = patterns.compactMap { $0?.exactTexts }
+        return texts.count == patterns.count ? texts.flatMap(\.self) : nil
+    }
+
     /// Whether `range` matches.
     package func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if takesAnything { return true }
@@ -62,7 +68,6 @@ public struct TextPattern: Sendable, Hashable {
         return false
     }
 
-    /// Whether the transport is known and its name matches.
     package func matches(_ transport: Transport?) -> Bool { matches(some: transport?.name) }
 
     /// Whether there is a text, and it matches.

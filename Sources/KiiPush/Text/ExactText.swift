@@ -8,7 +8,6 @@ extension String {
         return bytes.matches(0..<bytes.count, other)
     }
 
-    /// Whether the text begins with the bytes of `prefix`.
     package func begins(exactlyWith prefix: String) -> Bool {
         let bytes = utf8.span
         return bytes.begins(0..<bytes.count, with: prefix)

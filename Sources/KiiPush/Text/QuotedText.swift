@@ -23,8 +23,7 @@ extension String {
             case "\r": self += "\\r"
             case "\t": self += "\\t"
             case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                self += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                self += "\\u" + scalar.value.digits(4, radix: 16)
             default: unicodeScalars.append(scalar)
             }
         }

@@ -40,9 +40,7 @@ extension Duration {
         guard let unit else {
             // Not whole milliseconds: a fraction of four digits, down to 100 ns.
             guard nanoseconds != 0 else { return "0s" }
-            let rest = nanoseconds % 1_000_000 / 100
-            let digits = String(rest)
-            return "\(nanoseconds / 1_000_000).\(String(repeating: "0", count: 4 - digits.count))\(digits)ms"
+            return "\(nanoseconds / 1_000_000).\((nanoseconds % 1_000_000 / 100).digits(4))ms"
         }
         return "\(nanoseconds / unit.nanoseconds)\(unit.name)"
     }

@@ -2,16 +2,12 @@
 package enum GregorianDate {
     /// A time in milliseconds since 1970 as `2014-06-27T04:54:26.395Z`, with or without the fraction.
     package static func text(_ milliseconds: Int64, fraction: Bool) -> String {
-        func digits(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
         let (days, rest) = divide(milliseconds, by: 86_400_000)
         let (year, month, day) = date(days)
         let (seconds, milliseconds) = divide(rest, by: 1000)
-        return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))T\(digits(seconds / 3600, 2)):"
-            + "\(digits(seconds / 60 % 60, 2)):\(digits(seconds % 60, 2))"
-            + (fraction ? ".\(digits(milliseconds, 3))Z" : "Z")
+        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0.digits(2) }.joined(separator: ":")
+        return "\(year.digits(4))-\(month.digits(2))-\(day.digits(2))T\(clock)"
+            + (fraction ? ".\(milliseconds.digits(3))Z" : "Z")
     }
 
     /// The date this many days after 1 January 1970.

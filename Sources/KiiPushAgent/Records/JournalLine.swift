@@ -18,17 +18,14 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case information = 6
     }
 
-    /// The priority.
     package let priority: Priority
     /// The text without the priority; control characters are escaped.
     package let text: String
-    /// The fields for the journal.
     package private(set) var fields: [Field] = []
 
     /// The whole line, without its line end.
     package var description: String { "<\(priority.rawValue)>\(text)" }
 
-    /// Makes a line from a text.
     package init(_ priority: Priority, _ text: String) {
         self.priority = priority
         self.text = EscapedText(text).description
@@ -70,7 +67,6 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         fields = Self.fields(trace)
     }
 
-    /// Makes a line from an event of a service.
     package init(_ event: ServiceEvent) {
         switch event {
         case .retry(let id, let route, let attempt, let pause, let cause):
@@ -117,9 +113,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// A time in milliseconds, to three decimal places.
     private static func milliseconds(_ nanoseconds: Int64) -> String {
         let thousandths = nanoseconds / 1000 % 1000
-        let digits = String(thousandths)
-        let padded = String(repeating: "0", count: max(0, 3 - digits.count)) + digits
-        let fraction = thousandths == 0 ? "" : ".\(padded)"
+        let fraction = thousandths == 0 ? "" : ".\(thousandths.digits(3))"
         return "\(nanoseconds / 1_000_000)\(fraction) ms"
     }
 }

@@ -24,8 +24,7 @@ struct SessionFiles {
             return kept
         }
         var random = SystemRandomNumberGenerator()
-        let number = String(random.next() as UInt64 >> 4, radix: 16)
-        let made = "kiipush-" + String(repeating: "0", count: 15 - number.count) + number
+        let made = "kiipush-" + (random.next() as UInt64 >> 4).digits(15, radix: 16)
         try write(made, to: path)
         return made
     }

@@ -1,3 +1,5 @@
+import KiiPush
+
 /// The SHA-256 of a file (FIPS 180-4), as `sha256sum` prints it.
 enum FileDigest {
     private static let constants: [UInt32] = [
@@ -23,10 +25,7 @@ enum FileDigest {
         let bits = UInt64(bytes.count) * 8
         rest += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) }
         for start in stride(from: 0, to: rest.count, by: 64) { add(rest[start..<(start + 64)], to: &hash) }
-        return hash.map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 8 - digits.count) + digits
-        }.joined()
+        return hash.map { $0.digits(8, radix: 16) }.joined()
     }
 
     private static func add(_ block: ArraySlice<UInt8>, to hash: inout [UInt32]) {

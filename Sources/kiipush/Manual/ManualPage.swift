@@ -17,7 +17,6 @@ struct ManualPage {
         command.call.split(separator: " ").joined(separator: "-")
     }
 
-    /// The page's file.
     var file: String { "\(name).1" }
 
     var text: String {

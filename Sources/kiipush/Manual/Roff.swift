@@ -15,14 +15,9 @@ enum Roff {
             case "^": "\\(ha"
             case "…": "..."
             case _ where scalar.isASCII: nil
-            default: "\\[u\(hexadecimal(scalar.value))]"
+            default: "\\[u\(scalar.value.digits(4, radix: 16, uppercase: true))]"
             }
         }
-    }
-
-    private static func hexadecimal(_ value: UInt32) -> String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
     /// Lines of running text, none of which the formatter interprets as a request.

@@ -95,8 +95,7 @@ struct JUnitReport {
     /// Seconds with six decimals.
     private static func seconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
-        let digits = String(attoseconds / 1_000_000_000_000)
-        return "\(seconds).\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
+        return "\(seconds).\((attoseconds / 1_000_000_000_000).digits(6))"
     }
 
     /// A text for an attribute, or for an element, in which line feeds and tabs stay unchanged.
