@@ -169,7 +169,6 @@ final class Transfer {
 
     // MARK: The end
 
-    /// The result of the transfer.
     func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
         if code == CURLE_OK, !answer.hasAllHeaders {
             return .failure(CurlError.lost("the server closed it within the headers"))

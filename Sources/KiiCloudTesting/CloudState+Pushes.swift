@@ -42,7 +42,6 @@ extension CloudState {
         }
     }
 
-    /// Sends the push of a body to a topic's subscribers.
     mutating func push(_ body: [UInt8], to topic: KiiTopic, by sender: Sender) -> HTTPResponse {
         guard topics.contains(topic) else { return .refusal(404, "TOPIC_NOT_FOUND") }
         guard SendingRights.refusal(of: sender, to: topic) == nil else { return .refusal(401, "UNAUTHORIZED") }

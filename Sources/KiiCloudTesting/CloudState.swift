@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiPush
 
-/// The state of a simulated cloud.
 struct CloudState {
     /// An object, with the times of its first and last write.
     struct Kept {
@@ -104,7 +103,6 @@ struct CloudState {
 }
 
 extension CloudPlace {
-    /// The code for a missing resource.
     var missingCode: String {
         switch self {
         case .user: "USER_NOT_FOUND"

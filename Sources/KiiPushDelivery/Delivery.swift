@@ -19,7 +19,6 @@ struct Delivery: Sendable {
     var cause: String?
     /// Whether the process ended too often while it was handled, so that it is dead-lettered and not handled.
     var isGuilty = false
-    /// Whether it has one of the service's places.
     var hasPlace = false
     /// Whether it blocks its lane: it is being handled, or is tried again before those behind it.
     var hasLane = false

@@ -2,7 +2,6 @@
 
 import KiiPush
 
-/// The intake of one transport of a service.
 struct TransportIntake: IntakeService {
     let service: PushService
     /// The number of the transport, because two may have the same name.

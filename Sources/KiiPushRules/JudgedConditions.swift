@@ -3,7 +3,6 @@
 package import KiiPush
 
 extension RoutingRule {
-    /// One condition of a rule.
     package struct JudgedCondition {
         /// The key of `when`, such as `bucket` or `data`, or its path inside `any`, `all` and `not`.
         package let name: String

@@ -100,7 +100,6 @@ extension ParameterValues: ExpressibleByDictionaryLiteral, CustomStringConvertib
 }
 
 extension RulesReader {
-    /// An object with values of parameters.
     mutating func values(_ node: RulesNode, _ what: String) -> ParameterValues {
         var values = ParameterValues()
         for member in object(node, what)?.members ?? [] {

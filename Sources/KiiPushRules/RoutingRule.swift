@@ -61,10 +61,8 @@ public struct RoutingRule: Sendable {
     /// Where ``delivery`` begins; nil if the rule does not state it.
     let deliveryPosition: SourcePosition?
 
-    /// The position of each of ``writes``.
     let writePositions: [SourcePosition]
 
-    /// The position of the field of ``dedupe``.
     let dedupePosition: SourcePosition?
 
     /// The path of the part of `when` that the linter checks as a rule; nil for the whole rule.

@@ -28,11 +28,9 @@ public struct RoutingRules: Sendable {
     public private(set) var app: String?
     /// Identities that only this device writes as; empty if the file names none.
     public private(set) var me: [Sender] = []
-    /// The position of each of ``me``.
     private(set) var mePositions: [SourcePosition] = []
     /// The scopes to serve; nil serves all.
     public private(set) var serving: ScopePattern?
-    /// The position of each element of `serving`.
     private(set) var servingPositions: [SourcePosition] = []
     /// How many messages are remembered, and for how long.
     public private(set) var dedupe = SeenWindow.standard
@@ -42,7 +40,6 @@ public struct RoutingRules: Sendable {
     private(set) var statesLoop = false
     /// Identities that this device and others write as, from `loop`; empty if the file names none.
     public private(set) var writesAs: [Sender] = []
-    /// The position of each of ``writesAs``.
     private(set) var writesAsPositions: [SourcePosition] = []
     /// The delivery settings for messages whose rule has none of its own.
     ///
@@ -57,11 +54,9 @@ public struct RoutingRules: Sendable {
     public private(set) var tests: [RuleTest] = []
     /// The parameters that the file declares, in order.
     public private(set) var params: [RuleParameter] = []
-    /// The values that were given for parameters.
     package let given: ParameterValues
     /// The values of parameters that are in use; nil for secrets.
     package private(set) var values: [ExactText: DataValue] = [:]
-    /// The values of secret parameters.
     private(set) var secrets = RuleSecrets.none
     /// The names of the parameters that no placeholder uses.
     private(set) var unusedParameters: [RuleParameter] = []

@@ -1,6 +1,5 @@
 import KiiPush
 
-/// Compiles rules to routes.
 struct RuleCompiler {
     let file: String
     let handlers: [ExactText: RouteHandler.Taking<PushMessage>]

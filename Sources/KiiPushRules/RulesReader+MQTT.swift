@@ -3,7 +3,6 @@
 import KiiPush
 
 extension RulesReader {
-    /// The key `mqtt` of `when`.
     mutating func mqtt(_ node: RulesNode) -> MQTTPattern? {
         let keys = ["topic", "retained", "contentType", "userProperties"]
         let what = "an object with \(keys.joined(separator: ", "))"

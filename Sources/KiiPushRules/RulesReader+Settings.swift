@@ -134,7 +134,6 @@ extension RulesReader {
         }
     }
 
-    /// The key `loop` of a rule.
     mutating func ruleLoop(_ node: RulesNode) -> RouteLoopPolicy {
         var loop = RouteLoopPolicy.standard
         guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return loop }

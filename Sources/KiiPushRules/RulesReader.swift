@@ -147,7 +147,6 @@ struct RulesReader {
         return found
     }
 
-    /// The value of a required key.
     mutating func required(_ key: String, of object: RulesObject) -> RulesNode? {
         if let node = object[key] { return node }
         report(object.node.offset, "the key '\(key)' is missing")
@@ -195,7 +194,6 @@ struct RulesReader {
         }
     }
 
-    /// A whole number in a range.
     mutating func integer(_ node: RulesNode, in range: ClosedRange<Int>) -> Int? {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         guard node.token.kind == .number else {
@@ -241,7 +239,6 @@ struct RulesReader {
         choice(node, what, Value.allCases.map { ($0.rawValue, $0) })
     }
 
-    /// A list of names.
     mutating func names(_ node: RulesNode, _ what: String) -> [String]? {
         list(node, "a list of \(what)s")?.compactMap { name($0, what) }
     }

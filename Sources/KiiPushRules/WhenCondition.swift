@@ -3,7 +3,6 @@
 import KiiPush
 
 extension RouteCriteria {
-    /// Writes the object `when`.
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             for condition in WhenCondition.allCases where condition.isSet(in: self) {
@@ -48,7 +47,6 @@ enum RuleCondition {
         }
     }
 
-    /// The key of the data.
     var key: String? { if case .data(let condition) = self { condition.key } else { nil } }
 
     /// What it requires, as the rules file writes it.
@@ -117,7 +115,6 @@ package enum WhenCondition: String, CaseIterable {
         }
     }
 
-    /// Writes a route's condition.
     func write(_ criteria: RouteCriteria, to writer: inout JSONWriter) {
         switch self {
         case .kind: writer.texts(criteria.kinds.kinds.map { RuleText($0.rawValue) })
@@ -207,7 +204,6 @@ extension JSONWriter {
 }
 
 extension DataPredicate {
-    /// Writes the predicate as a value of `data`.
     func write(to writer: inout JSONWriter) {
         switch test {
         case .like(let pattern): writer.pattern(pattern)
@@ -225,7 +221,6 @@ extension DataPredicate {
         }
     }
 
-    /// Writes one operator with its operand.
     private func writeOperator(to writer: inout JSONWriter) {
         guard let operatorName else { return }
         writer.key(operatorName)

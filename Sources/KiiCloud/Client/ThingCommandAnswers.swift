@@ -44,7 +44,6 @@ public struct ThingCommandAnswers: AnswerSender {
 }
 
 extension Answer {
-    /// The result of each action.
     fileprivate func results(of command: ThingCommand) -> [ActionResult] {
         command.actions.map { action in
             let reason = failedActions.isEmpty && status != .succeeded ? words : failedActions[action.name]

@@ -104,7 +104,6 @@ struct BodyObject {
         return integer
     }
 
-    /// A value of any kind.
     func any(_ key: String) -> DataValue? {
         value(key).map { DataValue($0) }
     }

@@ -86,7 +86,6 @@ extension HTTPHeader {
 }
 
 extension KeyedData {
-    /// The members as one object of JSON.
     var json: String { DataValue.object(members).jsonText }
 }
 

@@ -10,7 +10,6 @@ struct Envelope {
     let text: [UInt8]
     let root: RootMembers
     let dialect: Dialect
-    /// The network's own id of the message, if the envelope has it.
     let messageID: NetworkID?
 
     /// Extracts the payload that `outer` wraps; nil if it is not an envelope, the common case.
@@ -165,7 +164,6 @@ struct WrappedMembers {
     private(set) var jpushMessage = JSONToken.absent
     private(set) var jpushExtra = JSONToken.absent
     private(set) var jpushID = JSONToken.absent
-    /// Whether there is a key of JPush.
     private(set) var isJPush = false
     /// Whether there is an object, or a text that may be one, in which a payload may be.
     private(set) var hasObject = false

@@ -9,7 +9,6 @@ struct FieldTable {
     /// The fields that are present and usable.
     private(set) var present: FieldSet = []
 
-    /// The fields whose values have a wrong type.
     private(set) var wrongTypes: FieldSet = []
 
     /// The time of the push, in milliseconds since 1970.
@@ -20,7 +19,6 @@ struct FieldTable {
 
     subscript(field: KiiField) -> JSONToken { tokens[Int(field.rawValue)] }
 
-    /// No fields.
     init() {}
 
     /// Takes the `found` fields of `dialect` from the slots of the root's values.

@@ -160,7 +160,6 @@ extension PayloadFormats {
     }
 }
 
-/// A format's claim to a payload.
 struct FormatClaim {
     let format: String
     let evidence: [String]

@@ -111,7 +111,6 @@ struct KeyTable {
         let middle: UInt64
         let length: Int
 
-        /// The words of no key.
         init() { (first, last, middle, length) = (0, 0, 0, -1) }
 
         init(_ text: Span<UInt8>, _ range: Range<Int>) {

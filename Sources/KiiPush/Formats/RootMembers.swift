@@ -17,7 +17,6 @@ struct RootMembers {
     /// Makes an empty result.
     init() {}
 
-    /// Reads a payload.
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) { try read(text, limits: limits) }
 
     /// Reads a payload; throws unless it is one JSON object within the limits, with each root key once.

@@ -70,7 +70,6 @@ public struct ThingCommand: Sendable, Hashable {
     /// The keys that are evidence for a Direct Push.
     static let evidence = [Keys.id, Keys.actions]
 
-    /// Whether a payload is a command.
     static func isOne(_ payload: borrowing PayloadView) -> Bool {
         payload.has(Keys.id) && payload.has(Keys.actions) && ThingCommand({ payload[$0] }) != nil
     }
@@ -122,7 +121,6 @@ extension DataValue {
         return elements
     }
 
-    /// The member of an object with exactly one.
     fileprivate var onlyMember: (key: String, value: DataValue)? {
         guard case .object(let members) = self, members.count == 1 else { return nil }
         return members.first

@@ -13,7 +13,6 @@ public struct PayloadLimits: Sendable, Hashable {
     /// 64 KiB, 32 levels, 1,024 members.
     public static let standard = PayloadLimits()
 
-    /// The error for a payload that is too large.
     package var tooLarge: DecodeError {
         DecodeError(.limitExceeded, at: bytes, "larger than \(bytes) bytes; raise the limit or send less")
     }

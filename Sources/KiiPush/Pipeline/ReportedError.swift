@@ -6,7 +6,6 @@ public protocol ReportedError: Error {
     var report: String { get }
 }
 
-/// The text of an error in reports.
 package enum ErrorReport {
     private static let longest = 1024
 

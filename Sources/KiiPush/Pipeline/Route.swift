@@ -29,7 +29,6 @@ public final class Route: Sendable {
     let isUnlimited: Bool
     private let objects: Pace.Limits
     private let letters: Pace.Limits
-    /// The limits of its new keys.
     let newKeys: Pace.Limits
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
@@ -95,7 +94,6 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
         for route in routes { append(route) }
     }
 
-    /// One route.
     package init(only route: Route) { head = route }
 
     package mutating func append(_ route: Route) {

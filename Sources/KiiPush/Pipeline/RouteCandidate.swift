@@ -55,7 +55,6 @@ struct RouteCandidate {
     }
 }
 
-/// A set of certainties.
 struct CertaintySet: OptionSet {
     let rawValue: UInt8
 

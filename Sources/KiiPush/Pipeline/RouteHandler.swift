@@ -15,7 +15,6 @@ package enum RouteHandler: Sendable {
     case gap(Taking<Gap>)
     case foreign(Taking<ForeignPushMessage>)
 
-    /// Calls the handler.
     func callAsFunction(_ message: PushMessage, _ context: HandlerContext) async throws {
         switch self {
         case .any(let handler): try await handler(message, context)

@@ -78,7 +78,6 @@ extension RouteTable {
 }
 
 extension PushKind {
-    /// The kind's index in a table.
     var tableIndex: Int {
         switch self {
         case .pushToApp: 0

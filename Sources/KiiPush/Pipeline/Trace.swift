@@ -152,7 +152,6 @@ package final class TraceRecorder: Sendable {
         endCall(route, isHandled: true)
     }
 
-    /// Records the failure of a route's handler.
     func failed(_ route: Route, _ error: any Error) {
         end("handle \(route.id)", failed: error)
         record.withLock { $0.cause = ErrorReport.text(error) }

@@ -27,7 +27,6 @@ public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ChainProblem {
-    /// The problems in the order of a chain.
     static func problems(of chain: [any Middleware]) -> [ChainProblem] {
         let deduplicator = chain.firstIndex { $0 is Deduplicator }
         let loopGuard = chain.firstIndex { $0 is LoopGuard }

@@ -46,7 +46,6 @@ package struct CompiledChain: Sendable {
     /// The loop guard, which accepts declared writes.
     let loopGuard: LoopGuard?
 
-    /// Compiles a chain whose middlewares use this clock.
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
         let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }

@@ -50,7 +50,6 @@ extension PushReceiver {
     /// A number for a message.
     package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Decodes a payload.
     package func decode(_ payload: consuming RawPayload) throws(DecodeError) -> PushMessage {
         try PushMessage(payload, limits: limits, formats: formats)
     }

@@ -119,7 +119,6 @@ public final class PushReceiver: Sendable {
 
     // MARK: Routes
 
-    /// The current routes and listener.
     package func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
             if let table = setup.table { return (table, setup.listener) }

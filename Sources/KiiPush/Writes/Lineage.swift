@@ -90,7 +90,6 @@ public struct Lineage: Sendable, Hashable {
             && text.allSatisfy { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) || "._:-".utf8.contains($0) }
     }
 
-    /// Whether a stamp can name this origin.
     static func canName(_ origin: String) -> Bool { isName(Substring(origin).utf8) }
 
     /// The lineage of a message that a handler of this one sends, without the time.

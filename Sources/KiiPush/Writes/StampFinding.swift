@@ -5,7 +5,6 @@ struct StampFinding {
     let modifiedAt: Int64?
     /// The event's time of modification; the object's is the same or later.
     let eventModifiedAt: Int64?
-    /// When the event was sent.
     let sentAt: Int64?
     /// The object of the event, assumed to be that of the stamp.
     var object: ResourceKey?

@@ -66,7 +66,7 @@ final class AgentRun: Sendable {
             settings: settings.service, delivery: settings.delivery)
         var kills: KillFileWatch?
         if let state, let loopGuard = receiver.loopGuard {
-            kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+            kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble($0) }
         }
         reports = AgentReports(
             identity: AgentIdentity(directory: state?.directory ?? ""), receiver: receiver, service: service,

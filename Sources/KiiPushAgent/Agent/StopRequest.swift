@@ -9,7 +9,6 @@ package final class StopRequest: Sendable {
 
     private let state = Mutex(State())
 
-    /// Requests the stop.
     package func make() {
         let action = state.withLock { state in
             state.isMade = true

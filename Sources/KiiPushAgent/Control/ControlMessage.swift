@@ -4,9 +4,7 @@
 /// arguments may contain anything. An answer consists of lines that begin with `o` for output or `e` for an error, and
 /// finally `x` and the code.
 enum ControlMessage {
-    /// The most bytes of a command.
     static let longestCommand = 65_536
-    /// The most arguments of a command.
     static let mostArguments = 2048
 
     /// A command in encoded form.

@@ -171,7 +171,6 @@ package final class ControlReply: Sendable {
 
     init(_ client: Int32) { self.client = Mutex(client) }
 
-    /// Prints a line of output.
     package func print(_ text: String) { deliver(ControlMessage.lines("o", text)) }
 
     /// Prints a line of error output.

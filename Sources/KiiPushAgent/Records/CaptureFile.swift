@@ -15,7 +15,6 @@ import Synchronization
 /// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
 /// names is written; a device or a pipe is an error (`EINVAL`), and stays.
 package final class CaptureFile: Sendable {
-    /// The file's path.
     package let path: String
 
     /// The most bytes of the file.

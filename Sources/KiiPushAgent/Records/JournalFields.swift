@@ -5,7 +5,6 @@ import KiiPushSystem
 // A log line's fields, with which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
 
 extension JournalLine {
-    /// A field of the journal.
     package struct Field: Sendable, Hashable {
         /// Its name: capitals and underscores.
         package let name: String
@@ -15,7 +14,6 @@ extension JournalLine {
         init(_ name: String, _ value: String) { (self.name, self.value) = (name, EscapedText(value).description) }
     }
 
-    /// The most routes with a field of their own.
     private static let mostRoutes = 8
 
     static func fields(_ trace: Trace) -> [Field] {

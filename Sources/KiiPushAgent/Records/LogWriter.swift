@@ -81,7 +81,6 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Writes a waiting line.
     private func take(_ line: String) {
         let isWritten = write(line)
         state.withLock { state in

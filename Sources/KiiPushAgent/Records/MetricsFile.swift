@@ -39,9 +39,7 @@ package struct MetricsFile: Sendable {
 
 /// Values for a ``MetricsFile`` that only the service's program knows; nil or empty ones are omitted.
 package struct MetricsGauges: Sendable, Hashable {
-    /// The number of dead letters.
     package var deadLetters: Int?
-    /// Whether the dead-letter store is full.
     package var areDeadLettersFull: Bool?
     /// The number of targets that the kill switch has off.
     package var kills: Int?
@@ -50,7 +48,6 @@ package struct MetricsGauges: Sendable, Hashable {
     /// For each route watched for silence, and for the agent under an empty name, whether it is silent.
     package var silent: [String: Bool] = [:]
 
-    /// No values.
     package init() {}
 }
 
@@ -58,7 +55,6 @@ package struct MetricsGauges: Sendable, Hashable {
 package struct WriteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
     package let path: String
-    /// The error number.
     package let number: ErrorNumber
 
     /// One line for people: "metrics.prom: cannot be written: No such file or directory".

@@ -27,7 +27,6 @@ package final class ServiceCounts: Sendable {
         beginning = clock.now
     }
 
-    /// Counts an event.
     package func count(_ event: ServiceEvent) {
         let now = clock.now
         state.withLock { state in

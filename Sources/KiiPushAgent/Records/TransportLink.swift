@@ -19,7 +19,6 @@ package struct TransportLink: Sendable, Hashable {
         case ended
     }
 
-    /// The transport's name.
     package let name: String
     /// The current state.
     package internal(set) var state: State
@@ -63,12 +62,9 @@ package struct WatchedTransport: PushTransport {
         counts.expect(transport.name)
     }
 
-    /// The transport's name.
     package var name: String { transport.name }
-    /// The transport's abilities.
     package var abilities: TransportAbilities { transport.abilities }
 
-    /// Runs the transport.
     package func run(_ intake: PushIntake) async throws {
         counts.begin(name, isConnected: !connects)
         defer { counts.end(name) }

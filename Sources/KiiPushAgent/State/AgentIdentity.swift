@@ -34,7 +34,6 @@ package struct AgentIdentity: Sendable, Equatable {
         return unsafe String(cString: real)
     }
 
-    /// The identity as JSON.
     package var json: String {
         JSONWriter.object { writer in
             writer.member("process", Int64(process))

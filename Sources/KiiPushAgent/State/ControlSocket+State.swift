@@ -1,7 +1,6 @@
 import Synchronization
 
 extension ControlSocket {
-    /// The control socket of a state directory's agent.
     package init(state directory: String) { self.init(path: "\(directory)/control.sock") }
 
     /// Sends a command that is answered in one line; returns the first one of output or error output, empty without

@@ -3,7 +3,6 @@ import KiiPushSystem
 
 /// The pause in accepting clients after the system had no descriptor or memory for one.
 struct AcceptPause {
-    /// The length of the pause.
     static let length = Duration.milliseconds(500)
 
     private let shortages: Shortages?

@@ -21,7 +21,6 @@ struct SocketClient {
     private var splitter: LineSplitter
     private var lag = ReadLag()
     private var output: [UInt8] = []
-    /// Whether it has ended its input.
     private var inputHasEnded = false
     /// Whether it no longer reads answers.
     private var isGone = false
@@ -66,13 +65,11 @@ struct SocketClient {
 
     // MARK: Reading
 
-    /// Records a poll from `start` to `end`.
     mutating func note(_ polled: pollfd, _ start: ContinuousClock.Instant, _ end: ContinuousClock.Instant) {
         if polled.events & Int16(POLLIN) == 0 { return lag.stopped() }
         lag.polled(start, end, isReady: polled.revents & Int16(POLLIN) != 0)
     }
 
-    /// Records its polled events.
     mutating func note(_ events: Int16) {
         if events & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { leave() }
     }
@@ -122,7 +119,6 @@ struct SocketClient {
         }
     }
 
-    /// Answers the first lines.
     mutating func answerFirst(_ answers: [DueAnswer]) {
         waiting.removeFirst(answers.count)
         self.answers += answers

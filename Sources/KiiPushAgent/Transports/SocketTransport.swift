@@ -37,7 +37,6 @@ import Synchronization
 /// answers; beyond, and while the service is full, nothing is read from it. When cancelled, it accepts no more, and
 /// answers what it has accepted: within a second, or two for slow readers.
 public struct SocketTransport: PushTransport {
-    /// The settings of a socket.
     struct Settings: Sendable {
         let path: String
         let transport: Transport?

@@ -82,7 +82,6 @@ extension Arguments {
         }
     }
 
-    /// Parses a number in a range.
     package static func number(
         _ range: ClosedRange<Int>
     ) -> @Sendable (_ option: String, _ text: String) throws(Mistake) -> Int {

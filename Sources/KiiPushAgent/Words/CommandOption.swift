@@ -9,7 +9,6 @@ package struct CommandOption<Target>: Sendable {
     /// Takes the option's value, or an empty text if it has none.
     let take: @Sendable (inout Target, _ value: String) throws(Arguments.Mistake) -> Void
 
-    /// An option without a value.
     package static func flag(
         _ name: String, _ help: String, _ set: @escaping @Sendable (inout Target) -> Void
     ) -> Self {

@@ -6,7 +6,6 @@ package enum StateOption {
     package static let standardDirectory =
         "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
 
-    /// The hint for a directory given without the option.
     package static let hint = "pass the directory with --state"
 
     /// The named state directory, or else the standard one, if it is known; it need not exist.

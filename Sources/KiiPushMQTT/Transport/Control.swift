@@ -58,7 +58,6 @@ final class Control: Sendable {
         waiter?.resume(returning: result)
     }
 
-    /// Waits for the end.
     func end() async throws(MQTTError) {
         let result = await withCheckedContinuation { waiter in
             let known = state.withLock { state in

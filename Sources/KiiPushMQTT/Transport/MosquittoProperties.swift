@@ -19,7 +19,6 @@ struct MosquittoProperties {
         return unsafe found == nil ? nil : value
     }
 
-    /// A text; nil without one.
     func text(_ property: mqtt5_property) -> String? {
         var value: UnsafeMutablePointer<CChar>?
         guard unsafe mosquitto_property_read_string(list, Int32(property.rawValue), &value, false) != nil else {

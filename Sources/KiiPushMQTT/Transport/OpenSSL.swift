@@ -25,7 +25,6 @@ enum OpenSSL {
 
     typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
 
-    /// `SSL_write`.
     static var write: Write? { unsafe dlsym(nil, "SSL_write").map { unsafe unsafeBitCast($0, to: Write.self) } }
 
     /// Calls a function of one pointer that returns a number; nil if there is none of this name.

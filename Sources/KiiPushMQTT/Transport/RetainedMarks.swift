@@ -60,7 +60,6 @@ struct RetainedMarks: Equatable {
 struct RetainedFile {
     /// The file; nil remembers nothing beyond the process.
     private let path: String?
-    /// What the file has.
     private(set) var kept = RetainedMarks()
 
     /// Reads the file; without one, and if it cannot be read, no message is remembered.

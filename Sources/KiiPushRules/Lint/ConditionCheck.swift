@@ -222,7 +222,6 @@ extension RulesLint {
     private static let mostTexts = 64
 }
 
-/// One text of a condition's list.
 private struct ListedText {
     /// The type of the owner or the sender; empty for other conditions.
     let type: String
@@ -248,7 +247,6 @@ extension String {
 }
 
 extension RouteCriteria {
-    /// The texts that a condition lists.
     fileprivate func listed(_ condition: WhenCondition) -> [ListedText] {
         func texts(_ pattern: TextPattern?) -> [ListedText] {
             (pattern?.alternatives ?? []).map { ListedText(type: "", pattern: TextPattern([$0])) }

@@ -120,6 +120,5 @@ extension RuleTemplate {
 }
 
 extension String {
-    /// Whether no id contains this text.
     fileprivate var isOfNoID: Bool { utf8.contains { $0 == UInt8(ascii: "/") || $0 <= UInt8(ascii: " ") } }
 }

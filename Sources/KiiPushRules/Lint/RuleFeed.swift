@@ -6,7 +6,6 @@ package struct RuleFeed: Sendable, Hashable {
     package let from: Int
     /// The index of the rule that matches the push.
     package let to: Int
-    /// The target of the write.
     package let target: KiiURI
     /// Whether a chain of such writes leads back to the rule that writes.
     package internal(set) var isInCycle: Bool

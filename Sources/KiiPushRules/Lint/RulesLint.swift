@@ -29,7 +29,6 @@ extension RoutingRules {
     }
 }
 
-/// One lint of a rules file.
 struct RulesLint {
     let rules: RoutingRules
     let profiles: [RuleProfile]

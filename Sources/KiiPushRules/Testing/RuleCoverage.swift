@@ -69,7 +69,6 @@ public struct RuleCoverage: Sendable {
         }
     }
 
-    /// Coverage of no rules.
     init() { (tallies, limitsAge) = ([], false) }
 
     mutating func count(_ message: PushMessage) {

@@ -1,6 +1,5 @@
 import KiiPush
 
-/// A running test.
 struct RuleTestRun {
     private let rules: RoutingRules
     private let test: RuleTest

@@ -130,7 +130,6 @@ struct Connection: ~Copyable, @unchecked Sendable {
         return error
     }
 
-    /// The number of the last inserted row.
     var lastRow: Int64 {
         mutating get { unsafe sqlite3_last_insert_rowid(handle) }
     }

@@ -52,7 +52,6 @@ struct DatabaseHealer {
         }
     }
 
-    /// Heals a closed database.
     func heal(_ cause: DatabaseHealing.Cause) throws(SQLiteError) -> DatabaseHealing {
         let aside = freeName()
         try DatabaseMarker.healing(aside: aside, cause).write(path)

@@ -1,7 +1,6 @@
 #if SQLite
 import KiiPush
 
-/// The service data of a database.
 struct DatabaseService {
     let secret: DedupeSecret
     let openings: Int64

@@ -182,7 +182,6 @@ public final class SQLiteDatabase: Sendable {
     /// The current readings of the machine's clocks.
     var machineTime: MachineTime { machine() }
 
-    /// A scale for a receiver's clock.
     func timeScale(_ clock: any ReceiverClock) -> TimeScale {
         TimeScale(boot: boot, instant: clock.now, machine: machine(), latest: latest)
     }

@@ -10,7 +10,6 @@ struct SeenRows: Sendable {
         let strength: DedupeKeys.Strength
         let age: Int64
         let limit: Int
-        /// The numbers of the rows in the file.
         var numbers: Range<Int64> = 1..<1
         /// How many were written since rows were last removed.
         var new = 0

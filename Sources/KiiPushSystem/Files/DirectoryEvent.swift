@@ -18,7 +18,6 @@ package struct DirectoryWatch {
     package static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
 }
 
-/// One event of a watched directory.
 package struct DirectoryEvent {
     private let watch: Int32
     private let mask: UInt32

@@ -52,7 +52,6 @@ package struct SecretFile: Sendable {
         }
     }
 
-    /// The directory of `LoadCredential=`.
     package static var credentialsDirectory: String? {
         guard let value = unsafe getenv("CREDENTIALS_DIRECTORY") else { return nil }
         let path = unsafe String(cString: value)

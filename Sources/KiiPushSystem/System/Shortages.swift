@@ -117,6 +117,5 @@ public final class Shortages: Sendable {
     /// - Returns: whether it is missing.
     public func isShort(of kind: Shortage.Kind) -> Bool { state.withLock { $0.current[kind] != nil } }
 
-    /// How many shortages of a kind have begun.
     package func begun(_ kind: Shortage.Kind) -> Int { state.withLock { $0.begun[kind] ?? 0 } }
 }

@@ -38,7 +38,6 @@ extension Command {
         return all.flatMap { Self.hanging(Self.head("  " + $0.0, column), $0.1, column) }
     }
 
-    /// The summary of the command `help` of every command group.
     static let helpSummary = "shows this help, or the help of the named command"
 
     /// The column of the options' descriptions: after the widest option that leaves enough space.

@@ -13,7 +13,6 @@ struct Command: Sendable {
     /// The introduction before the options.
     var about: [Paragraph] = []
     var options = [OptionTexts(options: [.help])]
-    /// The shells' completion for operands.
     var operands = Completion.nothing
     /// Notes after the options.
     var notes: [Paragraph] = []

@@ -4,7 +4,6 @@ import KiiPushSystem
 
 /// The output of a command; tests use one that records it.
 struct Console: Sendable {
-    /// Prints a line of output.
     var print: @Sendable (String) -> Void
     /// Prints a line of error output.
     let error: @Sendable (String) -> Void
@@ -14,7 +13,6 @@ struct Console: Sendable {
     var tryError: (@Sendable (String) -> Bool)?
     /// Whether it is this process's own standard output and error.
     var isStandard = false
-    /// The colours of the output.
     var ink = Ink.none
     /// The colours of the error output.
     var errorInk = Ink.none

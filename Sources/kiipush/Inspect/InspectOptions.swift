@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushAgent
 
-/// The options of `kiipush inspect`.
 struct InspectOptions {
     var transport: Transport?
     var app: String?

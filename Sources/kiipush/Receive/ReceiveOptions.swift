@@ -4,7 +4,6 @@ import KiiPushAgent
 import KiiPushSystem
 import KiiPushMQTT
 
-/// The options of `kiipush receive`.
 struct ReceiveOptions: ReadsRules {
     /// The source of payloads.
     enum Source {
@@ -84,7 +83,6 @@ extension ReceiveOptions {
 
     // MARK: Sources
 
-    /// The transport of the source.
     var transportOfSource: any PushTransport {
         switch source {
         case .standardInput: LinesTransport(transport: transport)

@@ -31,7 +31,6 @@ struct ReplayedReport {
         report.rules = hasRules ? rules.file : nil
     }
 
-    /// Adds a line of the capture.
     mutating func add(_ line: [UInt8], _ number: Int) async throws(RulesError) {
         let step = try corpus.step(line, number: number)
         guard case .receive(let incoming) = step.action else { return }

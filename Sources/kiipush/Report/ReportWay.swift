@@ -45,7 +45,6 @@ struct ReportWay: Hashable {
 }
 
 extension ReportWay {
-    /// The most characters of a text in it.
     private static let mostCharacters = 200
 
     /// Uses the explanation of `rules explain`; `hasRules` is false for a report's default rules.

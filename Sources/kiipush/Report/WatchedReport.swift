@@ -90,7 +90,6 @@ struct WatchedReport {
     }
 }
 
-/// An error in a line of a capture.
 struct CaptureError: Error, CustomStringConvertible {
     let description: String
 }

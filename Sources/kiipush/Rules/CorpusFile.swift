@@ -10,7 +10,6 @@ struct CorpusFile {
     /// With this many before the first valid one, the file is not a corpus.
     private static let mostBadLines = 20
 
-    /// The most bytes of a line.
     static let mostBytesOfLine = PastedPayload.mostBytes
 
     /// The file, or `-` for standard input.

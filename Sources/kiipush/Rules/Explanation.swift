@@ -164,7 +164,6 @@ struct Explanation {
 }
 
 extension Explanation.Rule {
-    /// Writes its members.
     fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
         writer.member("id", rule.id)
         writer.member("line", rule.position.line)

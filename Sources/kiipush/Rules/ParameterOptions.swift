@@ -34,7 +34,6 @@ extension CommandOption where Target: ReadsRules {
         ) { $0.params.file = $1 }
     }
 
-    /// One value.
     static var param: Self {
         .value(
             "--param", "NAME=VALUE", "a value of a parameter, instead of that of --params. May be repeated",

@@ -1,6 +1,5 @@
 import KiiPushAgent
 
-/// The options of `kiipush rules test`.
 struct RulesTestOptions: ReadsRules {
     var params = ParameterOptions()
     var wantsCoverage = false

@@ -31,7 +31,6 @@ enum RulesTestText {
     }
 }
 
-/// The lines of `kiipush rules test --format json`.
 enum RulesTestJSON {
     static func line(_ result: RuleTestResult, in file: String) -> String {
         JSONWriter.object { writer in
@@ -66,7 +65,6 @@ enum RulesTestJSON {
         }
     }
 
-    /// The coverage of a file's tests.
     static func line(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> String {
         JSONWriter.object { writer in
             writer.member("file", file)

@@ -3,7 +3,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// The options of `kiipush send`.
 struct SendOptions {
     /// The topic, the sender, and the time.
     private(set) var address = PushAddress(

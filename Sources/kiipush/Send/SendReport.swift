@@ -71,7 +71,6 @@ struct SendReport {
         }
     }
 
-    /// The line for an unreadable message.
     static func jsonLine(_ error: MessageBodyError) -> String {
         JSONWriter.object { writer in
             writer.member("error") { writer in

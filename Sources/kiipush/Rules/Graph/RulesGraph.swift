@@ -8,7 +8,6 @@ struct RulesGraph {
         let id: String
         /// The rule's conditions, a line each: `bucket = "settings"`.
         let conditions: [String]
-        /// The index of its action in `actions`.
         let action: Int
         let continues: Bool
         /// Its declared writes.
@@ -23,9 +22,7 @@ struct RulesGraph {
         let isInCycle: Bool
     }
 
-    /// The most characters of one line of a node.
     private static let longestLine = 56
-    /// The most conditions of one node.
     private static let mostConditions = 12
 
     let file: String
