@@ -166,8 +166,7 @@ struct Explanation {
 extension Explanation.Rule {
     fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
         writer.member("id", rule.id)
-        writer.member("line", rule.position.line)
-        writer.member("column", rule.position.column)
+        writer.place(rule.position)
         writer.member("standing", standing.rawValue)
         writer.member("nearMiss", isNearMiss)
         if isFirst, let dedupe = rule.dedupe {

@@ -78,21 +78,15 @@ struct RulesLintCommand: ReadsRules {
     }
 
     private static func json(_ finding: RuleFinding) -> String {
-        func write(_ position: SourcePosition, _ writer: inout JSONWriter) {
-            writer.member("line", position.line)
-            writer.member("column", position.column)
-        }
-        return JSONWriter.object { writer in
+        JSONWriter.object { writer in
             writer.member("file", finding.file)
-            write(finding.position, &writer)
-            for (key, value) in [
-                ("severity", finding.severity.rawValue), ("code", finding.code.rawValue), ("rule", finding.rule),
-                ("message", finding.what),
-            ] {
-                writer.member(key, value)
-            }
+            writer.place(finding.position)
+            writer.member("severity", finding.severity.rawValue)
+            writer.member("code", finding.code.rawValue)
+            writer.member("rule", finding.rule)
+            writer.member("message", finding.what)
             writer.objects("related", finding.related) { writer, related in
-                write(related.position, &writer)
+                writer.place(related.position)
                 writer.member("message", related.what)
             }
         }

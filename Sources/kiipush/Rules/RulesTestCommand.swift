@@ -92,7 +92,10 @@ struct RulesTestCommand {
         for failure in failures {
             console.error(console.errorInk.located(escaped(failure.description)))
             suite.add(failure)
-            if options.format == .json { console.print(RulesTestJSON.line(failure)) }
+            if options.format == .json {
+                let problem = RulesError.Problem(file: failure.file, position: failure.position, what: failure.what)
+                console.print(RulesTestJSON.line(file: failure.file, [problem]))
+            }
         }
     }
 

@@ -49,19 +49,14 @@ enum RulesTestJSON {
         }
     }
 
-    /// A file without tests.
-    static func line(_ failure: RuleTestFailure) -> String {
-        JSONWriter.object { writer in
-            writer.member("file", failure.file)
-            writer.list("problems", [failure]) { $0.problem($1.position, $1.what) }
-        }
-    }
-
-    /// A file that cannot be tested.
+    /// A file that cannot be tested, or has no tests.
     static func line(file: String, _ problems: [RulesError.Problem]) -> String {
         JSONWriter.object { writer in
             writer.member("file", file)
-            writer.list("problems", problems) { $0.problem($1.position, $1.what) }
+            writer.objects("problems", problems) { writer, problem in
+                writer.place(problem.position)
+                writer.member("message", problem.what)
+            }
         }
     }
 
@@ -103,16 +98,9 @@ enum RulesTestJSON {
 }
 
 extension JSONWriter {
-    fileprivate mutating func place(_ position: SourcePosition) {
+    mutating func place(_ position: SourcePosition) {
         member("line", position.line)
         member("column", position.column)
-    }
-
-    fileprivate mutating func problem(_ position: SourcePosition, _ what: String) {
-        object { writer in
-            writer.place(position)
-            writer.member("message", what)
-        }
     }
 
     fileprivate mutating func write(_ failure: RuleTestFailure) {
