@@ -65,7 +65,7 @@ public final class TestCloud: HTTPTransport {
     public func fail(_ faults: TestFault...) { state.withLock { $0.faults += faults } }
 
     /// Removes all pending faults.
-    public func stopFailing() { state.withLock { $0.faults = [] } }
+    package func stopFailing() { state.withLock { $0.faults = [] } }
 
     /// Sets the record of a user.
     public func set(_ user: KiiUser, _ fields: KeyedData) { state.withLock { $0.records[.user(user)] = fields } }
@@ -77,7 +77,7 @@ public final class TestCloud: HTTPTransport {
     public func set(_ thing: KiiThing, _ fields: KeyedData) { state.withLock { $0.records[.thing(thing)] = fields } }
 
     /// How many requests for the next endpoint are answered as not ready.
-    public func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
+    package func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
 
     // MARK: Inspection
 

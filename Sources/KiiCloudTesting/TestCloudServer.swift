@@ -52,10 +52,10 @@ public final class TestCloudServer: Sendable {
     public func answer(alsoTo host: String) { state.withLock { _ = $0.hosts.insert(host) } }
 
     /// The number of connections so far.
-    public var acceptedConnections: Int { state.withLock { $0.accepted } }
+    package var acceptedConnections: Int { state.withLock { $0.accepted } }
 
     /// The number of open connections.
-    public var openConnections: Int { state.withLock { $0.open.count } }
+    package var openConnections: Int { state.withLock { $0.open.count } }
 
     /// Closes all connections and the port; later connections are refused.
     public func stop() {
