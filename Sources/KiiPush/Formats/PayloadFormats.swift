@@ -65,15 +65,10 @@ extension PayloadFormats {
         transport.format == .unknown && entries.contains { $0.transport == transport }
     }
 
-    /// Reads a payload as a JSON object, or lets the formats read it.
+    /// Reads a payload as a JSON object, or lets the formats read it; returns what a format has read.
     ///
-    /// - Parameters:
-    ///   - buffer: the payload; if a format has read it, afterwards the text of a JSON object with its data.
-    ///   - root: the root of the object.
-    ///   - raw: the payload as received; gets the bytes if a format has read it.
-    ///   - limits: the limits of its size and structure.
-    /// - Returns: what a format has read; nil for a JSON object that may be Kii's.
-    /// - Throws: why it is no JSON object, if no format claims it; the error of the format that reads it.
+    /// Then the buffer has the text of a JSON object with the data, and `raw` the bytes. Nil is a JSON object that may
+    /// be Kii's; if there is none and no format claims the payload, the error says why.
     func read(
         _ buffer: inout [UInt8], into root: inout RootMembers, _ raw: inout RawPayload, _ limits: PayloadLimits
     ) throws(DecodeError) -> ForeignContent? {
@@ -109,12 +104,7 @@ extension PayloadFormats {
 
     /// Asks the formats about a JSON object, and lets the first that claims it read it.
     ///
-    /// - Parameters:
-    ///   - view: the payload.
-    ///   - buffer: the payload, perhaps followed by other texts; data that are not its own members are appended.
-    ///   - besideTopic: whether it has a topic of Kii's, which weak evidence does not outweigh.
-    /// - Returns: what was read; nil if no format claims it.
-    /// - Throws: the error of the format that reads it, with the format's name.
+    /// Appends data that are not its own members to the buffer. Weak evidence does not outweigh a topic of Kii's.
     func claim(
         _ view: borrowing PayloadView, appendingTo buffer: inout [UInt8], besideTopic: Bool = false
     ) throws(DecodeError) -> ForeignContent? {

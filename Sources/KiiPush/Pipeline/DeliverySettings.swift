@@ -60,12 +60,7 @@ public struct DeliverySettings: Sendable, Hashable {
 }
 
 extension DeliverySettings {
-    /// How long to wait after an attempt.
-    ///
-    /// - Parameters:
-    ///   - attempt: which attempt failed, from 1 on.
-    ///   - jitter: from -1 to 1; a fifth of it is applied.
-    /// - Returns: the pause, never less than zero.
+    /// How long to wait after an attempt, counted from 1; a fifth of the jitter, from -1 to 1, is applied.
     package func pause(after attempt: Int, _ jitter: Double) -> Duration {
         let first = max(backoff, .zero)
         let longest = max(maxBackoff, first)

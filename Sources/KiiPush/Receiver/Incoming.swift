@@ -24,13 +24,7 @@ package struct Incoming: Sendable {
 }
 
 extension Incoming {
-    /// A message with its routes.
-    ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - table: the table that the routes are from, for a message that may wait.
-    ///   - attempts: how often an earlier process has run its handlers.
-    ///   - done: the routes that an earlier process has recorded as done.
+    /// A message with its routes, of this table if it may wait, and what an earlier process has recorded of it.
     package init(_ message: consuming RoutedMessage, _ table: RouteTable? = nil, attempts: Int = 0, done: [String] = [])
     {
         self.init(message: message, table: table, attempts: attempts, ends: done.map { ($0, .handled) })

@@ -5,11 +5,7 @@ import Synchronization
 extension PushReceiver {
     /// Whether a message is too old for a route now, or has expired; counts and traces it if so.
     ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - route: the route whose handler would start.
-    ///   - standard: the limit for routes without delivery settings of their own.
-    /// - Returns: whether the handler must not start.
+    /// The standard is for routes without delivery settings of their own.
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
         if message.isReplayed { return false }
         if let validity = message.message.storage.mqtt?.expirySeconds {

@@ -15,11 +15,7 @@ extension PushReceiver {
         return .undecodable(error)
     }
 
-    /// Updates a message that has waited: to the current routes and the current time.
-    ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - known: the table of its routes, if no middleware has judged them yet.
+    /// Updates a message that has waited, to the current routes and time; `known` is of one that nothing has judged.
     package func refresh(_ message: inout RoutedMessage, _ known: RouteTable?) {
         let table = currentSetup().table
         guard table !== known else {

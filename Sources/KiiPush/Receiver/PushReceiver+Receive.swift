@@ -23,12 +23,7 @@ extension PushReceiver {
         }
     }
 
-    /// Asks the chain, runs the handlers, and ends the message.
-    ///
-    /// - Parameters:
-    ///   - incoming: the message, with its routes.
-    ///   - call: calls a route's handler; nil calls it without a time limit.
-    /// - Returns: its outcome.
+    /// Asks the chain, runs the handlers, and ends the message; without `call`, handlers have no time limit.
     func receive(_ incoming: inout Incoming, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
         if let outcome = ask(&incoming) {
             if case .paced = outcome {
@@ -95,12 +90,7 @@ extension PushReceiver {
 
     // MARK: Ask the chain
 
-    /// Asks the chain whether the handlers of a message may run.
-    ///
-    /// - Parameters:
-    ///   - incoming: the message; its routes are up to date.
-    ///   - bypass: a check that it skips.
-    /// - Returns: how it ends or waits instead; nil if they may run.
+    /// Asks the chain whether the handlers of a message may run; returns how it ends or waits instead.
     package func ask(_ incoming: inout Incoming, _ bypass: AdmissionBypass = .none) -> Outcome? {
         if bypass != .none { incoming.message.bypass(bypass) }
         incoming.table = nil
@@ -143,13 +133,11 @@ extension PushReceiver {
 
     // MARK: Handle
 
-    /// Runs the handlers that have not handled a message yet, one after another; if one fails, the next one still runs.
+    /// Runs the handlers that have not handled a message yet, one after another; if one fails, the next one still
+    /// runs.
     ///
-    /// - Parameters:
-    ///   - incoming: a message that the chain admitted, and whose attempt has begun.
-    ///   - killed: the routes that must not get it, since they were switched off while it waited.
-    ///   - call: calls a route's handler; nil calls it without a time limit.
-    /// - Returns: the outcome; `failed` has the first failure that is no ``ResourceShortage``, else the first one.
+    /// Killed routes, which were switched off while it waited, do not get it. The outcome `failed` has the first
+    /// failure that is no ``ResourceShortage``, else the first one.
     package func handle(
         _ incoming: inout Incoming, besides killed: [String] = [],
         _ call: ((Route, RoutedMessage) async -> Outcome)? = nil
@@ -172,13 +160,7 @@ extension PushReceiver {
 
     // MARK: Run a handler
 
-    /// Calls the handler of a route, unless the message is too old for it, or has expired.
-    ///
-    /// - Parameters:
-    ///   - route: the route.
-    ///   - message: a message that the chain admitted for this route.
-    ///   - maxAge: the limit for routes without delivery settings of their own.
-    /// - Returns: the outcome for this route alone.
+    /// Calls the handler of a route, unless the message is too old for it, or has expired; returns its own outcome.
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         let mayBeTooOld =
             route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil

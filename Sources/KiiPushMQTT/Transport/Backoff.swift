@@ -13,12 +13,7 @@ struct Backoff {
     /// Whether a connection has lasted so long that the pauses start again.
     func isLong(_ held: Duration) -> Bool { held >= max(last * 4, first * 10) }
 
-    /// The next pause, up to 20% longer or shorter than twice the last one.
-    ///
-    /// - Parameters:
-    ///   - held: how long the lost connection lasted; zero if there was none.
-    ///   - random: a number from 0 up to 1.
-    /// - Returns: the pause.
+    /// The next pause, up to 20% longer or shorter than twice the last one; `random` is from 0 up to 1.
     mutating func next(afterLinkOf held: Duration, random: Double) -> Duration {
         // Two devices with the same client id disconnect each other whenever they connect: only a connection that lasts
         // much longer than the pause before it counts as a success.

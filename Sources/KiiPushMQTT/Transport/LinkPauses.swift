@@ -25,14 +25,7 @@ struct LinkPauses {
         Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
-    /// Counts a lost connection.
-    ///
-    /// - Parameters:
-    ///   - what: the reason.
-    ///   - isByBroker: whether the broker ended it.
-    ///   - held: how long it was subscribed; zero if it never was.
-    ///   - random: a number between 0 and 1, so that not all devices reconnect at once.
-    /// - Returns: the report, and the pause before the next connection.
+    /// Counts a lost connection, which was subscribed for that long; returns the report, and the next pause.
     mutating func afterLoss(
         _ what: String, isByBroker: Bool, held: Duration, random: Double
     ) -> (words: String, pause: Duration) {

@@ -96,11 +96,7 @@ struct MosquittoClient: ~Copyable {
 
     /// Starts to send the first packet; may block in the resolver, and with MQTT 5 until the host answers.
     ///
-    /// - Parameters:
-    ///   - settings: the settings of the connection.
-    ///   - files: the contents of their files.
-    ///   - encryption: an earlier connection's ``encryption`` with the same settings and files.
-    /// - Throws: ``Failure`` if the connection cannot begin.
+    /// The encryption is that of an earlier connection with the same settings and files.
     func connect(
         _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
     ) throws(Failure) {
@@ -271,9 +267,6 @@ struct MosquittoClient: ~Copyable {
     }
 
     /// Ends a handshake whose socket has failed: libmosquitto takes the failure for success, again and again.
-    ///
-    /// - Parameter number: the error of its last call.
-    /// - Throws: ``Failure`` with the socket's reason.
     private func checkHandshake(_ number: ErrorNumber) throws(Failure) {
         guard unsafe handshake != nil, descriptor >= 0 else { return }
         var byte: UInt8 = 0

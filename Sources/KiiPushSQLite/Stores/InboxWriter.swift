@@ -176,9 +176,7 @@ final class InboxWriter: Sendable {
 
     /// Adds payloads in one transaction with the waiting entries, so that they share its write.
     ///
-    /// - Parameter add: inserts the payloads, and records them in the changes.
-    /// - Returns: what `add` returned, after it is on disk.
-    /// - Throws: if nothing was written; the waiting entries are kept, and tried again without the payloads.
+    /// If it throws, nothing was written; the waiting entries are kept, and tried again without the payloads.
     func write<Result: Sendable>(
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {

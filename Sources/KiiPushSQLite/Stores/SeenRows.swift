@@ -99,11 +99,7 @@ struct SeenRows: Sendable {
     /// Removes what the table in memory has forgotten, the oldest first; of each strength up to 64 rows more than were
     /// added.
     ///
-    /// - Parameters:
-    ///   - counts: what the table in memory holds.
-    ///   - areNewCounted: whether it holds the new rows already.
-    ///   - connection: where the rows are, in a transaction.
-    /// - Throws: if they cannot be removed.
+    /// The counts may include the new rows already.
     mutating func forget(
         allBut counts: SeenCounts, areNewCounted: Bool, _ connection: inout Connection
     ) throws(SQLiteError) {
