@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What the sender of a command gets back from the device: whether it was done, and data.
 ///
 /// A handler gives it with ``HandlerContext/answer(_:)``, a program with a line `answer {…}`. A `PushService` keeps it
@@ -107,91 +105,10 @@ public struct AnswerRefused: Error, Sendable, Hashable, CustomStringConvertible 
     public init(_ reason: String) { description = reason }
 }
 
-// MARK: - Giving
-
-/// The answers of a message's routes, while its handlers run; only messages have one whose sender may wait for an
-/// answer.
-package final class GivenAnswers: Sendable {
-    /// The routes for commands that matched the message when it came.
-    let routes: [Route]
-    private let given: Mutex<(attempt: Int, answers: [String: Answer])>
-
-    /// Begins with the answers that an earlier process has recorded.
-    package init(_ routes: MatchedRoutes, _ earlier: [String: Answer] = [:]) {
-        self.routes = routes.filter { $0.criteria.command != nil }
-        given = Mutex((0, earlier))
-    }
-
-    /// The answers by route.
-    package var all: [String: Answer] { given.withLock { $0.answers } }
-
-    /// Forgets the answers of routes that are run again: one of a failed attempt does not count.
-    func begin(_ attempt: Int, done: [String]) {
-        given.withLock { given in
-            given = (attempt, given.answers.filter { done.containsExactly($0.key) })
-        }
-    }
-
-    /// Takes an answer of this attempt; a handler of an earlier one may still run.
-    func add(_ answer: Answer, of route: String, _ attempt: Int) {
-        given.withLock { if attempt == $0.attempt { $0.answers[route] = answer } }
-    }
-}
-
-extension Incoming {
-    /// What the sender of the message gets: the answer of the first route that has handled it and gave one.
-    ///
-    /// A command that no handler has answered is answered by its outcome. Nil if nobody waits, or nobody answers.
-    package func answer(_ outcome: Outcome) -> Answer? {
-        guard let answers = message.answers, let byOutcome = Answer(outcome) else { return nil }
-        let (given, handled) = (answers.all, routes(handledBy: outcome))
-        let first = handled.lazy.compactMap { given[$0] }.first
-        // The rules may have been loaded again since it came, and the chain may have stopped its routes.
-        let current = message.routes.filter { $0.criteria.command != nil }
-        let takers = current.isEmpty ? answers.routes : current
-        guard !takers.isEmpty else { return first }
-        var answer = first ?? byOutcome
-        guard let command = DirectPushMessage(message.message)?.command else { return answer }
-        for action in command.actions {
-            let takers = takers.filter { $0.criteria.command?.matches(action.name) == true }
-            let reason: String? =
-                if takers.isEmpty {
-                    "no rule takes this action"
-                } else if takers.allSatisfy({ handled.containsExactly($0.id) }) {
-                    takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }?.words
-                } else {
-                    byOutcome.status == .succeeded ? "its rule did not handle it" : byOutcome.words
-                }
-            guard let reason else { continue }
-            answer.failedActions[action.name] = reason
-            if answer.status == .succeeded { (answer.status, answer.reason) = (.failed, reason) }
-        }
-        // With them it may be more than an inbox can read again.
-        if Answer(json: answer.json) == nil { answer.data = nil }
-        return answer
-    }
-}
-
 extension Answer {
     /// The reason of a failure, in words that are never missing.
     package var words: String { reason ?? status.rawValue }
 
-    /// The answer to a command that no handler has answered; nil for an outcome after which another copy is answered,
-    /// or another device.
-    fileprivate init?(_ outcome: Outcome) {
-        switch outcome {
-        case .handled: self.init(.succeeded)
-        case .expired: self.init(.expired, reason: "it came too late")
-        case .deadLettered, .quarantined, .looped:
-            self.init(.failed, reason: [outcome.name, outcome.reason].compactMap(\.self).joined(separator: ": "))
-        default: return nil
-        }
-    }
-}
-
-// MARK: - JSON
-
-extension Answer {
     /// The JSON object in inboxes: only the members that are set.
     ///
     /// `{"status":"succeeded","data":{…},"reason":"…","failedActions":{"name":"reason"}}`
