@@ -56,7 +56,7 @@ let package = Package(
                 .embedInCode("Report/Page/report.html"), .embedInCode("Report/Page/report.css"),
                 .embedInCode("Report/Page/report.js"),
             ]),
-        // What several targets of tests build upon. It has no test; as a target of tests, no ordinary build compiles it.
+        // What several targets of tests build upon: one of tests itself, so that no ordinary build compiles it.
         .testTarget(
             name: "KiiPushTestSupport",
             dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushTesting"]),
