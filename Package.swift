@@ -56,14 +56,32 @@ let package = Package(
                 .embedInCode("Report/Page/report.html"), .embedInCode("Report/Page/report.css"),
                 .embedInCode("Report/Page/report.js"),
             ]),
+        // What several targets of tests build upon: one of tests itself, so that no ordinary build compiles it.
+        .testTarget(
+            name: "KiiPushTestSupport",
+            dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem",
-                "KiiPushTesting",
-                "KiiPushContracts",
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushTesting",
+                "KiiPushContracts", "KiiPushTestSupport",
             ],
             exclude: ["Documentation/Rules"]),
+        .testTarget(
+            name: "KiiPushRulesTests",
+            dependencies: ["KiiPush", "KiiCloud", "KiiPushRules", "KiiPushTesting", "KiiPushTestSupport"]),
+        .testTarget(
+            name: "KiiPushDeliveryTests",
+            dependencies: [
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushTesting", "KiiPushContracts",
+                "KiiPushTestSupport",
+            ]),
+        .testTarget(
+            name: "KiiPushTestingTests",
+            dependencies: ["KiiPush", "KiiPushRules", "KiiPushTesting", "KiiPushTestSupport"]),
+        .testTarget(
+            name: "KiiPushContractsTests",
+            dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushTestSupport"]),
         .testTarget(
             name: "KiiPushAgentTests",
             dependencies: [
@@ -128,6 +146,9 @@ for target in package.targets where target.type != .system {
 // The tests of targets that no trait changes; Tests/check/traits.sh leaves them out, since the tests without traits are
 // half of a build.
 if Context.environment["KIIPUSH_TESTS"] == "traits" {
-    let others = ["KiiPushTests", "KiiPushAgentTests", "KiiCloudTests"]
+    let others = [
+        "KiiPushTests", "KiiPushRulesTests", "KiiPushDeliveryTests", "KiiPushTestingTests", "KiiPushContractsTests",
+        "KiiPushTestSupport", "KiiPushAgentTests", "KiiCloudTests",
+    ]
     package.targets.removeAll { others.contains($0.name) }
 }

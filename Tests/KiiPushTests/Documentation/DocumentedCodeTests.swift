@@ -6,6 +6,8 @@ import KiiPushTesting
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// The code of doc comments, so that it compiles and does what the comment says.
 @Suite("Documented code")
 struct DocumentedCodeTests {

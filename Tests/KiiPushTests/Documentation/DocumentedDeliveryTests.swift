@@ -4,6 +4,8 @@ import KiiPushTesting
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// The code of the guide to delivery, so that it compiles and does what the guide says.
 @Suite("Documented delivery", .timeLimit(.minutes(1)))
 struct DocumentedDeliveryTests {

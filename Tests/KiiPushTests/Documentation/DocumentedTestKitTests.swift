@@ -4,6 +4,8 @@ import KiiPushRules
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// The code of the test kit's doc comments.
 @Suite("Documented code of the test kit", .timeLimit(.minutes(1)))
 struct DocumentedTestKitTests {

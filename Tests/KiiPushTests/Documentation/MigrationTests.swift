@@ -4,7 +4,7 @@ import KiiPush
 import KiiPushAgent
 import Testing
 
-/// Holds the guide for readers who know Kii's SDK: each old name is in it, and each new name of it exists.
+/// Holds the guide for readers who know Kii's SDK: each old name has a successor there, and each successor exists.
 @Suite("The migration guide")
 struct MigrationTests {
     /// A row of a table: the names in its first column, and in its second.
@@ -32,87 +32,9 @@ struct MigrationTests {
         return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
     }
 
-    /// The names of Kii's and QuickBlox's documents, in both languages, each with its successor.
-    static let successors: [(String, String)] = [
-        ("KiiReceivedMessage", "PushMessage"),
-        ("KiiReceivedMessage(fromAPNS:)", "PushMessage/init(_:limits:app:formats:)"),
-        ("messageFromAPNS:", "PushMessage/init(_:limits:app:formats:)"), ("rawMessage", "PushMessage/rawObject"),
-        ("containsKiiBucket", "PushMessage/bucket"), ("containsKiiObject", "PushMessage/object"),
-        ("containsKiiTopic", "PushMessage/topic"), ("eventSourceBucket", "PushMessage/bucket"),
-        ("eventSourceObject", "PushMessage/object"), ("eventSourceTopic", "PushMessage/topic"),
-        ("eventSourceUser", "PushMessage/scopeUser"), ("eventSourceGroup", "PushMessage/scopeGroup"),
-        ("eventSourceThing", "PushMessage/scopeThing"), ("senderUser", "PushMessage/senderUser"),
-        ("senderThing", "PushMessage/senderThing"), ("getAlertBody", "PushMessage/alert"),
-        ("getValueOfKiiMessageField:", "PushMessage/subscript(_:)"), ("getValueOf(_:)", "PushMessage/subscript(_:)"),
-        ("KiiMessageField", "KiiField"), ("messageScope", "PushMessage/scope"),
-        ("KiiMessageScope", "PushMessage/scope"), ("KiiMessageScope_UNKNOWN", "MessageScope/Kind-swift.enum/unknown"),
-        ("showMessageAlertWithTitle:", "AlertPresenter"),
-        (
-            "application(_:didReceiveRemoteNotification:fetchCompletionHandler:)",
-            "PushReceiver/receive(_:)"
-        ), ("completionHandler(.newData)", "Outcome/disposition"), ("KiiMessage_APP_ID", "KiiField/appID"),
-        ("KiiMessage_SENDER", "KiiField/sender"), ("KiiMessage_ORIGIN", "KiiField/origin"),
-        ("KiiMessage_WHEN", "KiiField/when"), ("KiiMessage_TYPE", "KiiField/type"),
-        ("KiiMessage_TOPIC", "KiiField/topic"), ("KiiMessage_SCOPE_APP_ID", "KiiField/scopeAppID"),
-        ("KiiMessage_SCOPE_USER_ID", "KiiField/scopeUserID"), ("KiiMessage_SCOPE_GROUP_ID", "KiiField/scopeGroupID"),
-        ("KiiMessage_SCOPE_THING_ID", "KiiField/scopeThingID"), ("KiiMessage_SCOPE_TYPE", "KiiField/scopeType"),
-        ("KiiMessage_BUCKET_ID", "KiiField/bucketID"), ("KiiMessage_BUCKET_TYPE", "KiiField/bucketType"),
-        ("KiiMessage_OBJECT_ID", "KiiField/objectID"),
-        ("KiiMessage_OBJECT_MODIFIED_AT", "KiiField/objectModifiedAt"),
-        ("DATA_OBJECT_CREATED", "KiiEvent/objectCreated"), ("DATA_OBJECT_UPDATED", "KiiEvent/objectUpdated"),
-        ("DATA_OBJECT_DELETED", "KiiEvent/objectDeleted"), ("DATA_OBJECT_BODY_UPDATE", "KiiEvent/objectBodyUpdated"),
-        ("DATA_OBJECT_BODY_DELETED", "KiiEvent/objectBodyDeleted"),
-        ("DATA_OBJECT_ACL_MODIFIED", "KiiEvent/objectACLModified"), ("BUCKET_DELETED", "KiiEvent/bucketDeleted"),
-        ("APP_AND_USER", "KiiScope/user(_:)"), ("APP_AND_GROUP", "KiiScope/group(_:)"),
-        ("APP_AND_THING", "KiiScope/thing(_:)"), ("APP", "KiiScope/app"), ("KiiUser", "KiiUser"),
-        ("KiiGroup", "KiiGroup"), ("KiiThing", "KiiThing"), ("KiiTopic", "KiiTopic"), ("KiiBucket", "KiiBucket"),
-        ("KiiObject", "KiiObject"), ("KiiGroup(uri:)", "KiiGroup/init(uri:)"), ("groupWithURI:", "KiiGroup/init(uri:)"),
-        ("group.topic(withName:)", "KiiGroup/topic(_:)"), ("user.topic(withName:)", "KiiUser/topic(_:)"),
-        ("topicWithName:", "KiiGroup/topic(_:)"), ("KiiUser.current()", "KiiClient.me"),
-        ("refreshSynchronous()", "KiiClient.refresh(_:)"), ("refreshSynchronous:", "KiiClient.refresh(_:)"),
-        ("refreshWithBlock:", "KiiClient.refresh(_:)"), ("refresh(_:)", "KiiClient.refresh(_:)"),
-        ("KiiPushMessage", "OutgoingMessage"), ("composeMessage(with:)", "OutgoingMessage.init(data:)"),
-        ("composeMessage(withData:)", "OutgoingMessage.init(data:)"),
-        ("composeMessageWithData:", "OutgoingMessage.init(data:)"), ("NSNumber", "DataValue.integer(_:)"),
-        ("[AnyHashable: Any]", "KeyedData"), ("NSMutableDictionary", "KeyedData"),
-        ("KiiAPNSFields", "OutgoingMessage.apns"), ("KiiAPNSFields.create()", "OutgoingMessage.apns"),
-        ("createFields", "OutgoingMessage.apns"), ("apnsFields", "OutgoingMessage.apns"),
-        ("KiiGCMFields", "OutgoingMessage.fcm"), ("gcmFields", "OutgoingMessage.fcm"),
-        ("KiiMQTTFields", "OutgoingMessage.mqtt"), ("KiiJPushFields", "OutgoingMessage.jpush"),
-        ("setAPNSEnabled(_:)", "APNSFields.isEnabled"), ("setAPNSEnabled:", "APNSFields.isEnabled"),
-        ("setGCMEnabled(_:)", "FCMFields.isEnabled"), ("setGCMEnabled:", "FCMFields.isEnabled"),
-        ("setMQTTEnabled(_:)", "MQTTFields.isEnabled"), ("setMQTTEnabled:", "MQTTFields.isEnabled"),
-        ("setSpecificData(_:)", "APNSFields.data"), ("setSpecificData:", "APNSFields.data"),
-        ("alertTitle", "APNSFields.Alert.title"), ("setAlertTitle:", "APNSFields.Alert.title"),
-        ("alertSubtitle", "APNSFields.Alert.subtitle"), ("setAlertSubtitle:", "APNSFields.Alert.subtitle"),
-        ("alertBody", "APNSFields.Alert.body"), ("setAlertBody:", "APNSFields.Alert.body"),
-        ("contentAvailable", "APNSFields.contentAvailable"), ("setContentAvailable:", "APNSFields.contentAvailable"),
-        ("mutableContent", "APNSFields.mutableContent"), ("setMutableContent:", "APNSFields.mutableContent"),
-        ("category", "APNSFields.category"), ("setCategory:", "APNSFields.category"),
-        ("sendSender", "SendSwitch.sender"), ("setSendSender:", "SendSwitch.sender"),
-        ("sendObjectScope", "SendSwitch.objectScope"), ("setSendObjectScope:", "SendSwitch.objectScope"),
-        ("sendTopicID", "SendSwitch.topicID"), ("setSendTopicID:", "SendSwitch.topicID"),
-        ("sendWhen", "SendSwitch.when"), ("setSendWhen:", "SendSwitch.when"), ("sendAppID", "SendSwitch.appID"),
-        ("sendOrigin", "SendSwitch.origin"), ("pushMessageType", "OutgoingMessage.type"),
-        ("sendMessageSynchronous(_:)", "KiiClient.send(_:to:as:)"),
-        ("sendMessageSynchronous:withError:", "KiiClient.send(_:to:as:)"),
-        ("sendMessage:withBlock:", "KiiClient.send(_:to:as:)"), ("topic.send(_:with:)", "KiiClient.send(_:to:as:)"),
-        ("NSError", "CloudError"), ("event.message", "QuickBloxEvent/encoded"), ("event.push_type", "QuickBloxEvent"),
-        ("payload=", "QuickBloxEvent/ios(json:)"), ("data.message", "QuickBloxEvent/android(_:)"),
-        ("ios_badge", "AppleDictionary/badge"), ("ios_sound", "AppleDictionary/sound"),
-        ("ios_category", "AppleDictionary/category"), ("ios_content_available", "AppleDictionary/contentAvailable"),
-        ("ios_mutable_content", "AppleDictionary/mutableContent"), ("ios_voip", "DirectPushMessage/quickBlox"),
-        ("collapse_key", "PushMessage/rawObject"), ("user_id", "QuickBloxPush/userID"),
-        ("onMessage", "PushReceiver/receive(_:)"),
-    ]
-
-    @Test("each old name is in the first column of a row whose second column has its successor", arguments: successors)
-    func successor(_ old: String, _ new: String) {
-        #expect(Self.rows.contains { $0.old.contains(old) && $0.new.contains(new) })
-    }
-
     @Test("each new name exists")
     func exists() {
+        #expect(!Self.rows.isEmpty, "the tables were not found")
         let known = Set(Self.receiving + Self.handles + Self.sending + Self.quickBlox)
         for row in Self.rows {
             #expect(!row.new.isEmpty, "\(row.old) has no successor")

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// The table of the guide to outcomes, against the outcomes and reasons that there are.
 @Suite("The guide's table of outcomes")

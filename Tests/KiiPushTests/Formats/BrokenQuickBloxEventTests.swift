@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Texts that begin as a QuickBlox sender's and are none: each has its code, its place and a reason.
 struct BrokenQuickBloxEventTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Payloads as client libraries of the networks pass them on.
 struct ClientEnvelopeTests {

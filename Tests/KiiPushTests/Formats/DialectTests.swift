@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct DialectTests {
     struct Case: Sendable, CustomTestStringConvertible {

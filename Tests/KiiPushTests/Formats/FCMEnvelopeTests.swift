@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct FCMEnvelopeTests {
     /// A Push to App as FCM carries it: everything is a string.

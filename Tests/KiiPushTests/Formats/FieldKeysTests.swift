@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// The spelling of every key on the wire.
 struct FieldKeysTests {

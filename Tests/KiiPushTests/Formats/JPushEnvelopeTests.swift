@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct JPushEnvelopeTests {
     /// A Push to App as JPush's demo has it: long keys.

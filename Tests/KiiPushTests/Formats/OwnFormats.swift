@@ -1,5 +1,7 @@
 import KiiPush
 
+@testable import KiiPushTestSupport
+
 /// Readings as lines of `KEY=VALUE`, for tests: it reads whatever begins with `id=`.
 struct TestLines: PayloadFormat {
     var name = "lines"

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A format of one's own: what it claims, what is read, and what a bad one can do.
 struct PayloadFormatTests {

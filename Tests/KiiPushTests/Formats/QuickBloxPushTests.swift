@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct QuickBloxPushTests {
     private func push(_ payload: String, over transport: Transport? = nil) throws -> QuickBloxPush {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Every way in which data may resemble a command and be none: running it would let any sender command a thing.
 struct ThingCommandRefusalTests {

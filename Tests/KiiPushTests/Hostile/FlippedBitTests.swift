@@ -3,6 +3,8 @@ import KiiPush
 @_spi(Hostile) import KiiPushTesting
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// One bit that flips on the way makes another message or an error, never a crash or a message that lies.
 ///
 /// With `KIIPUSH_LONG=1` a million bits, else twenty thousand.

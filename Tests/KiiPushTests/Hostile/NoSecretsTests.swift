@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// No value of a payload stands in what is made for logs: errors, outcomes, traces, conflicts, verdicts, metrics.
 struct NoSecretsTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// What is written is read back the same, and how a text is spelled changes nothing.
 struct RoundTripTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// The witnesses for a kind, each alone and with its evidence.
 struct ClassifierTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Everything that makes a message ambiguous.
 struct ConflictTests {

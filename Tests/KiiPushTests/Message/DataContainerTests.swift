@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Containers of the decoder that compilers seldom ask for, and people who decode by hand do.
 struct DataContainerTests {

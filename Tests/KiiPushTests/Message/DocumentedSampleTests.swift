@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// The payloads that Kii's own documentation prints, read as a whole.
 struct DocumentedSampleTests {

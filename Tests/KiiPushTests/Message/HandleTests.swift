@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// When there is a bucket, an object or a topic, and in which scope.
 struct HandleTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A payload, and what it must be taken for: kind, certainty, evidence and conflicts, exactly.
 struct Judged: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// `KiiReceivedMessage`, method by method: each test has the name of the method whose counterpart it tests.
 struct KiiReceivedMessageTests {

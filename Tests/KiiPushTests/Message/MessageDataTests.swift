@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct MessageDataTests {
     @Test("data is what is not Kii's, in the order of the payload")

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct PushKindTests {
     @Test("kinds have Kii's names for people, and their own for programs")

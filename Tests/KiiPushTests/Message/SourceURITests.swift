@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// What `sourceURI` adds to the keys.
 struct SourceURITests {

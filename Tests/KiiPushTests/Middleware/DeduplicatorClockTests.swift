@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A clock that a test sets to any moment, as no monotonic clock should be.
 private final class JumpingClock: ReceiverClock {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import KiiPush
 @testable import KiiPushRules
+@testable import KiiPushTestSupport
 
 /// A message of several routes that failed for some of them, when its transport delivers it again.
 struct HandledRoutesTests {

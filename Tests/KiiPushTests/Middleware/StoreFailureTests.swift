@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A store that throws, at each of its calls, in the midst of duplicates, failures and copies that come at once.
 @Suite(.timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Ends of messages that a store did not take.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import Testing
 
 @testable import KiiPush
 @testable import KiiPushDelivery
+@testable import KiiPushTestSupport
 
 /// Messages with equal weak keys are told apart by when they arrived, however they are handled.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct ByteSpanTests {
     private let bytes: [UInt8] = Array("kiicloud://users/é-12345678".utf8)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct DecodeErrorTests {
     /// One payload for each code, with the word SECRET as near to the error as it can stand.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Every rule of RFC 8259, kept and broken.
 struct JSONReaderTests {

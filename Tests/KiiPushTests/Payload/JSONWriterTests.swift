@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct JSONWriterTests {
     @Test("puts commas only between members and elements")

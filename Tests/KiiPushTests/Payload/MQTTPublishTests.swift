@@ -2,6 +2,8 @@ import KiiPush
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushTestSupport
+
 @Suite("what MQTT says beside a payload")
 struct MQTTPublishTests {
     @Test(

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct PayloadLimitsTests {
     private func read(_ text: String, _ limits: PayloadLimits) throws(DecodeError) -> PushMessage {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct PlacedValueTests {
     private func value(_ text: String) throws -> PlacedValue { try PlacedValue(Array(text.utf8), limits: .standard) }

@@ -39,10 +39,3 @@ struct RefusedText: Sendable, CustomTestStringConvertible {
         }
     }
 }
-
-extension PushMessage {
-    /// Reads a payload that a test writes as text.
-    init(json text: String, over transport: Transport? = nil, app: String? = nil) throws(DecodeError) {
-        try self.init(RawPayload(text, transport: transport), app: app)
-    }
-}

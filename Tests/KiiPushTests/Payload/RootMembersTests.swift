@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct RootMembersTests {
     @Test("an empty or blank payload is empty", arguments: ["", " ", "\n", "\t\r\n  \n"])

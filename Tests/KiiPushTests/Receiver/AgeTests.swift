@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// What the wall clock shows at the beginning of a test.
 private let dayOfTest: Int64 = 1_700_000_000_000

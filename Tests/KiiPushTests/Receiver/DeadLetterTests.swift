@@ -3,6 +3,7 @@ import Testing
 
 @testable import KiiPush
 @testable import KiiPushRules
+@testable import KiiPushTestSupport
 
 /// What becomes of dead letters.
 @Suite(.timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// What `print` shows of things that one looks at while an agent runs.
 struct DescriptionTests {

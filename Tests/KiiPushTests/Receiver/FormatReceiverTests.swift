@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Pushes of formats on their way through a receiver.
 @Suite(.timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// What each way to register a handler takes, and what it gives.
 struct HandlersTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Copies that arrive while their message is being handled.
 @Suite(.timeLimit(.minutes(1)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(1)))
 struct MetricsTests {

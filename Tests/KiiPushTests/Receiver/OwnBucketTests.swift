@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Announcing a write that would come back to the handler that makes it.
 struct OwnBucketTests {

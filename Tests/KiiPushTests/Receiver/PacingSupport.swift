@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A receiver whose loop guard lets messages wait, a transport that delivers them again, and all that one sees of it.
 struct PacingBench {

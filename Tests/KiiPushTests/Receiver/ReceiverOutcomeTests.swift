@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// Each row of the table of outcomes, from payload to store, transport, metrics and trace.
 @Suite(.timeLimit(.minutes(1)))

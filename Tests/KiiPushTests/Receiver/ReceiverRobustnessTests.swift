@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(1)))
 struct ReceiverRobustnessTests {

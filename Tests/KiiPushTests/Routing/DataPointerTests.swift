@@ -2,6 +2,7 @@ import Testing
 
 @testable import KiiPush
 @testable import KiiPushRules
+@testable import KiiPushTestSupport
 
 /// Conditions on values inside the sender's data.
 struct DataPointerTests {

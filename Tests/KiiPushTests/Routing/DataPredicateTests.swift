@@ -2,6 +2,7 @@ import Testing
 
 @testable import KiiPush
 @testable import KiiPushRules
+@testable import KiiPushTestSupport
 
 /// What data predicates ask for, and that they ask the same of a JSON payload and of one that has only strings.
 struct DataPredicateTests {

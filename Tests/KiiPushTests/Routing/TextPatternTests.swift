@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 import KiiPushTesting
 
 struct TextPatternTests {
@@ -83,25 +84,5 @@ struct TextPatternTests {
             #expect(
                 found == Glob.matches(Array(String(pattern).utf8), Array(String(text).utf8)), "\(pattern) on \(text)")
         }
-    }
-}
-
-/// What a star means, by trying everything: slow and plain.
-enum Glob {
-    static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
-        // For each length of the text's beginning: whether the pattern so far takes just that.
-        var reached = [true] + [Bool](repeating: false, count: text.count)
-        for byte in pattern {
-            var next = [Bool](repeating: false, count: text.count + 1)
-            for length in reached.indices where reached[length] {
-                if byte == UInt8(ascii: "*") {
-                    for longer in length...text.count { next[longer] = true }
-                } else if length < text.count, text[length] == byte {
-                    next[length + 1] = true
-                }
-            }
-            reached = next
-        }
-        return reached[text.count]
     }
 }

@@ -2,6 +2,7 @@ import KiiPushContracts
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 struct InMemorySeenStoreTests {
     @Test("the store in memory meets the contract of a seen store")
@@ -208,11 +209,5 @@ extension DedupeKeys {
             DedupeKey(first: UInt64(truncatingIfNeeded: number), second: UInt64(truncatingIfNeeded: number))
         }
         return DedupeKeys(primary: key(first), secondary: second.map(key), strength: strength)
-    }
-}
-
-extension MonotonicInstant {
-    static func seconds(_ seconds: Int64) -> MonotonicInstant {
-        MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
     }
 }

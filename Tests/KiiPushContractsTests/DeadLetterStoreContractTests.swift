@@ -1,0 +1,171 @@
+import KiiPushContracts
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushTestSupport
+
+/// A contract that nothing can break proves nothing, so each promise is broken once here.
+struct DeadLetterStoreContractTests {
+    @Test("the store in memory meets the contract of a dead-letter store")
+    func inMemory() async {
+        await DeadLetterStoreContract { InMemoryDeadLetterStore(capacity: $0, bytes: $1) }.verify()
+    }
+
+    @Test("each fault of a store breaks its guarantee", arguments: FaultyLetters.Fault.allCases)
+    func broken(fault: FaultyLetters.Fault) async {
+        let broken = Mutex<Set<String>>([])
+        await DeadLetterStoreContract { FaultyLetters(InMemoryDeadLetterStore(capacity: $0, bytes: $1), fault) }
+            .verify { promise, _ in broken.withLock { _ = $0.insert(promise) } }
+        let promises = broken.withLock { $0 }
+        #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
+    }
+
+    @Test("a store is full at its count or its bytes", arguments: [(2, 100), (100, 6)])
+    func full(capacity: Int, bytes: Int) throws {
+        let store = InMemoryDeadLetterStore(capacity: capacity, bytes: bytes)
+        for _ in 0..<2 {
+            #expect(!store.isFull)
+            let payload = RawPayload([1, 2, 3])
+            _ = try store.add(
+                DeadLetter(payload: payload, reason: .failed, routes: [], arrivedAt: MonotonicInstant(nanoseconds: 0)))
+        }
+        #expect(store.isFull)
+        store.remove(1)
+        #expect(!store.isFull)
+    }
+
+    @Test("a failure is an issue that names the guarantee and what the store did")
+    func issue() async {
+        await withKnownIssue {
+            await DeadLetterStoreContract {
+                FaultyLetters(InMemoryDeadLetterStore(capacity: $0, bytes: $1), .forgetsLast)
+            }.verify()
+        } matching: { issue in
+            issue.comments.map(\.rawValue) == [
+                "concurrent calls are atomic: all that were taken should be there, in their order"
+            ]
+        }
+    }
+}
+
+/// A store with one thing wrong with it.
+final class FaultyLetters: DeadLetterStore {
+    enum Fault: CaseIterable, Sendable {
+        case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
+        case losesAttempts, losesGeneration, losesCause
+        case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
+        case neverFull, ignoresBytes, refusesAgain, foldsNothing, losesSummary
+        case forgetsWideKeys, keepsOldest
+
+        /// How the text of the promise that it breaks begins.
+        var promise: String {
+            switch self {
+            case .losesTime, .losesRoutes, .losesTransport, .losesRedelivery, .normalises, .cutsPayloads,
+                .losesAttempts,
+                .losesGeneration, .losesCause:
+                "a letter is returned unchanged"
+            case .forgetsLast: "concurrent calls are atomic"
+            case .newestFirst, .sortsByTime: "letters are returned in the order"
+            case .usesNumbersAgain: "the number of a removed letter"
+            case .skipsNumbers: "numbers go up from 1"
+            case .removesFirst: "a letter is removed once by its number"
+            case .saysGone: "removing an unknown letter"
+            case .changesWhenFull, .refusesAgain: "beyond its count"
+            case .neverFull: "a store of capacity 0"
+            case .ignoresBytes: "beyond its bytes"
+            case .foldsNothing: "one key may use a fifth of the bytes"
+            case .losesSummary, .keepsOldest: "one key may use a tenth of the letters"
+            case .forgetsWideKeys: "a wider key may use half of the letters"
+            }
+        }
+    }
+
+    private let store: InMemoryDeadLetterStore
+    private let spare = InMemoryDeadLetterStore(capacity: 10_000)
+    private let fault: Fault
+    /// What letters had before others were folded into them.
+    private let oldest = Mutex<[UInt64: RawPayload]>([:])
+
+    init(_ store: InMemoryDeadLetterStore, _ fault: Fault) {
+        self.store = store
+        self.fault = fault
+    }
+
+    func add(_ letter: DeadLetter) throws -> UInt64 {
+        switch fault {
+        case .neverFull: return try spare.add(letter)
+        case .ignoresBytes where letter.payload.bytes.count < 1000:
+            return try store.add(
+                DeadLetter(payload: RawPayload([]), reason: .failed, routes: [], arrivedAt: letter.arrivedAt))
+        case .usesNumbersAgain:
+            _ = try store.add(letter)
+            return UInt64(store.letters().count)
+        case .skipsNumbers: return try store.add(letter) * 2
+        case .foldsNothing, .forgetsWideKeys:
+            var letter = letter
+            letter.keys = fault == .foldsNothing ? [] : Array(letter.keys.prefix(1))
+            return try store.add(letter)
+        case .keepsOldest:
+            let before = store.letters()
+            let id = try store.add(letter)
+            if let old = before.first(where: { $0.id == id }) {
+                oldest.withLock { $0[id] = $0[id] ?? old.payload }
+            }
+            return id
+        case .refusesAgain:
+            if let last = store.letters().last?.id, last > store.letters().count {
+                throw DeadLettersFull(count: 0, bytes: 0)
+            }
+            return try store.add(letter)
+        case .changesWhenFull:
+            do { return try store.add(letter) } catch {
+                if let first = store.letters().first { store.remove(first.id) }
+                throw error
+            }
+        default: return try store.add(letter)
+        }
+    }
+
+    func letters() throws -> [DeadLetter] {
+        var letters = fault == .neverFull ? spare.letters() : store.letters()
+        switch fault {
+        case .newestFirst: letters.reverse()
+        case .sortsByTime: letters.sort { $0.arrivedAt < $1.arrivedAt }
+        case .forgetsLast where letters.count > 20: letters.removeLast()
+        default: break
+        }
+        return letters.map(changed)
+    }
+
+    private func changed(_ letter: DeadLetter) -> DeadLetter {
+        var payload = oldest.withLock { $0[letter.id] } ?? letter.payload
+        var (routes, time) = (letter.routes, letter.arrivedAt)
+        switch fault {
+        case .losesTime: time = .seconds(time.nanoseconds / 1_000_000_000)
+        case .losesRoutes: routes = Array(Set(routes)).sorted()
+        case .losesTransport: payload.transport = payload.transport.flatMap { $0.name.isEmpty ? nil : $0 }
+        case .losesRedelivery: payload.isRedelivered = false
+        case .normalises: routes = routes.map { $0 == "e\u{301}" ? "\u{E9}" : $0 }
+        case .cutsPayloads: payload.bytes = Array(payload.bytes.prefix(65_535))
+        default: break
+        }
+        var changed = DeadLetter(
+            id: letter.id, payload: payload, reason: letter.reason, routes: routes, arrivedAt: time)
+        if fault != .losesSummary { changed.summary = letter.summary }
+        if fault != .losesAttempts { changed.attempts = letter.attempts }
+        if fault != .losesGeneration { changed.rulesGeneration = letter.rulesGeneration }
+        if fault != .losesCause { changed.cause = letter.cause }
+        return changed
+    }
+
+    func remove(_ id: UInt64) throws -> Bool {
+        switch fault {
+        case .removesFirst: return store.letters().first.map { store.remove($0.id) } ?? false
+        case .saysGone: return store.remove(id) || id > 1
+        case .neverFull: return spare.remove(id)
+        case .skipsNumbers: return store.remove(id / 2)
+        default: return store.remove(id)
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// Answers of commands: each exactly once, whatever fails.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceAnswerTests {
+    /// Delivers answers to a list, and fails as a test says.
+    final class ListSender: AnswerSender {
+        let name = "list"
+        let sent = EventLog()
+        private let errors: Mutex<[any Error]>
+
+        init(failing errors: [any Error] = []) { self.errors = Mutex(errors) }
+
+        func takes(_ message: PushMessage) -> Bool {
+            message.storage.isCommand || message.storage.mqtt?.responseTopic != nil
+        }
+
+        func send(_ answer: UnsentAnswer) throws {
+            if let error = errors.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
+            let to = answer.payload.mqtt?.correlationData.map { String(decoding: $0, as: UTF8.self) } ?? "-"
+            sent.add("\(to): \(answer.answer.json)")
+        }
+    }
+
+    private static func request(_ id: String, expiry: UInt32? = nil) -> RawPayload {
+        var payload = RawPayload(#"{"power":true}"#, transport: .mqtt)
+        var mqtt = MQTTPublish(topic: "cmd/lamp/set")
+        (mqtt.responseTopic, mqtt.correlationData, mqtt.expirySeconds) = ("r/1", Array(id.utf8), expiry)
+        payload.mqtt = mqtt
+        return payload
+    }
+
+    private static let command = RawPayload(
+        #"{"commandID":"c1","actions":[{"lamp":[{"power":true},{"dim":5}]}],"issuer":"user:u1"}"#, transport: .mqtt)
+
+    private static let data = DataValue.object([(key: "now", value: .number("1"))])
+    private static let answered = #"{"status":"succeeded","data":{"now":1}}"#
+
+    /// A bench with a route for commands, whose handler does what a test says.
+    private func bench(
+        _ inbox: any Inbox = SpyInbox(), _ sender: ListSender, routes: [(id: String, delivery: DeliverySettings?)] = [],
+        delivery: DeliverySettings = DeliverySettings(), letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(),
+        handler: @escaping @Sendable (HandlerContext) async throws -> Void
+    ) -> ServiceBench {
+        let bench = ServiceBench(
+            routes: routes, inbox: inbox, delivery: delivery, letters: letters, answers: [sender])
+        let log = bench.log
+        bench.receiver.onCommand("command", options: RouteOptions(then: .continue)) { _, context in
+            log.add("command (\(context.attempt))")
+            try await handler(context)
+        }
+        return bench
+    }
+
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let answer: String
+        var delivery = DeliverySettings()
+        let handler: @Sendable (HandlerContext) async throws -> Void
+    }
+
+    static let cases = [
+        Case(testDescription: "the handler's answer is sent", answer: answered) { context in
+            #expect(context.expectsAnswer)
+            try context.answer(.succeeded(data))
+        },
+        Case(testDescription: "the last of two answers is sent", answer: answered) { context in
+            try context.answer(.failed("not yet"))
+            try context.answer(.succeeded(data))
+        },
+        Case(testDescription: "a handler without an answer has succeeded", answer: #"{"status":"succeeded"}"#) { _ in },
+        Case(testDescription: "an answer of a failed attempt does not count", answer: answered) { context in
+            try context.answer(.succeeded(context.attempt == 1 ? .null : data))
+            if context.attempt == 1 { throw TestError() }
+        },
+        Case(
+            testDescription: "an answer of a failed attempt does not count if the next one gives none",
+            answer: #"{"status":"succeeded"}"#
+        ) { context in
+            guard context.attempt == 1 else { return }
+            try context.answer(.failed("busy"))
+            throw TestError()
+        },
+        Case(
+            testDescription: "a handler that fails for good has failed, whatever it answered before",
+            answer: #"{"status":"failed","reason":"deadLettered: failed"}"#
+        ) { context in
+            try context.answer(.succeeded(data))
+            throw TestError()
+        },
+        Case(
+            testDescription: "a handler that says why it cannot be done has failed at once",
+            answer: #"{"status":"failed","reason":"stuck"}"#
+        ) { context in try context.answer(.failed("stuck")) },
+        Case(testDescription: "a too large answer is an error of the handler", answer: answered) { context in
+            let deep = (0..<33).reduce(DataValue.null) { value, _ in .array([value]) }
+            for data in [.string(String(repeating: "x", count: Answer.mostBytes)), deep, .number("x")] {
+                #expect(throws: AnswerTooLarge.self) { try context.answer(.succeeded(data)) }
+            }
+            try context.answer(.succeeded(data))
+        },
+    ]
+
+    @Test("a command gets exactly one answer", arguments: cases, [true, false])
+    func one(item: Case, isDurable: Bool) async throws {
+        let sender = ListSender()
+        let inbox = SpyInbox()
+        let bench = bench(isDurable ? inbox : InMemoryInbox(), sender, delivery: item.delivery, handler: item.handler)
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([Self.request("k")])[0]
+        try await bench.passTime { !sender.sent.events.isEmpty }
+        #expect(await receipt.end() != nil && receipt.answer?.json == item.answer)
+        let again = try intake.submit([Self.request("k")])[0]
+        #expect(await again.end()?.name == "duplicate")
+        #expect(sender.sent.events == ["k: \(item.answer)"])
+        if isDurable { try await until { inbox.log.events.last == "answered 1" || inbox.log.events.last == "ended 2" } }
+        _ = try await bench.close(run)
+        #expect(inbox.disk.isEmpty)
+    }
+
+    @Test("two requests with equal content and different correlation data are two commands")
+    func correlation() async throws {
+        let sender = ListSender()
+        let bench = bench(SpyInbox(), sender) { context in try context.answer(.succeeded(Self.data)) }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.request("a"), Self.request("b"), Self.request("a")])
+        try await until { sender.sent.events.count == 2 }
+        _ = try await bench.close(run)
+        #expect(Set(sender.sent.events) == ["a: \(Self.answered)", "b: \(Self.answered)"])
+    }
+
+    @Test("a command that expires while it waits is answered so")
+    func expired() async throws {
+        let sender = ListSender()
+        let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let bench = bench(SpyInbox(), sender) { _ in
+            await withCheckedContinuation { waiter in held.withLock { $0 = waiter } }
+        }
+        let (intake, run) = await bench.open()
+        // Both are of one topic, so the second waits for the first.
+        _ = try intake.submit([Self.request("a"), Self.request("b", expiry: 5)])
+        try await until { held.withLock { $0 != nil } }
+        bench.clock.advance(by: .seconds(6))
+        held.withLock { $0.take() }?.resume()
+        try await until { sender.sent.events.count == 2 }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events.last == #"b: {"status":"expired","reason":"it came too late"}"#)
+    }
+
+    @Test("a command that waits for room among the dead letters is answered when it has ended")
+    func putOff() async throws {
+        let sender = ListSender()
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        _ = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let bench = bench(SpyInbox(), sender, delivery: delivery, letters: letters) { _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([Self.request("a")])[0]
+        try await bench.passTime { bench.told.events.contains { $0.hasPrefix("storeFailed") } }
+        #expect(sender.sent.events.isEmpty && receipt.word == "open")
+        letters.remove(1)
+        try await bench.passTime { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events == [#"a: {"status":"failed","reason":"deadLettered: failed"}"#])
+    }
+
+    @Test("an answer that cannot be delivered is sent again, and one that never can is told and discarded")
+    func again() async throws {
+        let sender = ListSender(failing: [TestError(), TestError(), AnswerRefused("nobody there")])
+        let inbox = SpyInbox()
+        let bench = bench(inbox, sender) { context in try context.answer(.succeeded(Self.data)) }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.request("a")])
+        try await bench.passTime { inbox.log.events.contains("answered 1") }
+        #expect(bench.told.events.contains { $0.contains("an answer can never be delivered: nobody there") })
+        _ = try intake.submit([Self.request("b")])
+        try await bench.passTime { sender.sent.events == ["b: \(Self.answered)"] }
+        _ = try await bench.close(run)
+        #expect(bench.service.status.failures.isEmpty)
+    }
+
+    @Test("an answer is delivered by the next process, wherever the one before has ended", arguments: 0..<9)
+    func crash(call: Int) async throws {
+        let disk = SpyInbox.Disk()
+        let sent = EventLog()
+        var isAccepted = false
+        for life in 0..<2 {
+            let inbox = SpyInbox(disk)
+            let calls = Atomic<Int>(0)
+            if life == 0 {
+                inbox.fail { [weak inbox] _, what in
+                    if what != "entries", calls.add(1, ordering: .relaxed).oldValue == call { inbox?.crash() }
+                    return inbox?.isCrashed == true
+                }
+            }
+            let sender = ListSender()
+            let bench = bench(inbox, sender, routes: [("log", nil)]) { context in
+                try context.answer(.succeeded(Self.data))
+            }
+            let (intake, run) = await bench.open()
+            if !isAccepted { isAccepted = (try? intake.submit([Self.request("k")])) != nil }
+            try await bench.passTime {
+                inbox.isCrashed || disk.isEmpty && !disk.hasAnswers && isAccepted
+            }
+            for event in sender.sent.events { sent.add(event) }
+            run.cancel()
+            // A process that has crashed leaves its records unwritten for ever.
+            try await bench.passTime { bench.service.state.withLock { $0.phase == .stopped } }
+            _ = try? await run.value
+        }
+        // Between the delivery and its record, a crash repeats it.
+        #expect(Set(sent.events) == ["k: \(Self.answered)"] && sent.events.count <= 2, "\(sent.events)")
+    }
+
+    @Test("each action of a Thing-IF command has the result of the routes that take it")
+    func actions() async throws {
+        let sender = ListSender()
+        let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
+        let options = RouteOptions(then: .continue)
+        bench.receiver.onCommand("power", action: "power", options: options) { _, context in
+            try context.answer(.succeeded(Self.data))
+        }
+        bench.receiver.onCommand("dim", action: "dim", options: options) { _, context in
+            try context.answer(.failed("stuck"))
+        }
+        bench.receiver.onCommand("other", action: "other", options: options) { _, _ in Issue.record("not its action") }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.command])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(
+            sender.sent.events == [
+                #"-: {"status":"failed","data":{"now":1},"reason":"stuck","failedActions":{"dim":"stuck"}}"#
+            ])
+    }
+
+    @Test("an action that no route takes has failed, and the others have not")
+    func unknownAction() async throws {
+        let sender = ListSender()
+        let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
+        bench.receiver.onCommand("power", action: "power") { _, _ in }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.command])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events.first?.contains(#""failedActions":{"dim":"no rule takes this action"}"#) == true)
+    }
+
+    @Test("a message that is no command is answered only if a handler does, and nobody hears it without a sender")
+    func plain() async throws {
+        let sender = ListSender()
+        let isAnswered = Flag()
+        let bench = ServiceBench(inbox: SpyInbox(), answers: [sender]) { _, context in
+            if isAnswered.isSet { try context.answer(.succeeded(Self.data)) }
+        }
+        let (intake, run) = await bench.open()
+        let first = try intake.submit([Self.request("a")])[0]
+        #expect(await first.end()?.name == "handled" && first.answer == nil)
+        isAnswered.set()
+        let unasked = try intake.submit([RawPayload(#"{"a":1}"#)])[0]
+        #expect(await unasked.end()?.name == "handled" && unasked.answer == nil)
+        _ = try intake.submit([Self.request("b")])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events == ["b: \(Self.answered)"])
+    }
+}

@@ -1,0 +1,140 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// Whose turn it is, and that nobody has all workers.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceFairTests {
+    /// Messages that share nothing but a route, or not even that; all begin after those that wait before them.
+    struct Quiet: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let noisy: @Sendable (Int) -> RawPayload
+        let quiet: RawPayload
+    }
+
+    private static let quietTopic = ServiceBench.topic(9999, "quiet", sender: "u")
+
+    static let quiets = [
+        Quiet(
+            testDescription: "objects of a bucket", noisy: { ServiceBench.payload($0, "o\($0)", bucket: "noisy") },
+            quiet: ServiceBench.payload(9999, "o", bucket: "quiet")),
+        Quiet(
+            testDescription: "events of a bucket", noisy: { ServiceBench.payload($0, nil, bucket: "noisy") },
+            quiet: ServiceBench.payload(9999, nil, bucket: "quiet")),
+        Quiet(
+            testDescription: "users of a topic", noisy: { ServiceBench.topic($0, "noisy", sender: "u\($0)") },
+            quiet: quietTopic),
+        Quiet(
+            testDescription: "buckets of a route", noisy: { ServiceBench.payload($0, "o", bucket: "b\($0)") },
+            quiet: quietTopic),
+        Quiet(
+            testDescription: "topics of a route", noisy: { ServiceBench.topic($0, "t\($0)", sender: nil) },
+            quiet: ServiceBench.payload(9999)),
+    ]
+
+    @Test("a message of another key is the next but one, however many of one key are ready", arguments: quiets)
+    func quietIsNext(quiet: Quiet) async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = 1
+        let gate = Gate()
+        let bench = Self.bench(settings) { number in if number == 0 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        var receipts: [Receipt] = []
+        for number in 0..<900 { receipts += try intake.submit([quiet.noisy(number)]) }
+        try await bench.calls(1)
+        receipts += try intake.submit([quiet.quiet])
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 901))
+        let place = try #require(bench.log.events.firstIndex { $0.hasSuffix(" 9999") })
+        #expect(place <= 2)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    /// How many messages run at once: of one bucket, of one route, of two routes.
+    struct Most: Sendable, CustomTestStringConvertible {
+        let concurrency: Int
+        let bucket: Int
+        let route: Int
+        var testDescription: String { "\(concurrency)" }
+    }
+
+    static let mosts = [
+        Most(concurrency: 1, bucket: 1, route: 1), Most(concurrency: 2, bucket: 1, route: 1),
+        Most(concurrency: 3, bucket: 1, route: 2), Most(concurrency: 4, bucket: 2, route: 3),
+        Most(concurrency: 8, bucket: 6, route: 7),
+    ]
+
+    @Test(
+        "slow handlers of a bucket leave a worker for another bucket, those of a route one for another",
+        arguments: mosts)
+    func workersAreLeft(most: Most) async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = most.concurrency
+        let gate = Gate()
+        let bench = Self.bench(settings) { _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        var receipts: [Receipt] = []
+        func expectRunning(_ count: Int) async throws {
+            try await until { bench.log.events.count == count }
+            for _ in 0..<50 { await Task.yield() }
+            #expect(bench.log.events.count == count && bench.service.status.handling == count)
+        }
+        receipts += try intake.submit((0..<20).map { ServiceBench.payload($0, "o\($0)", bucket: "slow") })
+        try await expectRunning(most.bucket)
+        receipts += try intake.submit((20..<30).map { ServiceBench.payload($0, "o", bucket: "b\($0)") })
+        try await expectRunning(most.route)
+        receipts += try intake.submit((30..<40).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
+        try await expectRunning(most.concurrency)
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 40))
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
+    }
+
+    @Test("a lane whose first message changes while it is ready is served by what its first message is")
+    func firstChanges() async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = 2
+        var delivery = DeliverySettings()
+        delivery.onFailure = .skip
+        let gate = Gate()
+        let tries = Atomic<Int>(0)
+        let bench = Self.bench(settings, delivery) { number in
+            if number == 1, tries.add(1, ordering: .relaxed).newValue == 1 { throw TestError() }
+            if number == 2 { await gate.wait() }
+        }
+        let (intake, run) = await bench.open()
+        var receipts = try intake.submit([ServiceBench.payload(1, "a", bucket: "b", sender: "s")])
+        try await until { bench.service.status.retrying == 1 }
+        receipts += try intake.submit([
+            ServiceBench.payload(2, "x", bucket: "b"), ServiceBench.payload(3, "a", bucket: "b"),
+        ])
+        // Its route has no worker left, so it is listed; then the one to be tried again comes before it.
+        try await bench.passTime { bench.service.status.retrying == 0 }
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 3))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    /// A bench with one route for events and one for topics.
+    private static func bench(
+        _ settings: ServiceSettings, _ delivery: DeliverySettings = DeliverySettings(),
+        act: @escaping @Sendable (Int) async throws -> Void
+    ) -> ServiceBench {
+        let bench = ServiceBench(routes: [], settings: settings, delivery: delivery)
+        let log = bench.log
+        bench.receiver.onPushToApp("app") { event, _ in
+            log.add("app \(event.message.number)")
+            try await act(event.message.number)
+        }
+        bench.receiver.onPushToUser("user") { event, _ in
+            log.add("user \(event.message.number)")
+            try await act(event.message.number)
+        }
+        return bench
+    }
+}

@@ -1,0 +1,223 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// Gaps: whom they call, and what waits for them.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceGapTests {
+    private static let lost = TransportEvent.possibleGap("forgotten", cause: .sessionLost)
+
+    /// A bench whose handler for gaps fails as often as a test says, and writes itself down.
+    private func bench(_ inbox: any Inbox, failures: Int = 0, transports: [any PushTransport] = []) -> ServiceBench {
+        let bench = ServiceBench(inbox: inbox, transports: transports)
+        let log = bench.log
+        bench.receiver.onGap("resync") { gap, context in
+            log.add("\(gap.cause) of \(gap.transport ?? "any") (\(context.attempt))")
+            if context.attempt <= failures { throw TestError() }
+        }
+        return bench
+    }
+
+    @Test("a gap is handled before new messages of its transport, however often its handler fails first")
+    func first() async throws {
+        let inbox = SpyInbox()
+        let bench = bench(inbox, failures: 2)
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+        let hasRoom = Flag()
+        intake.whenRoom { hasRoom.set() }
+        #expect(!hasRoom.isSet)
+        try await bench.passTime { hasRoom.isSet }
+        #expect(bench.log.events == (1...3).map { "sessionLost of hand (\($0))" })
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events.last == "r 1")
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(inbox.disk.isEmpty)
+    }
+
+    @Test("a gap whose handler fails for good is dead-lettered, and lets messages pass")
+    func failed() async throws {
+        let bench = bench(SpyInbox(), failures: .max)
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        let hasRoom = Flag()
+        intake.whenRoom { hasRoom.set() }
+        try await bench.passTime { hasRoom.isSet }
+        #expect(bench.letters.letters().map(\.routes) == [["resync"]])
+        #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        _ = try await bench.close(run)
+    }
+
+    @Test("another transport's messages do not wait for it, but for a gap of none")
+    func others() async throws {
+        let isHeld = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let other = NamedTransport()
+        let bench = ServiceBench(inbox: SpyInbox(), transports: [other])
+        bench.receiver.onGap("resync") { _, _ in
+            await withCheckedContinuation { waiter in isHeld.withLock { $0 = waiter } }
+        }
+        let (intake, run) = await bench.open()
+        let intakeOfOther = await other.hand.intake()
+        intake.report(Self.lost)
+        #expect(await (try intakeOfOther.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        try await until { isHeld.withLock { $0 != nil } }
+        isHeld.withLock { $0.take() }?.resume()
+        let hasRoom = Flag()
+        intake.whenRoom { hasRoom.set() }
+        try await until { hasRoom.isSet }
+        bench.service.open(Gap(.stateHealed))
+        for intake in [intake, intakeOfOther] {
+            #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(2)]) }
+        }
+        try await until { isHeld.withLock { $0 != nil } }
+        isHeld.withLock { $0.take() }?.resume()
+        other.hand.finish()
+        _ = try await bench.close(run)
+    }
+
+    @Test("a gap that happens again while its handler runs is handled once more")
+    func again() async throws {
+        let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let bench = ServiceBench(inbox: SpyInbox())
+        let log = bench.log
+        bench.receiver.onGap("resync") { _, _ in
+            log.add("resync")
+            await withCheckedContinuation { waiter in held.withLock { $0 = waiter } }
+        }
+        let (intake, run) = await bench.open()
+        for _ in 0..<3 { intake.report(Self.lost) }
+        for _ in 0..<2 {
+            try await until { held.withLock { $0 != nil } }
+            #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+            held.withLock { $0.take() }?.resume()
+        }
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["resync", "resync", "r 1"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("a gap that is told while the service stops is handled by the next one")
+    func stopping() async throws {
+        let disk = SpyInbox.Disk()
+        do {
+            let bench = bench(SpyInbox(disk))
+            let (intake, run) = await bench.open()
+            run.cancel()
+            try await until { !bench.service.status.isOpen }
+            intake.report(.possibleGap("not accepted", cause: .notAccepted))
+            _ = try await run.value
+            #expect(bench.log.events.isEmpty)
+        }
+        let bench = bench(SpyInbox(disk))
+        let (intake, run) = await bench.open()
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["notAccepted of hand (1)", "r 1"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("a gap that fails for good, and fits into no dead-letter store, lets messages pass")
+    func noRoomForLetter() async throws {
+        let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: 0))
+        bench.receiver.onGap("resync") { _, _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        let hasRoom = Flag()
+        intake.whenRoom { hasRoom.set() }
+        try await bench.passTime { hasRoom.isSet }
+        #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        run.cancel()
+        _ = try await run.value
+    }
+
+    @Test("a gap that an earlier process left is handled first, once, and a new one of its cause is not added")
+    func recovered() async throws {
+        let disk = SpyInbox.Disk()
+        do {
+            let inbox = SpyInbox(disk)
+            let bench = bench(inbox, failures: 1)
+            let (intake, run) = await bench.open()
+            intake.report(Self.lost)
+            try await bench.calls(1)
+            try await until { inbox.log.events.last == "failed 1 []" }
+            intake.report(Self.lost)
+            inbox.crash()
+            run.cancel()
+            _ = try await run.value
+        }
+        #expect(disk.numbers.count == 1)
+        let bench = bench(SpyInbox(disk))
+        let (intake, run) = await bench.open()
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["sessionLost of hand (2)", "r 1"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a gap that the inbox cannot keep is kept first when it can again")
+    func unsaved() async throws {
+        let isBroken = Flag()
+        isBroken.set()
+        let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
+        let bench = bench(inbox)
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+        isBroken.clear()
+        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
+        #expect(await receipt.end()?.name == "handled")
+        #expect(bench.log.events == ["sessionLost of hand (1)", "r 1"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("without a route for it, and without a cause, a gap is only told")
+    func onlyTold() async throws {
+        let bench = ServiceBench(inbox: SpyInbox())
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        #expect(bench.log.events == ["r 1"])
+        #expect(bench.told.events.contains { $0.contains("sessionLost") })
+        _ = try await bench.close(run)
+        let second = self.bench(SpyInbox())
+        let (next, running) = await second.open()
+        next.report(.possibleGap("a warning"))
+        #expect(await (try next.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
+        #expect(second.log.events == ["r 1"])
+        _ = try await second.close(running)
+    }
+
+    @Test("a dead letter that takes another's place is a gap, once until it is handled; that of a gap is none")
+    func mergedLetters() async throws {
+        let log = EventLog()
+        let letters = InMemoryDeadLetterStore(capacity: 2)
+        let bench = ServiceBench(inbox: SpyInbox(), letters: letters) { _, _ in throw TestError() }
+        bench.receiver.onGap("resync") { gap, _ in
+            log.add(gap.cause.rawValue)
+            throw TestError()
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit((1...6).map { ServiceBench.payload($0, "o\($0)") })
+        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } && log.events.count >= 4 }
+        try await bench.passTime { bench.service.status.messages == 0 }
+        #expect(Set(log.events) == ["deadLetterReplaced"])
+        #expect(log.events.count <= 12, "\(log.events.count)")
+        _ = try await bench.close(run)
+    }
+}
+
+/// A transport by hand with another name.
+private final class NamedTransport: PushTransport {
+    let name = "other"
+    let hand = HandTransport()
+    var abilities: TransportAbilities { hand.abilities }
+
+    func run(_ intake: PushIntake) async throws { try await hand.run(intake) }
+}

@@ -1,0 +1,85 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// Whether a service says what a payload would meet.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceHealthTests {
+    @Test(
+        "an inbox that refuses payloads makes a service that accepts none, from the first refusal to the next success")
+    func refusing() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        #expect(bench.service.status.isOpen && bench.service.status.failures == [])
+        inbox.fail { _, what in what.hasPrefix("add") || what == "check" }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+        #expect(!bench.service.status.isOpen)
+        #expect(bench.service.status.failures.first?.hasPrefix("the inbox could not store 1 payload: ") == true)
+        bench.service.checkInbox()
+        #expect(!bench.service.status.isOpen)
+        inbox.fail { _, _ in false }
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
+        #expect(bench.service.status.isOpen && bench.service.status.failures == [])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a check finds out, although no payload comes, and is told once")
+    func idle() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        bench.service.checkInbox()
+        #expect(inbox.count == 0, "before it runs there is nothing to check")
+        let (_, run) = await bench.open()
+        inbox.fail { _, what in what == "check" }
+        for _ in 1...3 { bench.service.checkInbox() }
+        #expect(!bench.service.status.isOpen)
+        #expect(bench.told.events.count { $0.contains("the inbox cannot store payloads") } == 1)
+        inbox.fail { _, _ in false }
+        bench.service.checkInbox()
+        #expect(bench.service.status.isOpen && bench.service.status.failures == [])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("outcomes that cannot be recorded are a failure, and are recorded as soon as the inbox works")
+    func recording() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        inbox.fail { _, what in what.hasPrefix("ended") }
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await until { !bench.service.status.failures.isEmpty }
+        #expect(bench.service.status.isOpen, "payloads are still accepted")
+        #expect(bench.service.status.failures.first?.hasPrefix("the inbox could not record") == true)
+        inbox.fail { _, what in what.hasPrefix("ended") || what.hasPrefix("add") }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(2, "p")]) }
+        #expect(bench.service.status.failures.count == 2 && !bench.service.status.isOpen)
+        inbox.fail { _, _ in false }
+        let now = bench.clock.now
+        bench.service.checkInbox()
+        try await until { receipt.word == "handled" }
+        #expect(bench.clock.now == now, "without the rest of a pause")
+        try await until { bench.service.status.failures == [] }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a dead-letter store that takes nothing is a failure until it does")
+    func letters() async throws {
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        let bench = ServiceBench(inbox: SpyInbox(), letters: letters) { _, _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([RawPayload("{")])
+        #expect(bench.service.status.failures == [])
+        _ = try intake.submit([ServiceBench.payload(1)])
+        try await bench.passTime { !bench.service.status.failures.isEmpty }
+        #expect(bench.service.status.isOpen)
+        #expect(bench.service.status.failures.first?.contains("could not be dead-lettered") == true)
+        for letter in letters.letters() { letters.remove(letter.id) }
+        try await bench.passTime { bench.service.status.failures == [] }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+}

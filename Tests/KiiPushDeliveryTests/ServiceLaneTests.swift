@@ -1,0 +1,304 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// What waits for what.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceLaneTests {
+    /// Two messages, and whether the second waits for the first.
+    struct Pair: Sendable, CustomTestStringConvertible {
+        let order: DeliverySettings.Order
+        let testDescription: String
+        let first: RawPayload
+        let second: RawPayload
+        let waits: Bool
+
+        init(_ order: DeliverySettings.Order, _ name: String, _ first: RawPayload, _ second: RawPayload, waits: Bool) {
+            self.order = order
+            testDescription = "\(order): \(name)"
+            (self.first, self.second, self.waits) = (first, second, waits)
+        }
+    }
+
+    private static let anonymous = PayloadFixture.directPush(recipient: nil).payload(.long)
+
+    static let pairs = [
+        Pair(.object, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: true),
+        Pair(.object, "two objects", ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b"), waits: false),
+        Pair(
+            .object, "one id in two buckets", ServiceBench.payload(1, bucket: "x"),
+            ServiceBench.payload(2, bucket: "y"),
+            waits: false),
+        Pair(
+            .object, "one topic", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "t", sender: "b"),
+            waits: true),
+        Pair(
+            .object, "two topics", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "u", sender: "a"),
+            waits: false),
+        Pair(
+            .object, "one sender without an object", ServiceBench.payload(1, nil, bucket: "x", sender: "a"),
+            ServiceBench.payload(2, nil, bucket: "y", sender: "a"), waits: true),
+        Pair(.object, "nothing to go by", anonymous, ServiceBench.payload(2, nil), waits: false),
+        Pair(
+            .topic, "one topic", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "t", sender: "b"),
+            waits: true),
+        Pair(.topic, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
+        Pair(
+            .sender, "one sender", ServiceBench.payload(1, "a", sender: "s"), ServiceBench.payload(2, "b", sender: "s"),
+            waits: true),
+        Pair(
+            .sender, "two senders", ServiceBench.payload(1, sender: "s"), ServiceBench.payload(2, sender: "t"),
+            waits: false),
+        Pair(.sender, "no sender", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
+        Pair(.none, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
+    ]
+
+    @Test("a message waits for those before it that it is in order with, and for no other", arguments: pairs)
+    func order(pair: Pair) async throws {
+        var delivery = DeliverySettings()
+        delivery.order = pair.order
+        let gate = Gate()
+        let bench = ServiceBench(delivery: delivery) { message, _ in if message.number != 2 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([pair.first, pair.second])
+        if pair.waits {
+            try await bench.calls(1)
+            for _ in 0..<100 { await Task.yield() }
+            #expect(bench.log.events.count == 1)
+            #expect(bench.service.status.waiting == 1)
+        } else {
+            #expect(await receipts[1].end()?.name == "handled")
+        }
+        gate.open()
+        #expect(await receipts.words() == ["handled", "handled"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
+    func ownOrder() async throws {
+        var byDevice = DeliverySettings()
+        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+        func payload(_ number: Int, _ device: String?) -> RawPayload {
+            PayloadFixture.pushToUser(
+                sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []
+            ).payload(.long)
+        }
+        let gate = Gate()
+        let bench = ServiceBench(delivery: byDevice) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([payload(1, "a"), payload(2, "a"), payload(3, "b"), payload(4, nil)])
+        try await until { receipts[2].word == "handled" && receipts[3].word == "handled" }
+        #expect(receipts[1].word == "open" && bench.service.status.waiting == 1)
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 4))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("two keys are one only where one call has made them")
+    func ownOrderIdentity() {
+        let key = OrderKey { _ in "a" }
+        var (one, other) = (DeliverySettings(), DeliverySettings())
+        (one.orderKey, other.orderKey) = (key, key)
+        #expect(one == other && Set([one, other]).count == 1)
+        other.orderKey = OrderKey { _ in "a" }
+        #expect(one != other)
+    }
+
+    @Test("so many are handled at once as the settings say, whatever waits", arguments: [-1, 0, 1, 2, 5])
+    func concurrency(limit: Int) async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = limit
+        let gate = Gate()
+        let now = Mutex((running: 0, most: 0))
+        let bench = ServiceBench(routes: [], settings: settings)
+        @Sendable func act() async {
+            now.withLock { now in
+                now.running += 1
+                now.most = max(now.most, now.running)
+            }
+            await gate.wait()
+            for _ in 0..<3 { await Task.yield() }
+            now.withLock { $0.running -= 1 }
+        }
+        // Of two routes, since one alone leaves a worker for others.
+        bench.receiver.onPushToApp("app") { _, _ in await act() }
+        bench.receiver.onPushToUser("user") { _, _ in await act() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit(
+            (1...40).map { number in
+                number % 2 == 0
+                    ? ServiceBench.payload(number, "o\(number % 13)")
+                    : ServiceBench.topic(number, "t\(number % 13)", sender: nil)
+            })
+        try await until { bench.service.status.handling == max(limit, 1) }
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 40))
+        #expect(now.withLock { $0.most } == max(limit, 1))
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
+    }
+
+    @Test("in many lanes at once, each keeps its order")
+    func manyLanes() async throws {
+        let bench = ServiceBench { message, _ in
+            for _ in 0..<(message.number * 7 % 5) { await Task.yield() }
+        }
+        let (intake, run) = await bench.open()
+        var receipts: [Receipt] = []
+        for number in 1...500 { receipts += try intake.submit([ServiceBench.payload(number, "o\(number % 7)")]) }
+        #expect(await receipts.words() == Array(repeating: "handled", count: 500))
+        let numbers = bench.log.events.compactMap { Int($0.dropFirst(2)) }
+        for lane in 0..<7 {
+            #expect(numbers.filter { $0 % 7 == lane } == (1...500).filter { $0 % 7 == lane })
+        }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
+    func onFailure(policy: DeliverySettings.OnFailure) async throws {
+        var delivery = DeliverySettings()
+        delivery.onFailure = policy
+        let failures = Atomic<Int>(2)
+        let bench = ServiceBench(delivery: delivery) { message, _ in
+            if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
+        try await until { receipts[3].word == "handled" }
+        if policy == .skip { try await until { receipts[2].word == "handled" } }
+        try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
+        let own = bench.log.events.filter { $0 != "r 4" }
+        #expect(own == (policy == .block ? ["r 1", "r 1", "r 1", "r 2", "r 3"] : ["r 1", "r 2", "r 3", "r 1", "r 1"]))
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 4"])
+    }
+
+    // MARK: Replacing
+
+    /// What comes while a first change is handled, and what is left of it.
+    struct Burst: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let payloads: [RawPayload]
+        let handled: [Int]
+        let ends: [String]
+    }
+
+    private static let u = ServiceBench.payload
+
+    /// A change that was pushed at one time and modified at another.
+    private static func u(_ number: Int, _ modifiedAt: Int64?) -> RawPayload {
+        PayloadFixture.pushToApp(object: "o", sentAt: 1_000_000 + Int64(number), modifiedAt: modifiedAt).payload(.long)
+    }
+
+    static let bursts = [
+        Burst(
+            testDescription: "the newest is left",
+            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(3, "o", "settings", nil, .objectUpdated)],
+            handled: [1, 3], ends: ["superseded", "handled"]),
+        Burst(
+            testDescription: "an older one that comes late replaces nothing",
+            payloads: [u(3, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
+            handled: [1, 3, 2], ends: ["handled", "handled"]),
+        Burst(
+            testDescription: "the same one again is a copy and replaces nothing",
+            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
+            handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "the same one again is one that names no modification too",
+            payloads: [u(2, nil), u(2, nil)], handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "two that were pushed at once are both left, whatever they say of the modification",
+            payloads: [u(2, 2), u(2, 3)], handled: [1, 2, 2], ends: ["handled", "handled"]),
+        Burst(
+            testDescription: "of many one is left",
+            payloads: (2...40).map { u($0, "o", "settings", nil, .objectUpdated) }, handled: [1, 40],
+            ends: Array(repeating: "superseded", count: 38) + ["handled"]),
+        Burst(
+            testDescription: "one that is refused by the chain replaces nothing",
+            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(3, "o", "settings", "me", .objectUpdated)],
+            handled: [1, 2], ends: ["handled", "looped (identity)"]),
+    ]
+
+    @Test("a newer change takes the place of those that wait", arguments: bursts)
+    func replaces(burst: Burst) async throws {
+        var delivery = DeliverySettings()
+        delivery.replacesOlder = true
+        let gate = Gate()
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
+        bench.loopGuard.setIdentities(me: [.user(id: "me")])
+        let (intake, run) = await bench.open()
+        let first = try intake.submit([Self.u(1, "o", "settings", nil, .objectUpdated)])
+        try await bench.calls(1)
+        let receipts = try burst.payloads.flatMap { try intake.submit([$0]) }
+        gate.open()
+        #expect(await (first + receipts).words() == ["handled"] + burst.ends)
+        #expect(bench.log.events == burst.handled.map { "r \($0)" })
+        // Each is known from now on.
+        for payload in burst.payloads.prefix(3) {
+            let word = await intake.takeAndWait(payload)
+            #expect(word == "duplicate (done)" || word == "looped (identity)")
+        }
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(inbox.disk.numbers == [])
+        #expect(bench.receiver.metrics.received == 1 + burst.payloads.count + min(burst.payloads.count, 3))
+    }
+
+    @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")
+    func replacedByGivenUp() async throws {
+        var delivery = DeliverySettings()
+        (delivery.replacesOlder, delivery.attempts) = (true, 2)
+        let gate = Gate()
+        let (inbox, store) = (SpyInbox(), ClosableStore())
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
+        bench.receiver.onDeadLetter { _ in store.isClosed.clear() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1)])
+        try await bench.calls(1)
+        let others = try (2...3).flatMap { try intake.submit([ServiceBench.payload($0)]) }
+        store.isClosed.set()
+        gate.open()
+        try await bench.passTime { (receipts + others).allSatisfy { $0.word != "open" } }
+        #expect((receipts + others).map(\.word) == ["handled", "handled", "deadLettered (failed)"])
+        #expect(bench.log.events == ["r 1", "r 2"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(inbox.disk.numbers == [])
+    }
+
+    @Test("a change is not replaced by one that goes to fewer routes")
+    func replacesOnlyOfTheSameRoutes() async throws {
+        var delivery = DeliverySettings()
+        delivery.replacesOlder = true
+        let gate = Gate()
+        let bench = ServiceBench(routes: [], delivery: delivery)
+        let log = bench.log
+        bench.receiver.onPushToApp(
+            "created", events: [.objectCreated], options: RouteOptions(then: .continue, delivery: delivery)
+        ) { _, _ in
+            log.add("created")
+        }
+        bench.receiver.onPushToApp("any", options: RouteOptions(delivery: delivery)) { event, _ in
+            log.add("any \(event.message.number)")
+            await gate.wait()
+        }
+        let (intake, run) = await bench.open()
+        let first = try intake.submit([ServiceBench.payload(1)])
+        try await bench.calls(1)
+        let receipts = try intake.submit([ServiceBench.payload(2, event: .objectCreated), ServiceBench.payload(3)])
+        gate.open()
+        #expect(await (first + receipts).words() == ["handled", "handled", "handled"])
+        #expect(log.events == ["any 1", "created", "any 2", "any 3"])
+        _ = try await bench.close(run)
+    }
+}
+
+extension PushIntake {
+    /// Hands a payload over, and waits for its end.
+    func takeAndWait(_ payload: RawPayload) async -> String {
+        do { return try await submitWaiting(payload).end()?.description ?? "left" } catch { return "\(error)" }
+    }
+}

@@ -1,0 +1,321 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// What is tried again, when, and what becomes of it at last.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceRetryTests {
+    /// Settings, a jitter, and the pauses that follow, in milliseconds.
+    struct Pauses: Sendable {
+        let backoff: Int
+        let most: Int
+        let jitter: Double
+        let pauses: [Int]
+    }
+
+    static let pauses = [
+        Pauses(backoff: 200, most: 30_000, jitter: 0, pauses: [200, 400, 800, 1600, 3200]),
+        Pauses(backoff: 200, most: 30_000, jitter: 1, pauses: [240, 480, 960, 1920, 3840]),
+        Pauses(backoff: 200, most: 30_000, jitter: -1, pauses: [160, 320, 640, 1280, 2560]),
+        Pauses(backoff: 200, most: 1000, jitter: 0, pauses: [200, 400, 800, 1000, 1000]),
+        Pauses(backoff: 200, most: 1000, jitter: 7, pauses: [240, 480, 960, 1200, 1200]),
+        Pauses(backoff: 500, most: 100, jitter: 0, pauses: [500, 500, 500]),
+        Pauses(backoff: 0, most: 1000, jitter: 1, pauses: [0, 0, 0]),
+        Pauses(backoff: -5, most: -7, jitter: 1, pauses: [0, 0, 0]),
+        Pauses(backoff: 100, most: 1000, jitter: .nan, pauses: [100, 200, 400, 800, 1000]),
+        Pauses(backoff: 100, most: 1000, jitter: .infinity, pauses: [100, 200]),
+    ]
+
+    @Test("pauses double up to the longest, and are made longer or shorter by a fifth at most", arguments: pauses)
+    func pause(pauses: Pauses) {
+        var settings = DeliverySettings()
+        settings.backoff = .milliseconds(pauses.backoff)
+        settings.maxBackoff = .milliseconds(pauses.most)
+        #expect(
+            pauses.pauses.indices.map { settings.pause(after: $0 + 1, pauses.jitter) }
+                == pauses.pauses.map { .milliseconds($0) })
+        #expect(settings.pause(after: .max, pauses.jitter) >= .zero)
+        #expect(settings.pause(after: 0, 0) == max(.zero, .milliseconds(pauses.backoff)))
+    }
+
+    @Test("only the handlers that failed run again, each told which attempt it is")
+    func onlyTheFailed() async throws {
+        let attempts = EventLog()
+        let inbox = SpyInbox()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox) { _, context in
+            attempts.add("\(context.route) \(context.attempt)")
+            if context.route == "b", context.attempt < 3 { throw TestError() }
+            if context.route == "c", context.attempt < 2 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        #expect(receipt.isStored)
+        try await bench.passTime { receipt.word != "open" }
+        #expect(attempts.events == ["a 1", "b 1", "c 1", "b 2", "c 2", "b 3"])
+        #expect(
+            inbox.log.events == [
+                "entries", "add 1", "begun 1 (1)", "failed 1 [a]", "begun 1 (2)", "failed 1 [a c]", "begun 1 (3)",
+                "ended 1",
+            ])
+        #expect(receipt.outcome?.name == "handled")
+        guard case .handled(let routes)? = receipt.outcome else { return }
+        #expect(routes.ids == ["a", "b", "c"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
+        #expect(
+            bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry", "retry"])
+    }
+
+    private struct Lack: ResourceShortage {}
+
+    @Test("a handler that could not begin for want of something has used up no attempt, however often")
+    func shortage() async throws {
+        let attempts = EventLog()
+        let inbox = SpyInbox()
+        let calls = Atomic<Int>(0)
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
+            attempts.add("\(context.route) \(context.attempt)")
+            if context.route == "b", calls.add(1, ordering: .relaxed).newValue <= 20 { throw Lack() }
+            if context.route == "b", context.attempt < 2 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        let expected = ["a 1"] + [String](repeating: "b 1", count: 21) + ["b 2"]
+        #expect(attempts.events == expected)
+        #expect(receipt.outcome?.name == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+        // Only what failed is told of; nothing is in flight while it waits.
+        #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry"])
+        #expect(inbox.log.events.filter { $0 == "failed 1 [a]" }.count == 21)
+    }
+
+    @Test("the pauses of a shortage grow from 100 ms to 10 s")
+    func pausesOfShortage() {
+        let pauses = [1, 2, 5, 8, 9, 1000].map { DeliverySettings.pause(afterShortages: $0, 0) }
+        #expect(pauses == [100, 200, 1600, 10_000, 10_000, 10_000].map { .milliseconds($0) })
+    }
+
+    @Test("an attempt is in the inbox before the handler runs")
+    func attemptFirst() async throws {
+        let inbox = SpyInbox()
+        let seen = EventLog()
+        let bench = ServiceBench(inbox: inbox) { _, context in
+            seen.add("\(inbox.disk.rows[1]?.attempts ?? -1) \(inbox.disk.inFlight)")
+            if context.attempt < 3 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        #expect(seen.events == ["1 [1]", "2 [1]", "3 [1]"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("one that is tried again frees its worker")
+    func freesItsWorker() async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = 1
+        let bench = ServiceBench(settings: settings) { message, context in
+            if message.number == 1, context.attempt == 1 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b")])
+        #expect(await receipts[1].end()?.name == "handled")
+        #expect(bench.service.status.retrying == 1)
+        #expect(bench.service.status.handling == 0)
+        try await bench.passTime { receipts[0].word == "handled" }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("after the last attempt it is a dead letter that says all there is to know", arguments: [-3, 0, 1, 2, 5])
+    func deadLetter(attempts: Int) async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = attempts
+        let inbox = SpyInbox()
+        let bench = ServiceBench(routes: [("good", nil), ("bad", delivery)], inbox: inbox, delivery: delivery) {
+            _, context in
+            if context.route == "bad" { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == "deadLettered (failed)")
+        let letter = try #require(bench.letters.letters().first)
+        #expect(letter.reason == .failed && letter.routes == ["bad"] && letter.attempts == max(attempts, 1))
+        #expect(letter.cause == "TestError" && letter.rulesGeneration == 0)
+        #expect(letter.payload.bytes == ServiceBench.payload(1).bytes)
+        #expect(inbox.disk.numbers == [])
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "duplicate (done)")
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["duplicate done: 1", "deadLettered failed: 1"])
+    }
+
+    @Test("without room among the dead letters, a durable inbox keeps it and tries again")
+    func lettersFull() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 2
+        let inbox = SpyInbox()
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        _ = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, letters: letters) { message, _ in
+            if message.number == 1 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.passTime { bench.told.events.filter { $0.hasPrefix("storeFailed") }.count == 3 }
+        #expect(receipts[1].word == "handled", "it holds nobody up")
+        #expect(inbox.disk.numbers == [1])
+        #expect(inbox.disk.inFlight == [], "nothing of it runs")
+        #expect(bench.log.events == ["r 1", "r 1", "r 2"])
+        letters.remove(1)
+        try await bench.passTime { receipts[0].word != "open" }
+        #expect(receipts[0].word == "deadLettered (failed)")
+        #expect(letters.letters().map(\.attempts) == [2])
+        #expect(inbox.disk.numbers == [])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
+    }
+
+    @Test("without room among the dead letters and on disk, the transport is told to bring it again")
+    func lettersFullInMemory() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let fails = Flag()
+        fails.set()
+        let bench = ServiceBench(delivery: delivery, letters: InMemoryDeadLetterStore(capacity: 0)) { _, _ in
+            if fails.isSet { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let end = try await intake.submitWaiting(ServiceBench.payload(1)).end()
+        #expect(end?.name == "failed" && end?.disposition == .retryLater)
+        fails.clear()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.received == 2)
+    }
+
+    @Test("a stage that cannot decide is asked again, and the message is counted once", arguments: [1, 4, 5])
+    func stageThrows(failures: Int) async throws {
+        let store = ClosableStore()
+        store.isClosed.set()
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox, store: store)
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.passTime {
+            bench.told.events.filter { $0.hasPrefix("retry") }.count == failures || receipt.word != "open"
+        }
+        store.isClosed.clear()
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == (failures < 5 ? "handled" : "deadLettered (failed)"))
+        #expect(bench.letters.letters().map(\.attempts) == (failures < 5 ? [] : [0]), "its handlers were never run")
+        #expect(bench.receiver.metrics.received == 1)
+        #expect(inbox.disk.numbers == [])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    // MARK: Time limits
+
+    @Test("a handler that takes too long is cancelled, and what it did after that does not count")
+    func timeLimit() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 2)
+        let cancelled = EventLog()
+        let bench = ServiceBench(delivery: delivery) { message, context in
+            guard message.number == 1, context.attempt == 1 else { return }
+            await withTaskCancellationHandler {
+                while !Task.isCancelled { await Task.yield() }
+            } onCancel: {
+                cancelled.add("cancelled")
+            }
+            throw CancellationError()
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.calls(1)
+        bench.clock.advance(by: .milliseconds(2999))
+        for _ in 0..<50 { await Task.yield() }
+        #expect(cancelled.events.isEmpty)
+        try await bench.passTime { receipts[1].word == "handled" }
+        #expect(cancelled.events == ["cancelled"])
+        #expect(bench.log.events == ["r 1", "r 1", "r 2"])
+        #expect(bench.told.events.first?.hasPrefix("overrun") == true)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test(
+        "one that does not return either is left after the grace, and its lane goes on; its late success counts nothing"
+    )
+    func overrun() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let gate = Gate()
+        let bench = ServiceBench(delivery: delivery) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.calls(1)
+        try await bench.passTime { receipts[0].word != "open" }
+        #expect(bench.clock.now >= .seconds(8), "the limit and the grace")
+        #expect(receipts[0].word == "deadLettered (failed)")
+        #expect(bench.letters.letters().map(\.cause) == ["HandlerOverrun"])
+        #expect(await receipts[1].end()?.name == "handled")
+        #expect(bench.service.status.overrunning == 1)
+        #expect(bench.told.events.filter { $0.hasPrefix("overrun") }.count == 2)
+        gate.open()
+        try await until { bench.service.status.overrunning == 0 }
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
+    }
+
+    // MARK: Replaying
+
+    @Test("a dead letter is replayed once, and goes when it is handled")
+    func replay() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let fails = Flag()
+        fails.set()
+        let bench = ServiceBench(routes: [("good", nil), ("bad", nil)], delivery: delivery) { _, context in
+            if context.route == "bad", fails.isSet { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "deadLettered (failed)")
+        let letter = try #require(bench.letters.letters().first)
+        #expect(await "\(bench.service.replay(letter))" == "failed (bad)")
+        #expect(bench.letters.count == 1)
+        fails.clear()
+        #expect(await "\(bench.service.replay(letter))" == "handled")
+        #expect(bench.letters.count == 0)
+        #expect(bench.log.events == ["good 1", "bad 1", "bad 1", "bad 1"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1", "failed handler: 1"])
+    }
+
+    @Test("a handler that does not return holds a replay up no longer than its time and the grace")
+    func replayOverrun() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let gate = Gate()
+        let bench = ServiceBench(delivery: delivery) { _, _ in await gate.wait() }
+        let (_, run) = await bench.open()
+        let id = try bench.letters.add(
+            DeadLetter(
+                payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))
+        let letter = try #require(bench.letters.letters().first)
+        let ends = EventLog()
+        let replay = OwnThreads.start { ends.add("\(await bench.service.replay(letter))") }
+        try await bench.calls(1)
+        try await bench.passTime { !ends.events.isEmpty }
+        #expect(ends.events == ["failed (r)"] && bench.clock.now >= .seconds(8))
+        #expect(bench.letters.letters().map(\.id) == [id])
+        gate.open()
+        try await replay.value
+        try await until { bench.service.status.overrunning == 0 }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+}

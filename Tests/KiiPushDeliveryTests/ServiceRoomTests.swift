@@ -1,0 +1,206 @@
+import KiiPushContracts
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// How much a service takes on, and what those do who have more.
+@Suite(.oneByOne, .timeLimit(.minutes(5)))
+struct ServiceRoomTests {
+    private static let size = ServiceBench.payload(1).bytes.count
+
+    /// Bounds, and how many payloads of one size fit.
+    struct Bound: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let messages: Int
+        let bytes: Int
+        let fit: Int
+    }
+
+    static let bounds = [
+        Bound(testDescription: "by number", messages: 8, bytes: 1 << 20, fit: 8),
+        Bound(testDescription: "by bytes", messages: 1000, bytes: 8 * size + size / 2, fit: 8),
+        Bound(testDescription: "one at a time", messages: 1, bytes: 1 << 20, fit: 1),
+        Bound(testDescription: "less than one", messages: 0, bytes: 1, fit: 1),
+    ]
+
+    @Test(
+        "a full service refuses, calls those who wait when there is room, and ends with nothing kept", arguments: bounds
+    )
+    func full(bound: Bound) async throws {
+        var settings = ServiceSettings()
+        (settings.messages, settings.bytes) = (bound.messages, bound.bytes)
+        let gates = (0..<9).map { _ in Gate() }
+        let bench = ServiceBench(settings: settings) { message, _ in await gates[message.number % 9].wait() }
+        let (intake, run) = await bench.open()
+        var receipts: [Receipt] = []
+        for number in 0..<bound.fit { receipts += try intake.submit([ServiceBench.payload(number, "o\(number)")]) }
+        #expect(bench.service.status.messages == bound.fit)
+        #expect(bench.service.status.bytes > 0)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(100)]) }
+        #expect(bench.service.status.messages == bound.fit, "what is refused takes no room")
+        let called = Atomic<Int>(0)
+        intake.whenRoom { called.add(100, ordering: .relaxed) }
+        intake.whenRoom { called.add(1, ordering: .relaxed) }
+        let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(17, "late")) }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(called.load(ordering: .relaxed) == 0)
+        for gate in gates { gate.open() }
+        receipts.append(try await waiting.value)
+        #expect(await receipts.words() == Array(repeating: "handled", count: bound.fit + 1))
+        try await until { called.load(ordering: .relaxed) > 0 }
+        #expect(
+            called.load(ordering: .relaxed) == 1, "the later one takes the place of the earlier one, and is called once"
+        )
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("what is larger than all there may be comes alone, and those who wait for that much room do not spin")
+    func larger() async throws {
+        var settings = ServiceSettings()
+        settings.bytes = 4 * Self.size
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let first = try intake.submit([ServiceBench.payload(1)])
+        let large = PayloadFixture.pushToUser(
+            sentAt: 1_000_009, data: [("text", .string(String(repeating: "x", count: 4 * Self.size)))]
+        ).payload(.long)
+        // More than is free, less than all: a quarter is free, and yet there is no room.
+        let wide = PayloadFixture.pushToUser(
+            sentAt: 1_000_008, data: [("text", .string(String(repeating: "x", count: 3 * Self.size)))]
+        ).payload(.long)
+        let called = Flag()
+        #expect(throws: IntakeRefusal.self) { try intake.submit([wide]) }
+        intake.whenRoom { called.set() }
+        #expect(!called.isSet)
+        let waiting = [large, wide].map { payload in OwnThreads.start { try await intake.submitWaiting(payload) } }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(bench.service.status.messages == 1)
+        gate.open()
+        #expect(await first.words() == ["handled"])
+        for task in waiting { #expect(await (try task.value).end()?.name == "handled") }
+        #expect(called.isSet)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("two transports of one name are each called")
+    func twoOfOneName() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 1
+        let gate = Gate()
+        let other = HandTransport()
+        let bench = ServiceBench(settings: settings, transports: [other]) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([ServiceBench.payload(1)])
+        let called = Atomic<Int>(0)
+        intake.whenRoom { called.add(1, ordering: .relaxed) }
+        await other.intake().whenRoom { called.add(10, ordering: .relaxed) }
+        gate.open()
+        try await until { called.load(ordering: .relaxed) == 11 }
+        other.finish()
+        _ = try await bench.close(run)
+    }
+
+    @Test("payloads come all or none, and a payload that is no message takes no room")
+    func allOrNone() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 3
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
+        #expect(receipts.map(\.word) == ["open", "undecodable (unexpectedCharacter)", "open"])
+        #expect(bench.service.status.messages == 2)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(3), ServiceBench.payload(4)]) }
+        #expect(try intake.submit([]).isEmpty)
+        gate.open()
+        #expect(await receipts.words() == ["handled", "undecodable (unexpectedCharacter)", "handled"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.received == 3)
+    }
+
+    @Test("what waits for its pace keeps its room, and gives it back when it has ended")
+    func pacedTakesRoom() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 24
+        let bench = ServiceBench(settings: settings, isPaced: true)
+        let (intake, run) = await bench.open()
+        let letters = (1...25).map { ServiceBench.topic($0, "news", sender: "U") }
+        let receipts = try intake.submit(Array(letters[..<24]))
+        try await until { bench.service.status.messages == 4 && bench.service.status.paced == 1 }
+        #expect(bench.service.status.bytes == 4 * letters[20].bytes.count && bench.service.status.waiting == 3)
+        #expect(throws: IntakeRefusal.self) { try intake.submit(Array(repeating: letters[24], count: 21)) }
+        try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
+        #expect(bench.log.events == (1...24).map { "r \($0)" })
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("one who waits for room waits for an inbox that fails too, with pauses that double up to ten seconds")
+    func waitsForInbox() async throws {
+        let clock = ManualClock()
+        let times = EventLog()
+        let inbox = SpyInbox { _, what in
+            guard what == "add 1" else { return false }
+            times.add("\(clock.now.nanoseconds / 1_000_000)")
+            return times.events.count < 10
+        }
+        let bench = ServiceBench(inbox: inbox, clock: clock)
+        let (intake, run) = await bench.open()
+        let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(1)) }
+        try await bench.passTime { times.events.count == 10 }
+        #expect(
+            times.events == ["0", "100", "300", "700", "1500", "3100", "6300", "12700", "22700", "32700"])
+        #expect(await (try waiting.value).end()?.name == "handled")
+        inbox.fail { _, what in what == "add 1" }
+        let cancelled = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(2)) }
+        try await until { inbox.log.events.last == "add 1?" }
+        cancelled.cancel()
+        await #expect(throws: IntakeRefusal.self) { try await cancelled.value }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a payload that waited for room is marked, and no other")
+    func marked() async throws {
+        let intake = TrialIntake()
+        _ = try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(1))
+        intake.setRoom(0)
+        let waiting = OwnThreads.start { try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(2)) }
+        try await until { intake.isAwaited }
+        intake.setRoom(.max)
+        _ = try await waiting.value
+        #expect(intake.payloads.map(\.hasWaited) == [false, true])
+    }
+
+    @Test("one who waits for room and is cancelled, or whose service stops, is told so")
+    func waitsInVain() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 1
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        let waiting = (2...4).map { number in
+            OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(number)) }
+        }
+        waiting[0].cancel()
+        await #expect(throws: IntakeRefusal.self) { try await waiting[0].value }
+        let called = Flag()
+        intake.whenRoom { called.set() }
+        run.cancel()
+        await #expect(throws: IntakeRefusal.self) { try await waiting[1].value }
+        await #expect(throws: IntakeRefusal.self) { try await waiting[2].value }
+        #expect(called.isSet)
+        gate.open()
+        #expect(await receipt.end()?.name == "handled")
+        var report = DrainReport()
+        report.finished = 1
+        #expect(try await run.value == report)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(5)]) }
+    }
+}

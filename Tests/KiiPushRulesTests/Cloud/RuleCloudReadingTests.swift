@@ -1,0 +1,137 @@
+import KiiPush
+import KiiPushRules
+import KiiPushTesting
+import Testing
+
+@testable import KiiPushTestSupport
+
+/// Rules that write to Kii's cloud and send: how they are read and filled in.
+struct RuleCloudReadingTests {
+    private static func file(_ then: String, me: String = #""me":["thing:th.1"],"#) -> String {
+        #"{"version":1,\#(me)"rules":[{"id":"r","then":\#(then)}]}"#
+    }
+
+    @Test(
+        "writes and pushes with placeholders are accepted",
+        arguments: [
+            #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":1,"on":true,"x":null,"l":[{"a":"b"}]}}}"#,
+            #"{"write":{"object":"kiicloud://users/${scopeID}/buckets/CRYPTO:${bucket}/objects/a-${data.x y}","#
+                + #""fields":{"t":"${data.t|number}","u":"$${no} $ {","v":"${when}${event}${senderID}"},"replace":true}}"#,
+            #"{"send":{"topic":"kiicloud://topics/t","as":"admin:APP_ADMIN","data":{"text":"${data.text}"}}}"#,
+            #"{"send":{"topic":"kiicloud://groups/g/topics/${topic}","data":{"n":1},"sendSender":false,"#
+                + #""apns":{"alert":{"body":"${object}"}},"mqtt":{"enabled":true}}}"#,
+        ])
+    func accepted(then: String) throws {
+        #expect(try RoutingRules(Self.file(then)).rules.count == 1)
+    }
+
+    @Test(
+        "what is wrong is told at its place",
+        arguments: [
+            (#"{"write":1}"#, "expected an object with object and fields, found a number"),
+            (#"{"write":{"fields":{"n":1}}}"#, "the key 'object' is missing"),
+            (#"{"write":{"object":"kiicloud://buckets/b/objects/o"}}"#, "the key 'fields' is missing"),
+            (
+                #"{"write":{"object":"kiicloud://buckets/b","fields":{"n":1}}}"#,
+                "expected the kiicloud:// URI of an object, found 'kiicloud://buckets/b'"
+            ),
+            (
+                #"{"write":{"object":"kiicloud://admins/a/buckets/b/objects/o","fields":{"n":1}}}"#,
+                "expected the kiicloud:// URI of an object, found 'kiicloud://admins/a/buckets/b/objects/o'"
+            ),
+            (#"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{}}}"#, "expected at least one field"),
+            (
+                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"_kl":"x"}}}"#,
+                "a field whose name begins with '_' belongs to Kii or to the loop guard"
+            ),
+            (
+                #"{"write":{"object":"kiicloud://buckets/${bukket}/objects/o","fields":{"n":1}}}"#,
+                "unknown field 'bukket'; did you mean 'bucket'?"
+            ),
+            (
+                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":{"m":["${data.a"]}}}}"#,
+                "a '${' without '}'; write '$${' for the two characters themselves"
+            ),
+            (
+                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":"${data.a|int}"}}}"#,
+                "unknown form 'int'; known: text, number, bool"
+            ),
+            (#"{"send":{"data":{}}}"#, "the key 'topic' is missing"),
+            (
+                #"{"send":{"topic":"kiicloud://buckets/b","data":{}}}"#,
+                "expected the kiicloud:// URI of a topic, found 'kiicloud://buckets/b'"
+            ),
+            (#"{"send":{"topic":"kiicloud://topics/t","dta":{}}}"#, "dta: unknown key 'dta'; did you mean 'data'?"),
+            (
+                #"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#,
+                "apns.badge: expected a whole number"
+            ),
+            (#"{"send":{"topic":"kiicloud://topics/t","as":"me","data":{}}}"#, "expected an identity: \"user:ID\""),
+        ])
+    func problems(then: String, expected: String) {
+        let found = RulesSamples.problems(Self.file(then))
+        #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
+    }
+
+    @Test("who sends is the first of 'me', else of 'writesAs', and has to be said without them")
+    func sender() throws {
+        let then = #"{"send":{"topic":"kiicloud://topics/t","data":{}}}"#
+        func sender(_ me: String) throws -> Sender? {
+            guard case .send(let push) = try RoutingRules(Self.file(then, me: me)).rules[0].action else { return nil }
+            return push.sender
+        }
+        #expect(try sender(#""me":["thing:th.1","user:u"],"#) == .thing(id: "th.1"))
+        #expect(try sender(#""loop":{"writesAs":["user:u"]},"#) == .user(id: "u"))
+        let problems = RulesSamples.problems(Self.file(then, me: ""))
+        #expect(problems.first?.contains("expected who sends: add \"as\"") == true)
+    }
+
+    @Test("a problem's place is that of the value, also within the body of a push")
+    func place() {
+        let text = Self.file(#"{"send":{"topic":"kiicloud://topics/t","data":{"a":1,"a":2}}}"#)
+        let column = text.utf8.count - #""a":2}}}}]}"#.utf8.count + 1
+        #expect(RulesSamples.problems(text).first?.hasPrefix("1:\(column): ") == true, "\(RulesSamples.problems(text))")
+    }
+
+    /// What a rule does for a message, or why it fails.
+    private func done(_ then: String, _ payload: String) async throws -> String {
+        let test = try TestedRule(then)
+        let receipt = await test.receiver.send(RawPayload(payload))
+        return receipt.cloud.first?.description ?? "\(receipt.outcome)"
+    }
+
+    @Test(
+        "values keep their types where a text is nothing else, and become text where it is more",
+        arguments: [
+            (#""${data.n}""#, #"7"#), (#""${data.n|text}""#, #""7""#), (#""${data.s}""#, #""8""#),
+            (#""${data.s|number}""#, "8"), (#""${data.b}""#, "true"), (#""${data.b|text}""#, #""true""#),
+            (#""${data.zero|bool}""#, "false"), (#""<${data.n}${data.b}>""#, #""<7true>""#),
+            (#"["${topic}",{"a":"${scopeID}"}]"#, #"["t",{"a":"u-1"}]"#), (#""$${data.n}""#, #""${data.n}""#),
+            (#""${when}""#, "1700000000033"), (#""${senderID}""#, #""u-2""#),
+        ])
+    func filled(value: String, expected: String) async throws {
+        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(value)}}}"#
+        #expect(
+            try await done(then, TestedRule.payload)
+                == #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(expected)}}}"#)
+    }
+
+    @Test(
+        "a message without the value fails",
+        arguments: [
+            #""${data.none}""#, #""${data.null}""#, #""${bucket}""#, #""${data.b|number}""#, #""${data.s|bool}""#,
+        ])
+    func missing(value: String) async throws {
+        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(value)}}}"#
+        #expect(try await done(then, TestedRule.payload) == "failed (r)")
+    }
+
+    @Test("a value that is filled into a URI stays within its part")
+    func slash() async throws {
+        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/${data.path}","fields":{"v":1}}}"#
+        let test = try TestedRule(then)
+        let receipt = await test.receiver.send(RawPayload(TestedRule.payload))
+        guard case .write(let uri, _, _)? = receipt.cloud.first else { return #expect(Bool(false)) }
+        #expect(uri.resource == .object(bucket: "b", isEncrypted: false, id: "../../users/u"))
+    }
+}

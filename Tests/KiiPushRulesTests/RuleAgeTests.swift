@@ -1,0 +1,168 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushRules
+@testable import KiiPushTestSupport
+
+/// The key `maxAge` of a rules file: read, linted, and judged in the file's own tests.
+struct RuleAgeTests {
+    private static func file(_ rules: String, settings: String = "", tests: String = "[]") -> String {
+        "{\"version\":1,\(settings)\"rules\":[\(rules)],\"tests\":\(tests)}"
+    }
+
+    private static func rule(_ id: String, _ delivery: String?, _ rest: String = "") -> String {
+        let delivery = delivery.map { ",\"delivery\":\($0)" } ?? ""
+        return #"{"id":"\#(id)","when":{"topic":"*"},"then":{"handler":"\#(id)"}\#(delivery)\#(rest)}"#
+    }
+
+    @Test("a rule has its own limit, the file's, or with false none")
+    func inherited() throws {
+        let rules = try RoutingRules(
+            Self.file(
+                [
+                    Self.rule("file", nil), Self.rule("alsoFile", #"{"attempts":2}"#),
+                    Self.rule("own", #"{"maxAge":"30s"}"#),
+                    Self.rule("any", #"{"maxAge":false}"#),
+                ].joined(separator: ","), settings: #""delivery":{"maxAge":"1.5h"},"#))
+        #expect(rules.delivery.maxAge == .seconds(5400))
+        #expect(rules.rules.map { rules.maxAge(of: $0) } == [.seconds(5400), .seconds(5400), .seconds(30), nil])
+        let receiver = PushReceiver(rules: rules)
+        for rule in rules.rules { receiver.register(rule.id) { _, _ in } }
+        try receiver.load(rules)
+        #expect(receiver.routes.map(\.maxAge) == [.seconds(5400), .seconds(5400), .seconds(30), nil])
+    }
+
+    @Test(
+        "refuses a wrong limit at its position",
+        arguments: [
+            (#""0s""#, "1:35: expected a duration longer than 0"),
+            (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),
+            (#"true"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found true"),
+            (
+                #""soon""#,
+                "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"
+            ),
+        ])
+    func refused(value: String, problem: String) {
+        let problems = RulesSamples.problems(#"{"version":1,"delivery":{"maxAge":\#(value)},"rules":[]}"#)
+        #expect(problems == [problem])
+        #expect(
+            RulesSamples.problems(Self.file("", tests: #"[{"name":"t","now":-1,"steps":[]}]"#))
+                == ["1:52: expected a whole number from 0 to 253402300799999, found -1"])
+    }
+
+    // MARK: Lint
+
+    @Test("a limit that leaves no time for a second attempt is warned of, where it is stated")
+    func neverRetried() throws {
+        let rules = [
+            Self.rule("a", #"{"maxAge":"10s","backoff":"20s"}"#, #","continue":true"#),
+            Self.rule("b", #"{"maxAge":"16s","backoff":"20s"}"#, #","continue":true"#),
+            Self.rule("c", #"{"maxAge":"10s","backoff":"20s","attempts":1}"#, #","continue":true"#),
+            Self.rule("d", #"{"maxAge":"10s"}"#),
+        ]
+        let findings = try RoutingRules(Self.file(rules.joined(separator: ",\n"))).lint()
+        #expect(findings.map { "\($0.position) \($0.code.rawValue) \($0.rule ?? "-")" } == ["1:88 neverRetried a"])
+        #expect(
+            findings.first?.what
+                == "a message of the rule 'a' that fails is never tried again: the first pause is at least 16s, and by then it is older than the 'maxAge' of 10s; lower 'backoff', raise 'maxAge', or say \"attempts\": 1"
+        )
+        let file = Self.file(rules[3], settings: #""delivery":{"maxAge":"100ms"},"#)
+        #expect(try RoutingRules(file).lint().map { "\($0.position) \($0.code.rawValue)" } == ["1:25 neverRetried"])
+    }
+
+    @Test(
+        "a test that expects an expired message where there can be none is found",
+        arguments: [
+            (#"{"outcome":"expired"}"#, []),
+            (#"{"outcome":"expired","rules":["old"],"handlers":[]}"#, []),
+            (#"{"outcome":"expired","rules":["any","old"]}"#, []),
+            (#"{"outcome":"expired","rules":["any"]}"#, ["outcome"]),
+            (#"{"outcome":"expired","handlers":["old"]}"#, ["handlers"]),
+        ])
+    func impossible(expect: String, keys: [String]) throws {
+        func problems(_ delivery: String?) throws -> [RuleFinding] {
+            try RoutingRules(
+                Self.file(
+                    [Self.rule("any", nil, #","continue":true"#), Self.rule("old", delivery)].joined(separator: ","),
+                    tests: #"[{"name":"t","steps":[{"payload":{},"expect":\#(expect)}]}]"#)
+            ).lint().filter { $0.code == .impossibleTest }
+        }
+        #expect(try problems(#"{"maxAge":"1m"}"#).count == keys.count)
+        #expect(try problems(nil).contains { $0.what.contains("'maxAge'") })
+    }
+
+    // MARK: Tests of the file
+
+    /// Runs a file's tests, which have one rule with a limit of 30 s and one behind it without.
+    private static func run(_ tests: String) async throws -> [String] {
+        let rules = try RoutingRules(
+            file(
+                [
+                    rule("door", #"{"maxAge":"30s"}"#, #","continue":true"#),
+                    #"{"id":"log","when":{"topic":"log"},"then":{"print":true}}"#,
+                ]
+                .joined(separator: ","), tests: tests), file: "r.json")
+        return try await RuleSuite(rules).asyncFlatMap { test in
+            do {
+                try await test.run()
+                return []
+            } catch let error as RuleCaseFailed { return error.failures.map(\.what) }
+        }
+    }
+
+    private static func step(_ at: String, _ when: Int?, _ expect: String, topic: String = "door") -> String {
+        let when = when.map { ",\"when\":\($0)" } ?? ""
+        return #"{"at":"\#(at)","payload":{"topic":"\#(topic)","objectScopeType":"APP"\#(when)},"expect":\#(expect)}"#
+    }
+
+    @Test("a test says what date it is at 0 s, or its first message with a date does")
+    func dates() async throws {
+        let expired = #"{"outcome":"expired","rules":["door"],"handlers":[]}"#
+        let handled = #"{"outcome":"handled","handlers":["door"]}"#
+        let first = 1_700_000_000_000
+        let tests = [
+            #"{"name":"now","now":\#(first + 60_000),"steps":[\#(Self.step("0s", first, expired)),"#
+                + Self.step("0s", first + 31_000, handled) + "," + Self.step("1s", first + 30_000, expired) + "]}",
+            #"{"name":"anchor","steps":[\#(Self.step("5s", nil, handled)),\#(Self.step("10s", first, handled)),"#
+                + Self.step("39s", first + 1, handled) + "," + Self.step("2m", first + 2, expired) + ","
+                + Self.step("2m", first + 110_000, handled) + "]}",
+            #"{"name":"one of two","now":\#(first + 60_000),"steps":["#
+                + Self.step(
+                    "0s", first, #"{"outcome":"handled","rules":["door","log"],"handlers":["log"]}"#, topic: "log")
+                + "]}",
+            #"{"name":"without a date","steps":[\#(Self.step("0s", nil, handled)),\#(Self.step("1h", nil, handled))]}"#,
+        ]
+        #expect(try await Self.run("[\(tests.joined(separator: ","))]") == [])
+        let wrong = #"[{"name":"wrong","now":\#(first),"steps":[\#(Self.step("1m", first, handled))]}]"#
+        #expect(
+            try await Self.run(wrong) == [
+                #"outcome: expected "handled", found "expired""#, #"handlers: expected ["door"], found []"#,
+            ])
+    }
+
+    @Test("coverage counts what has expired, in files where something can")
+    func coverage() async throws {
+        for (delivery, names) in [
+            (#"{"maxAge":"30s"}"#, ["1 handled", "1 expired"]), (#"{"maxAge":false}"#, ["2 handled"]),
+        ] {
+            let rules = try RoutingRules(
+                Self.file(
+                    Self.rule("door", delivery),
+                    tests: #"[{"name":"t","steps":[\#(Self.step("0s", 1, "{}")),\#(Self.step("1m", 2, "{}"))]}]"#))
+            var coverage = RuleCoverage(rules)
+            _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &coverage)
+            #expect(coverage.outcomes.filter { $0.messages > 0 }.map { "\($0.messages) \($0.name)" } == names)
+            #expect(coverage.outcomes.contains { $0.name == "expired" } == (names.count == 2))
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncFlatMap<Value>(_ body: (Element) async throws -> [Value]) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values += try await body(element) }
+        return values
+    }
+}

@@ -1,0 +1,358 @@
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushRules
+@testable import KiiPushTestSupport
+
+/// What is said of broken rules files, and where.
+struct RulesErrorTests {
+    /// What is said of the numbers of earlier versions.
+    private static let rate =
+        "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
+        + "duration such as \"6s\" for one message in that time"
+
+    @Test(
+        "refuses text that is not a JSON object",
+        arguments: [
+            ("", "1:1: the file is empty; expected an object"), (" \n ", "1:1: the file is empty; expected an object"),
+            ("{\"version\": 1,\n  }", "2:3: expected a key in double quotes"),
+            ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
+            (
+                "{\"version\": 1,\n\"rules\": [",
+                "2:11: the text ends where a value or a closing bracket is expected; it may have been cut"
+            ),
+            ("[]", "1:1: expected an object with the rules, found a list"),
+            ("\"a\"", "1:1: expected an object with the rules, found a string"),
+            ("{\"version\":1,\"rules\":[]}\n\nx", "3:1: expected the end of the file"),
+            ("\u{FEFF}{}", "1:1: the file begins with a byte order mark; save it as UTF-8 without one"),
+            ("{\"a\":\"\u{E9}\u{E9}\" x}", "1:13: expected a comma or a closing bracket"),
+        ])
+    func syntax(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
+
+    @Test(
+        "reports each mistake in the settings with its position",
+        arguments: [
+            (#"{}"#, "1:1: the key 'version' is missing"),
+            (#"{"version":2,"wrong":1}"#, "1:12: unknown version 2; this library reads version 1"),
+            (#"{"version":"1"}"#, "1:12: expected the version of the format, 1, found a string"),
+            (#"{"version":1}"#, "1:1: the key 'rules' is missing"),
+            (#"{"version":1,"rules":{}}"#, "1:22: expected a list of rules, found an object"),
+            (#"{"version":1,"rulse":[],"rules":[]}"#, "1:14: unknown key 'rulse'; did you mean 'rules'?"),
+            (#"{"version":1,"rules":[],"rules":[]}"#, "1:25: the key 'rules' is a duplicate in this object"),
+            (#"{"version":1,"rules":[],"r\u0075les":[]}"#, "1:25: the key 'rules' is a duplicate in this object"),
+            (#"{"version":1,"rules":[],"app":7}"#, "1:31: expected the id of an app, found a number"),
+            (#"{"version":1,"rules":[],"app":""}"#, "1:31: expected the id of an app, found an empty string"),
+        ])
+    func root(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
+
+    @Test(
+        "reports each mistake in a setting's value with its position",
+        arguments: [
+            (#""me":"user:U1""#, "1:6: expected a list of identities such as \"thing:th.1\", found a string"),
+            (#""me":["U1"]"#, "1:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
+            (
+                #""me":["usr:U1"]"#,
+                "1:7: unknown type 'usr'; did you mean 'user'?; expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+            ),
+            (#""me":["user:*"]"#, "1:7: expected a single identity, found a pattern with '*'"),
+            (
+                #""me":["thing:"]"#,
+                "1:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'thing:' without an id"
+            ),
+            (#""serving":["app",7]"#, "1:18: expected a scope such as \"app\" or \"user:ID\", found a number"),
+            (
+                #""serving":["admin:x"]"#,
+                "1:12: unknown type 'admin'; known: user, group, thing; expected \"app\", \"user:ID\", \"group:ID\" or \"thing:ID\""
+            ),
+            (#""serving":[]"#, "1:11: an empty list serves nothing; leave it out to serve every scope"),
+            (#""dedupe":{"windw":"1s"}"#, "1:11: unknown key 'windw'; did you mean 'window'?"),
+            (
+                #""dedupe":{"window":"10"}"#,
+                "1:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found '10'"
+            ),
+            (
+                #""dedupe":{"window":10}"#,
+                "1:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"
+            ),
+            (#""dedupe":{"count":1000000001}"#, "1:19: expected a whole number from 0 to 1000000000, found 1000000001"),
+            (#""dedupe":{"count":-1}"#, "1:19: expected a whole number from 0 to 1000000000, found -1"),
+            (#""dedupe":{"count":1.5}"#, "1:19: expected a whole number from 0 to 1000000000, found 1.5"),
+            (#""dedupe":{"count":"5"}"#, "1:19: expected a whole number from 0 to 1000000000, found a string"),
+            (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
+            (#""loop":{"rate":{"messages":0}}"#, "1:16: \(rate)"), (#""loop":{"rate":false}"#, "1:16: \(rate)"),
+            (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
+            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
+            (
+                #""loop":{"writesAs":["x"]}"#,
+                "1:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"
+            ),
+            (#""delivery":{"attempts":0}"#, "1:24: expected a whole number from 1 to 1000, found 0"),
+            (#""delivery":{"order":"objct"}"#, "1:21: unknown order 'objct'; did you mean 'object'?"),
+            (#""delivery":{"onFailure":"stop"}"#, "1:25: unknown answer 'stop'; did you mean 'skip'?"),
+            (#""delivery":{"backoff":"2s","maxBackoff":"1s"}"#, "1:41: expected at least the backoff, 2s"),
+            (#""delivery":{"timeout":"0ms"}"#, "1:23: expected a duration longer than 0"),
+        ])
+    func settings(setting: String, expected: String) {
+        // The setting begins the line, so that its columns are easy to count.
+        let problems = RulesSamples.problems("\(setting),\n\"version\":1,\"rules\":[]}".replacingFirst(with: "{"))
+        #expect(problems == [expected.movedBy(column: 1)])
+    }
+
+    @Test(
+        "reports each mistake in a rule with its position",
+        arguments: [
+            (#"7"#, "2:1: expected a rule: an object with id, when and then, found a number"),
+            (#"{"then":{"print":true}}"#, "2:1: the key 'id' is missing"),
+            (#"{"id":"a"}"#, "2:1: the key 'then' is missing"),
+            (#"{"id":"","then":{"print":true}}"#, "2:7: expected the rule's id, found an empty string"),
+            (#"{"id":"a\n","then":{"print":true}}"#, "2:7: expected the rule's id without control characters"),
+            (
+                #"{"id":"*","then":{"print":true}}"#,
+                "2:7: expected the rule's id, found what the kill switch treats as everything"
+            ),
+            (
+                #"{"id":"kiicloud://x/buckets/b","then":{"print":true}}"#,
+                "2:7: expected the rule's id, found what the kill switch treats as a URI"
+            ),
+            (
+                #"{"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}}"#,
+                "2:40: a second rule 'a'; the first is at 2:7"
+            ),
+            (#"{"id":"a","then":{}}"#, "2:18: expected exactly one of handler, run, print, write and send, found 0"),
+            (
+                #"{"id":"a","then":{"print":true,"handler":"h"}}"#,
+                "2:18: expected exactly one of handler, run, print, write and send, found 2"
+            ),
+            (#"{"id":"a","then":{"handlr":"h"}}"#, "2:19: unknown key 'handlr'; did you mean 'handler'?"),
+            (
+                #"{"id":"a","then":{"print":false}}"#,
+                "2:27: expected true: a rule that prints nothing needs another action"
+            ),
+            (
+                #"{"id":"a","then":{"run":"ls"}}"#,
+                "2:25: expected a list with a program and its arguments, found a string"
+            ),
+            (#"{"id":"a","then":{"run":[]}}"#, "2:25: expected a program and its arguments, found an empty list"),
+            (#"{"id":"a","then":{"run":["ls","\u0000"]}}"#, "2:31: an argument cannot contain a zero byte"),
+            (#"{"id":"a","then":{"run":["ls",1]}}"#, "2:31: expected an argument, a string, found a number"),
+            (
+                #"{"id":"a","then":"h"}"#,
+                "2:18: expected an object with handler, run, print, write or send, found a string"
+            ),
+            (#"{"id":"a","then":{"print":true},"continue":"yes"}"#, "2:44: expected true or false, found a string"),
+            (
+                #"{"id":"a","then":{"print":true},"writes":["users/U1"]}"#,
+                "2:43: expected the kiicloud:// URI of a bucket, an object or a topic, found 'users/U1'"
+            ),
+            (
+                #"{"id":"a","then":{"print":true},"writes":["kiicloud://users/U1"]}"#,
+                "2:43: expected the kiicloud:// URI of a bucket, an object or a topic, found 'kiicloud://users/U1'"
+            ),
+            (
+                #"{"id":"a","then":{"print":true},"loop":{"ownBucket":"warm"}}"#,
+                "2:53: unknown answer to a write to the own bucket 'warm'; did you mean 'warn'?"
+            ),
+            (#"{"id":"a","then":{"print":true},"loop":{"rate":false}}"#, "2:48: \(rate)"),
+            (
+                #"{"id":"a","then":{"print":true},"pace":false}"#,
+                "2:40: expected a pace: \"standard\", \"unlimited\", or a duration such as \"6s\", found false"
+            ),
+            (#"{"id":"a","then":{"print":true},"pace":"0s"}"#, "2:40: expected a duration longer than 0"),
+            (
+                #"{"id":"a","then":{"print":true},"delivery":{"atempts":1}}"#,
+                "2:45: unknown key 'atempts'; did you mean 'attempts'?"
+            ),
+        ])
+    func rules(rule: String, expected: String) {
+        #expect(RulesSamples.problems("{\"version\":1,\"rules\":[\n\(rule)\n]}") == [expected])
+    }
+
+    @Test(
+        "reports each mistake in a condition with its position",
+        arguments: [
+            (#"[]"#, "2:1: expected an object with conditions, found a list"),
+            (#"{"buckt":"a"}"#, "2:2: unknown key 'buckt'; did you mean 'bucket'?"),
+            (#"{"bucket":7}"#, "2:11: expected the name of a bucket, or a list of them, found a number"),
+            (
+                #"{"bucket":""}"#,
+                "2:11: expected the name of a bucket, found an empty string, which matches nothing; \"*\" matches any"
+            ),
+            (#"{"bucket":[]}"#, "2:11: an empty list matches nothing; leave the key out to match anything"),
+            (#"{"bucket":["a",null]}"#, "2:16: expected the name of a bucket, found null"),
+            (#"{"bucket":{"equal":"a"}}"#, "2:12: unknown key 'equal'; did you mean 'equals'?"),
+            (#"{"bucket":{}}"#, "2:11: the key 'equals' is missing"),
+            (#"{"kind":"pushToAp"}"#, "2:9: unknown kind 'pushToAp'; did you mean 'pushToApp'?"),
+            (#"{"kind":"Push to App"}"#, "2:9: unknown kind 'Push to App'; did you mean 'pushToApp'?"),
+            (#"{"scope":"APP_AND_USERS"}"#, "2:10: unknown scope 'APP_AND_USERS'; did you mean 'APP_AND_USER'?"),
+            (#"{"scope":"dog"}"#, "2:10: unknown scope 'dog'; known: APP, APP_AND_USER, APP_AND_GROUP, APP_AND_THING"),
+            (
+                #"{"scope":"user:"}"#,
+                "2:10: expected \"app\", \"user:ID\", \"group:ID\" or \"thing:ID\", found 'user:' without an id"
+            ),
+            (#"{"sender":"U1"}"#, "2:11: expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
+            (
+                #"{"sender":["thing:*","grop:g"]}"#,
+                "2:22: unknown type 'grop'; known: user, thing, admin; expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+            ),
+            (#"{"certainty":["certain","liekly"]}"#, "2:25: unknown certainty 'liekly'; did you mean 'likely'?"),
+            (#"{"events":true}"#, "2:11: expected the name of an event, or a list of them, found true"),
+            (#"{"transport":{"equals":1}}"#, "2:24: expected the name of a transport, found a number"),
+            (#"{"data":[]}"#, "2:9: expected an object with keys of the data, found a list"),
+            (
+                #"{"data":{"a":{}}}"#,
+                "2:14: expected an operator: equals, anyOf, prefix, suffix, greater, less, exists, not"
+            ),
+            (#"{"data":{"a":{"gretaer":1}}}"#, "2:15: unknown operator 'gretaer'; did you mean 'greater'?"),
+            (
+                #"{"data":{"a":{"matches":".*"}}}"#,
+                "2:15: unknown operator 'matches'; known: equals, anyOf, prefix, suffix, greater, less, exists, not"
+            ),
+            (#"{"data":{"a":{"greater":"x"}}}"#, "2:25: expected a number, found 'x'"),
+            (#"{"data":{"a":{"less":true}}}"#, "2:22: expected a number, found true"),
+            (#"{"data":{"a":{"exists":1}}}"#, "2:24: expected true or false, found a number"),
+            (#"{"data":{"a":{"equals":[1]}}}"#, "2:24: expected a string, a number, true, false or null, found a list"),
+            (#"{"data":{"a":{"anyOf":"x"}}}"#, "2:23: expected a list of values, found a string"),
+            (#"{"data":{"a":{"anyOf":[]}}}"#, "2:23: an empty list matches nothing"),
+            (#"{"data":{"a":[]}}"#, "2:14: an empty list matches nothing; \"*\" matches any value"),
+            (#"{"data":{"a":{"prefix":1}}}"#, "2:24: expected a string, found a number"),
+            (#"{"data":{"a":1,"a":2}}"#, "2:16: the key 'a' is a duplicate in this object"),
+            (
+                #"{"data":{"a":{"not":{"not":{"exits":true}}}}}"#,
+                "2:29: unknown operator 'exits'; did you mean 'exists'?"
+            ),
+        ])
+    func conditions(when: String, expected: String) {
+        let text = "{\"version\":1,\"rules\":[{\"id\":\"a\",\"then\":{\"print\":true},\"when\":\n\(when)\n}]}"
+        #expect(RulesSamples.problems(text) == [expected])
+    }
+
+    @Test(
+        "reports each mistake in a test with its position",
+        arguments: [
+            (#"{"steps":[]}"#, "2:1: the key 'name' is missing"), (#"{"name":"n"}"#, "2:1: the key 'steps' is missing"),
+            (#"{"name":"n","steps":{}}"#, "2:21: expected a list of steps, found an object"),
+            (#"{"name":"n","steps":[],"only":true}"#, "2:24: unknown key 'only'; known: name, now, params, steps"),
+            (
+                #"{"name":"n","steps":[{"at":"0s"}]}"#,
+                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 0"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"raw":""}]}"#,
+                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 2"
+            ),
+            (
+                #"{"name":"n","steps":[{"at":"2s","kill":"*"},{"at":"1s","kill":"*"}]}"#,
+                "2:51: expected 2s or later, the time of the step before"
+            ),
+            (
+                #"{"name":"n","steps":[{"at":5,"kill":"*"}]}"#,
+                "2:28: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"
+            ),
+            (#"{"name":"n","steps":[{"raw":{}}]}"#, "2:29: expected the payload's bytes as a string, found an object"),
+            (#"{"name":"n","steps":[{"kill":"b"}]}"#, "2:30: unknown rule 'b'; did you mean 'ab'?"),
+            (
+                #"{"name":"n","steps":[{"kill":"kiicloud://users/U1"}]}"#,
+                "2:30: expected a rule's id, a bucket's kiicloud:// URI, or \"*\", found 'kiicloud://users/U1'"
+            ),
+            (
+                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/topics/t"}]}"#,
+                "2:31: expected the kiicloud:// URI of an object or a bucket, found 'kiicloud://users/U1/topics/t'"
+            ),
+            (
+                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b","expect":{}}]}"#,
+                "2:63: 'expect' needs a payload; no message arrives at a step with 'write'"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"fail":["relod"]}]}"#,
+                "2:44: unknown handler 'relod'; did you mean 'reload'?"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"transport":1}]}"#,
+                "2:48: expected the name of a transport, found a number"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"outcom":"handled"}}]}"#,
+                "2:46: unknown key 'outcom'; did you mean 'outcome'?"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"outcome":"handeld"}}]}"#,
+                "2:56: unknown outcome 'handeld'; did you mean 'handled'?"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"kill"}}]}"#,
+                "2:54: unknown layer 'kill'; known: identity, echo, lineage, pace, killSwitch, ownBucket"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"code":"emty"}}]}"#,
+                "2:53: unknown code 'emty'; did you mean 'empty'?"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"rules":"ab"}}]}"#,
+                "2:54: expected a list of rule's ids, found a string"
+            ),
+            (
+                #"{"name":"n","steps":[{"payload":{},"expect":{"kind":"direct"}}]}"#,
+                "2:53: unknown kind 'direct'; known: pushToApp, pushToUser, directPush"
+            ),
+        ])
+    func tests(test: String, expected: String) {
+        let rule = #"{"id":"ab","then":{"handler":"reload"}}"#
+        #expect(RulesSamples.problems("{\"version\":1,\"rules\":[\(rule)],\"tests\":[\n\(test)\n]}") == [expected])
+    }
+
+    @Test("reports all problems at once, by position")
+    func allAtOnce() {
+        let text = """
+            {"version": 1, "ap": "x",
+             "rules": [{"id": "a", "when": {"buckt": "b", "kind": "x"}, "then": {"handler": 1}}],
+             "tests": [{"name": "n", "steps": [{"kill": "nobody", "at": "1"}]}],
+             "dedupe": {"count": "1"}}
+            """
+        #expect(
+            RulesSamples.problems(text).map { String($0.prefix { $0 != " " }) } == [
+                "1:16:", "2:33:", "2:55:", "2:81:", "3:61:", "4:22:",
+            ])
+    }
+
+    @Test("an error prints one problem a line, as compilers do, and says how many it left out")
+    func printing() throws {
+        let error = #expect(throws: RulesError.self) {
+            try RoutingRules("{\"version\": 1,\n \"x\": 1, \"y\": 2, \"rules\": []}", file: "dir/rules.json")
+        }
+        #expect(
+            error?.description.split(separator: "\n").map { String($0.prefix(34)) } == [
+                "dir/rules.json:2:2: unknown key 'x", "dir/rules.json:2:10: unknown key '",
+            ])
+        let keys = (0..<250).map { "\"wrong\($0)\":0" }.joined(separator: ",")
+        let many = #expect(throws: RulesError.self) { try RoutingRules("{\"version\":1,\"rules\":[],\(keys)}") }
+        #expect(many?.problems.count == 100 && many?.omitted == 150)
+        #expect(many?.description.hasSuffix("and 150 more problems") == true)
+    }
+
+    @Test("no text of the file can forge a line of the report or fill a screen")
+    func quoting() {
+        let long = String(repeating: "x", count: 5000)
+        for key in ["a\\nrules.json:1:1: fine", "\\u001b[2J", "\\u0085", long] {
+            let problems = RulesSamples.problems("{\"version\":1,\"rules\":[],\"\(key)\":1}")
+            #expect(problems.count == 1 && problems[0].utf8.count < 200)
+            #expect(!problems[0].unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        }
+    }
+
+    @Test("columns count bytes, and a line ends with a line feed, with or without a carriage return")
+    func places() {
+        let text = "{\"version\":1,\r\n\"app\":\"\u{1F600}\u{E9}\",\"x\":1,\n\t\"y\":1,\"rules\":[]}"
+        #expect(RulesSamples.problems(text).map { String($0.prefix(4)) } == ["2:16", "3:2:"])
+    }
+}
+
+extension String {
+    /// The text behind an opening brace.
+    fileprivate func replacingFirst(with brace: String) -> String { brace + self }
+
+    /// A problem whose column is some more.
+    fileprivate func movedBy(column: Int) -> String {
+        let parts = split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        return "\(parts[0]):\((Int(parts[1]) ?? 0) + column):\(parts[2])"
+    }
+}

@@ -1,0 +1,140 @@
+import KiiPush
+import KiiPushRules
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPushTestSupport
+
+/// Sending to a receiver on a clock that only the test turns.
+struct TestReceiverTests {
+    private let clock = ManualClock()
+
+    private func standard(_ pace: String = "standard") throws -> TestReceiver {
+        let rules = try RoutingRules(
+            #"""
+            {"version":1,
+             "rules":[{"id":"a","then":{"handler":"h"},"continue":true,"pace":"\#(pace)"},
+                      {"id":"p","when":{"data":{"n":5}},"then":{"print":true}}]}
+            """#)
+        return try TestReceiver(rules: rules, clock: clock)
+    }
+
+    private func push(_ number: Int) -> RawPayload { RawPayload("{\"n\":\(number)}") }
+
+    @Test("a receipt says the outcome, the routes, the handlers, and what transport and seen store are told")
+    func receipt() async throws {
+        let test = try standard()
+        let first = await test.send(push(5))
+        #expect(first.outcome.name == "handled" && first.routes == ["a", "p"] && first.handlers == ["h", "p"])
+        #expect(first.settled == .init(.accept, seen: .commit) && first.caused.isEmpty)
+        #expect(first.trace.generation == 1 && first.trace.message?.kind == .directPush)
+        let copy = await test.send(push(5))
+        #expect(copy.outcome.description == "duplicate (done)" && copy.routes == ["a", "p"] && copy.handlers.isEmpty)
+        #expect(copy.settled == .init(.accept, seen: nil))
+        let failed = await test.send(push(6), failing: ["h"])
+        #expect(failed.outcome.description == "failed (a)" && failed.handlers == ["h"])
+        #expect(failed.settled == .init(.retryLater, seen: .release))
+        #expect(await test.send(push(6)).outcome.name == "handled")
+        let broken = await test.send(RawPayload("{"))
+        #expect(broken.outcome.name == "undecodable" && broken.routes.isEmpty && broken.trace.message == nil)
+        #expect(broken.settled == .init(.reject, seen: nil))
+    }
+
+    @Test("messages that wait for their pace end when the clock is turned to their time, and not before")
+    func paced() async throws {
+        let test = try standard()
+        for number in 101...120 { #expect(await test.send(push(number)).outcome.name == "handled") }
+        let first = await test.send(push(1))
+        #expect(first.outcome.name == "paced" && first.settled == .init(.retryLater, seen: .release))
+        #expect(first.handlers.isEmpty && test.nextDue != nil)
+        _ = await test.send(push(2), failing: .all)
+        #expect(await test.advance(by: .seconds(8)).isEmpty)
+        // The first is tried, and then the other one.
+        let rest = await test.advance(by: .seconds(5))
+        #expect(rest.map(\.handlers) == [["h"], ["h"]])
+        #expect(rest.map(\.outcome.description) == ["handled", "failed (a)"])
+        #expect(rest.map(\.settled.seen) == [.commit, .release])
+        #expect(rest.first?.first == first.trace.messageID && rest.first?.trace.messageID != first.trace.messageID)
+        #expect(await test.advance(by: .seconds(10_000)).isEmpty && test.nextDue == nil)
+    }
+
+    @Test("a jump handles late what a turn of the clock handles at its time")
+    func jump() async throws {
+        let ends = Mutex<[Int64]>([])
+        for jumps in [false, true] {
+            let clock = ManualClock()
+            let receiver = PushReceiver(clock: clock) { LoopGuard(clock: clock) }
+            receiver.onAny { message, _ in
+                guard message.data["n"]?.integer == 21 else { return }
+                ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) }
+            }
+            let test = TestReceiver(receiver, clock: clock)
+            for number in 1...21 { await test.send(push(number)) }
+            let receipts = await jumps ? test.jump(by: .seconds(100)) : test.advance(by: .seconds(100))
+            #expect(receipts.count == 1 && clock.now.nanoseconds == 100_000_000_000)
+        }
+        #expect(ends.withLock { $0 } == [8, 100])
+    }
+
+    @Test("what handlers send into the receiver belongs to the message that they were called for")
+    func caused() async {
+        let receiver = PushReceiver(clock: clock)
+        receiver.onAny("all") { [weak receiver] message, _ in
+            let number = message.data["n"]?.integer ?? 0
+            guard number < 3, let receiver else { return }
+            // Also from a task of its own, as long as the handler waits for it.
+            let task = Task { await receiver.receive(RawPayload("{\"n\":\(number + 1)}")) }
+            _ = await task.value
+        }
+        let test = TestReceiver(receiver, clock: clock)
+        let receipt = await test.send(push(1))
+        #expect(receipt.trace.message?.data["n"]?.integer == 1 && receipt.trace.messageID == 1)
+        #expect(receipt.caused.map { $0.trace.message?.data["n"]?.integer } == [3, 2])
+        #expect(await test.send(push(4)).caused.isEmpty)
+    }
+
+    @Test("sending from many tasks at once keeps each one's receipt its own")
+    func concurrent() async throws {
+        let test = try standard("unlimited")
+        await withTaskGroup(of: Void.self) { group in
+            for number in 10..<200 {
+                group.addTask { [test] in
+                    let isToFail = number % 3 == 0
+                    let receipt = await test.send(push(number), failing: isToFail ? ["h"] : [])
+                    #expect(receipt.trace.message?.data["n"]?.integer == Int64(number) && receipt.caused.isEmpty)
+                    #expect(receipt.outcome.name == (isToFail ? "failed" : "handled"))
+                }
+            }
+        }
+    }
+
+    @Test("listeners added before or after are called too, and a receiver's own handlers fail where they say so")
+    func wrapped() async {
+        let receiver = PushReceiver(clock: clock)
+        let log = TraceLog()
+        receiver.onTrace { log.add($0) }
+        receiver.onPushToApp("settings", bucket: "settings") { event, context in
+            try InjectedFailure.point(context)
+        }
+        let test = TestReceiver(receiver, clock: clock)
+        let after = TraceLog()
+        receiver.onTrace { after.add($0) }
+        let failed = await test.send(PayloadFixture.pushToApp(), failing: ["settings"])
+        #expect(failed.outcome.description == "failed (settings)" && failed.handlers == ["settings"])
+        #expect(await test.send(PayloadFixture.pushToApp()).outcome.name == "handled")
+        #expect(log.traces.map(\.outcome.name) == ["failed", "handled"])
+        #expect(after.traces.map(\.outcome.name) == ["failed", "handled"])
+        // Outside of a test there is nothing to fail for.
+        #expect(
+            await receiver.receive(PayloadFixture.pushToApp(sentAt: 2, modifiedAt: 3).payload(.long)).name == "handled")
+    }
+
+    @Test("a chain without a deduplicator tells no seen store anything")
+    func noStore() async {
+        let receiver = PushReceiver(clock: clock) { ScopeFilter() }
+        receiver.onAny { _, _ in }
+        let receipt = await TestReceiver(receiver, clock: clock).send(push(1))
+        #expect(receipt.settled == .init(.accept, seen: nil))
+    }
+}

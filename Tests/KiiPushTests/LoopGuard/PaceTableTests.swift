@@ -1,0 +1,64 @@
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushTestSupport
+
+/// The paces of many keys.
+struct PaceTableTests {
+    private let limits = Pace.Limits.letters()
+
+    /// Makes a key's messages wait.
+    private func pace(_ table: inout PaceTable, _ key: Int, at now: Double) {
+        guard let place = table.place(of: ResourceKey(key), limits, now) else { return }
+        for _ in 0..<21 {
+            table[place].hear(now, isNew: true, limits)
+            _ = table[place].ask(now, limits)
+        }
+    }
+
+    @Test("each key has its own pace")
+    func own() throws {
+        var table = PaceTable(capacity: 100)
+        pace(&table, 1, at: 0)
+        for key in 2...50 { _ = table.place(of: ResourceKey(key), limits, 0) }
+        let place = try #require(table.find(ResourceKey(1)))
+        let again = table.place(of: ResourceKey(1), limits, 1)
+        #expect(table[place].isLimiting && again == place)
+        for key in 2...50 { #expect(table.find(ResourceKey(key)).map { table[$0].isPlain } == true) }
+        #expect(table.find(ResourceKey(51)) == nil)
+    }
+
+    @Test("forgets idle keys as new ones come, and reuses their space")
+    func idle() {
+        var table = PaceTable(capacity: 1000)
+        for key in 0..<5000 {
+            // Ten a second: those of the last thirty seconds and some more are known.
+            _ = table.place(of: ResourceKey(key), limits, Double(key) / 10)
+        }
+        let known = (0..<5000).filter { table.find(ResourceKey($0)) != nil }
+        #expect(known.count < 650 && known.contains(4999) && !known.contains(0))
+        #expect(table.forgottenEarly == 0)
+    }
+
+    @Test("when full, forgets an active key before a paced one")
+    func full() {
+        var table = PaceTable(capacity: 16)
+        for key in 0..<7 { pace(&table, key, at: 0) }
+        let places = (100..<1000).map { table.place(of: ResourceKey($0), limits, 1) }
+        #expect(!places.contains(nil))
+        #expect((0..<7).allSatisfy { table.find(ResourceKey($0)).map { table[$0].isLimiting } == true })
+        #expect(table.forgottenEarly == 900 - 9 && table.find(ResourceKey(999)) != nil)
+    }
+
+    @Test("when all keys are paced, a new key has no pace until one is idle")
+    func fullOfPaced() {
+        var table = PaceTable(capacity: 16)
+        for key in 0..<16 { pace(&table, key, at: 0) }
+        let places = (100..<120).map { table.place(of: ResourceKey($0), limits, 1) }
+        #expect(places.allSatisfy { $0 == nil } && table.forgottenEarly == 0)
+        #expect((0..<16).allSatisfy { table.find(ResourceKey($0)) != nil })
+        // An hour later nobody has asked for them.
+        let place = table.place(of: ResourceKey(200), limits, 3700)
+        #expect(place != nil && table.find(ResourceKey(200)) == place)
+    }
+}

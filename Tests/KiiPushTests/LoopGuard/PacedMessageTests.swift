@@ -1,0 +1,254 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushTestSupport
+
+/// What the loop guard lets wait, through a receiver without a service.
+struct PacedMessageTests {
+    // MARK: Which wait
+
+    @Test("the twenty-first message of one object waits, others pass")
+    func oneObject() async {
+        let bench = PacingBench()
+        await bench.spend()
+        #expect(await bench.send(21) == "paced")
+        await bench.spend("other", from: 101)
+        #expect(await bench.send(121, "other") == "paced")
+        #expect(bench.receiver.metrics.nonzero == ["handled: 40", "paced: 2"])
+        #expect(bench.receiver.metrics.received == 40 && bench.receiver.metrics.routes.map(\.paced) == [2])
+        #expect(bench.leases == 0, "what is to come again is not reserved")
+    }
+
+    @Test("a paced message says when to deliver it again, and passes then; before that it is told the same time")
+    func again() async {
+        let bench = PacingBench()
+        await bench.spend()
+        var payload = bench.payload(21)
+        payload.arrivedAt = bench.clock.now
+        let due = MonotonicInstant.seconds(8)
+        for _ in 0..<3 {
+            let outcome = await bench.receiver.receive(payload)
+            guard case .paced(let until) = outcome else { return #expect(Bool(false), "\(outcome)") }
+            #expect(outcome.disposition == .retryLater && !outcome.isRemembered && outcome.reason == nil)
+            #expect(until >= due && until < due.advanced(by: .milliseconds(1)))
+            bench.clock.advance(by: .seconds(2))
+        }
+        bench.clock.advance(by: .milliseconds(2001))
+        #expect(await bench.receiver.receive(payload).name == "handled")
+        #expect(await bench.receiver.receive(payload).description == "duplicate (done)")
+        #expect(bench.log.events.last == "r 21")
+    }
+
+    @Test("letters that wait pass in their order, and a copy of one that waits waits with it")
+    func letters() async {
+        let bench = PacingBench(isTopic: true)
+        await bench.spend()
+        for number in 21...40 { #expect(await bench.send(number) == "paced") }
+        #expect(await bench.send(21) == "paced")
+        let ends = await bench.pass(60)
+        #expect(ends.filter { $0.hasSuffix("handled") } == (21...40).map { "\($0) handled" })
+        #expect(ends.filter { !$0.hasSuffix("handled") } == ["21 duplicate (done)"])
+        #expect(bench.log.events == (1...40).map { "r \($0)" })
+    }
+
+    @Test("a route of an unlimited pace gets every message at once, one of its own pace as fast as that says")
+    func paces() async {
+        let unlimited = PacingBench([("r", .unlimited)])
+        for number in 1...500 { #expect(await unlimited.send(number) == "handled") }
+        #expect(unlimited.loopGuard.paced.isEmpty)
+        let own = PacingBench([("r", .every(.milliseconds(100)))])
+        for number in 1...100 {
+            #expect(await own.send(number) == "handled")
+            own.clock.advance(by: .milliseconds(number >= 20 ? 101 : 0))
+        }
+        await own.spend("other", from: 201)
+        #expect(await own.send(221, "other") == "paced")
+    }
+
+    @Test("new objects beyond sixty of a route wait, beyond a hundred and twenty of a device; known ones do not")
+    func newKeys() async {
+        let bench = PacingBench()
+        for number in 1...60 { #expect(await bench.send(number, "o\(number)") == "handled") }
+        #expect(await bench.send(61, "o61") == "paced")
+        #expect(bench.loopGuard.paced.map(\.level) == [.route])
+        #expect(await bench.pass(4.6) == ["61 handled"])
+
+        let device = PacingBench([])
+        for route in 1...4 {
+            device.receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in }
+        }
+        var outcomes: [String] = []
+        for route in 1...3 {
+            for number in 1...41 {
+                let fixture = PayloadFixture.pushToApp(bucket: "b\(route)", object: "o\(number)", sender: nil)
+                outcomes.append(await device.test.send(fixture).outcome.description)
+            }
+        }
+        #expect(outcomes == Array(repeating: "handled", count: 120) + Array(repeating: "paced", count: 3))
+        #expect(device.loopGuard.paced.map(\.level) == [.device])
+    }
+
+    @Test("a message of several routes waits for all of them")
+    func severalRoutes() async {
+        let bench = PacingBench([("quick", .every(.milliseconds(1))), ("slow", .standard)])
+        bench.receiver.onPushToApp("also", bucket: "settings", object: "x") { _, _ in }
+        await bench.spend()
+        bench.clock.advance(by: .seconds(1))
+        #expect(await bench.send(21) == "paced")
+        for _ in 0..<5 { #expect(await bench.send(21) == "paced") }
+        #expect(bench.loopGuard.paced.map(\.route) == ["slow"])
+        #expect(bench.log.events.count == 40, "neither route has got it")
+        #expect(await bench.pass(8.1).first == "21 handled")
+        #expect(bench.log.events.suffix(2) == ["quick 21", "slow 21"])
+    }
+
+    @Test("a message dropped or failed by a later stage costs its keys nothing")
+    func givenBack() async {
+        let isRefusing = Flag()
+        isRefusing.set()
+        let bench = PacingBench { _ in isRefusing.isSet ? .refuse("not now") : .pass }
+        for number in 1...100 { #expect(await bench.send(number) == "refused (not now)") }
+        isRefusing.clear()
+        await bench.spend(from: 101)
+        #expect(await bench.send(121) == "paced")
+    }
+
+    @Test("a custom stage can let a message wait and is asked again")
+    func ownStage() async {
+        let clock = ManualClock()
+        let receiver = PushReceiver(clock: clock) {
+            Deduplicator(clock: clock)
+            ClosureStage { $0.admittedAt < .seconds(5) ? .later(until: .seconds(5)) : .pass }
+        }
+        receiver.onAny("r") { _, _ in }
+        let test = TestReceiver(receiver, clock: clock)
+        #expect(await test.send(ServiceBench.payload(1)).outcome.name == "paced" && test.nextDue == .seconds(5))
+        #expect(await test.advance(by: .seconds(5)).map(\.outcome.name) == ["handled"])
+    }
+
+    // MARK: While it waits
+
+    @Test("a replayed message passes a paced key and does not count")
+    func replay() async {
+        let bench = PacingBench()
+        await bench.spend()
+        #expect(await bench.send(21) == "paced")
+        for number in 31...60 {
+            let letter = DeadLetter(
+                payload: bench.payload(number), reason: .failed, routes: ["r"], arrivedAt: bench.clock.now)
+            #expect(await bench.receiver.replay(letter).name == "handled")
+        }
+        #expect(await bench.pass(8.1) == ["21 handled"])
+    }
+
+    @Test("a message killed while waiting ends, or continues after the kill")
+    func killed() async {
+        let bench = PacingBench()
+        await bench.spend()
+        for number in 21...22 { #expect(await bench.send(number) == "paced") }
+        bench.loopGuard.kill(.route("r"), for: .seconds(10))
+        #expect(await bench.pass(9) == ["21 looped (killSwitch)", "22 looped (killSwitch)"])
+        #expect(bench.waiting == 0)
+        bench.clock.advance(by: .seconds(60))
+        #expect(await bench.send(23) == "handled")
+    }
+
+    @Test("a waiting message is not mistaken for a later write's event")
+    func echo() async {
+        let bench = PacingBench()
+        await bench.spend()
+        #expect(await bench.send(21) == "paced")
+        bench.clock.advance(by: .seconds(5))
+        _ = bench.loopGuard.announce(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o"))
+        #expect(await bench.pass(4) == ["21 handled"])
+        // And the event itself still finds the announcement.
+        #expect(await bench.send(22) == "looped (echo)")
+    }
+
+    @Test("a handler that fails has used its turn, and the message is no newcomer when it comes again")
+    func failed() async {
+        let bench = PacingBench()
+        bench.isFailing.set()
+        for number in 1...20 { #expect(await bench.send(number) == "failed (r)") }
+        bench.isFailing.clear()
+        #expect(await bench.send(1) == "paced")
+    }
+
+    @Test("each wait is traced with the step that lets it wait, and counted; its end too")
+    func traces() async {
+        let bench = PacingBench()
+        let traces = TraceLog()
+        bench.receiver.onTrace { traces.add($0) }
+        await bench.spend()
+        await bench.send(21)
+        _ = await bench.pass(8.1)
+        let last = traces.traces.suffix(2).map { $0 }
+        #expect(last.map(\.outcome.name) == ["paced", "handled"])
+        #expect(last[0].stages.last.map { "\($0.name): \($0.verdict)" } == "LoopGuard: later")
+        #expect(last[0].seen == .release && last[0].handlers.isEmpty && last[1].seen == .commit)
+        #expect(last[1].waitedNanoseconds >= 8_000_000_000, "since its first arrival")
+        #expect(bench.receiver.metrics.nonzero == ["handled: 21", "paced: 1"])
+    }
+
+    // MARK: Reports
+
+    @Test("a key that lets messages wait is shown with its level, its subject and its route, and why in words")
+    func snapshot() async throws {
+        let bench = PacingBench()
+        #expect(bench.loopGuard.paced.isEmpty)
+        await bench.spend()
+        bench.clock.advance(by: .seconds(1))
+        await bench.send(21)
+        let key = try #require(bench.loopGuard.paced.first)
+        let subject = "kiicloud://buckets/settings/objects/o"
+        #expect(key.level == .object && key.route == "r" && key.subject == subject && key.superseded == 0)
+        #expect(key.since == .seconds(1).advanced(by: key.since == .seconds(1) ? .zero : .microseconds(1)))
+        #expect(
+            key.sentence == "many changes of \(subject) came at once for route r: they wait some seconds, to see "
+                + "whether they come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
+        )
+        let letters = PacingBench(isTopic: true)
+        await letters.spend("news")
+        await letters.send(21, "news")
+        #expect(letters.loopGuard.paced.map(\.level) == [.letters])
+        #expect(letters.loopGuard.paced.map(\.subject) == ["kiicloud://topics/news"])
+    }
+
+    @Test("a key is listed only while its messages wait")
+    func noLonger() async {
+        let bench = PacingBench()
+        await bench.spend()
+        await bench.send(21)
+        #expect(bench.loopGuard.paced.count == 1)
+        #expect(await bench.pass(60) == ["21 handled"])
+        #expect(bench.loopGuard.paced.isEmpty, "\(bench.loopGuard.paced)")
+    }
+
+    @Test("listeners hear of a key when it begins to wait, at most once a minute")
+    func listener() async {
+        let bench = PacingBench(isTopic: true)
+        let told = EventLog()
+        let token = bench.loopGuard.onPaced { told.add("\($0.level) \($0.subject)") }
+        await bench.spend("a")
+        #expect(told.events.isEmpty)
+        for number in 21...30 { await bench.send(number, "a") }
+        #expect(told.events == ["letters kiicloud://topics/a"])
+        await bench.spend("b", from: 101)
+        await bench.send(121, "b")
+        #expect(told.events == ["letters kiicloud://topics/a", "letters kiicloud://topics/b"])
+        _ = await bench.pass(45)
+        await bench.spend("a", from: 201)
+        await bench.send(221, "a")
+        #expect(told.events.count == 2, "within a minute")
+        _ = await bench.pass(60)
+        await bench.spend("a", from: 301)
+        await bench.send(321, "a")
+        #expect(told.events.count == 3)
+        token.remove()
+        _ = await bench.pass(100)
+        await bench.spend("a", from: 401)
+        await bench.send(421, "a")
+        #expect(told.events.count == 3)
+    }
+}

@@ -1,0 +1,85 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushDelivery
+@testable import KiiPushTestSupport
+
+/// How many writes the handlers of a route may declare.
+@Suite(.timeLimit(.minutes(1)))
+struct WriteBudgetTests {
+    private static let object = KiiObject(bucket: KiiBucket(scope: .app, name: "state"), id: "s")
+
+    /// Sends messages to a route whose handler declares a write for each; returns how many of them were refused.
+    private static func refused(
+        _ count: Int, _ receiver: PushReceiver, from first: Int, topic: String = "a"
+    ) async -> Int {
+        var refused = 0
+        for number in first..<first + count {
+            let outcome = await receiver.receive(ServiceBench.topic(number, "\(topic)\(number)", sender: nil))
+            if case .failed(let failure) = outcome, failure.error is WriteBudgetSpent { refused += 1 }
+        }
+        return refused
+    }
+
+    private static func receiver(_ clock: ManualClock, _ pace: RoutePace = .standard) -> PushReceiver {
+        let receiver = PushReceiver(clock: clock)
+        for topic in ["a", "b"] {
+            receiver.onPushToUser(topic, topic: TextPattern("\(topic)*"), options: RouteOptions(pace: pace)) {
+                message, context in
+                if message.message.number % 2 == 0 {
+                    _ = try context.willWrite(object)
+                } else {
+                    _ = try context.willCreate(in: object.bucket)
+                }
+            }
+        }
+        return receiver
+    }
+
+    @Test("a route may declare twenty writes at once, and one more every ten seconds; each route has its own")
+    func numbers() async {
+        let clock = ManualClock()
+        let receiver = Self.receiver(clock)
+        #expect(await Self.refused(25, receiver, from: 1) == 5)
+        #expect(await Self.refused(20, receiver, from: 101, topic: "b") == 0)
+        for (seconds, more) in [(9, 0), (2, 1), (30, 3), (600, 20)] {
+            clock.advance(by: .seconds(seconds))
+            #expect(await Self.refused(more + 2, receiver, from: 1000 + seconds * 100) == 2, "after \(seconds)")
+        }
+    }
+
+    @Test("an unlimited route, and a guard with its pace off, count no writes", arguments: [true, false])
+    func unlimited(isRoute: Bool) async {
+        let receiver = Self.receiver(ManualClock(), isRoute ? .unlimited : .standard)
+        if !isRoute { receiver.loopGuard?.settings.layers.remove(.pace) }
+        #expect(await Self.refused(50, receiver, from: 1) == 0)
+    }
+
+    @Test("the error names the route and what lifts it")
+    func description() {
+        let error = WriteBudgetSpent(route: "settings\n")
+        #expect("\(error)".contains("settings\\n") && "\(error)".contains("\"pace\": \"unlimited\""))
+        #expect(error as Any is any ResourceShortage)
+    }
+
+    @Test("a service tries the message again later, and counts no attempt", arguments: [true, false])
+    func service(isDurable: Bool) async throws {
+        var delivery = DeliverySettings()
+        (delivery.attempts, delivery.order) = (1, .none)
+        let bench = ServiceBench(
+            inbox: isDurable ? SpyInbox() : InMemoryInbox(), delivery: delivery, isPaced: true
+        ) { _, context in
+            _ = try context.willWrite(Self.object)
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit((1...22).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
+        try await until {
+            bench.service.status.retrying == 2 && receipts.filter { $0.word == "handled" }.count == 20
+        }
+        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+        #expect(receipts.map(\.word) == Array(repeating: "handled", count: 22))
+        #expect(bench.letters.count == 0 && bench.clock.now >= .seconds(10))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+}

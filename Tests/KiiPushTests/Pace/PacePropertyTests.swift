@@ -1,0 +1,200 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushTestSupport
+
+/// What holds of a pace whatever comes.
+struct PacePropertyTests {
+    /// Numbers from a seed.
+    struct Dice {
+        private var source: SeededGenerator
+
+        init(_ seed: UInt64) { source = SeededGenerator(seed: seed) }
+
+        mutating func real(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &source) }
+        mutating func whole(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &source) }
+        mutating func pick<Value>(_ values: [Value]) -> Value { values[whole(0...values.count - 1)] }
+    }
+
+    /// Who causes messages: each that passes causes some more, after a while.
+    struct Adversary {
+        /// How long a message's round trip takes; another range in each phase.
+        private var delays: ClosedRange<Double>
+        /// How many messages each causes, at least and at most.
+        private var children: ClosedRange<Int>
+        /// Whether it collects what it causes and sends it in even steps, to look like a source of its own.
+        private var step: Double?
+        private let longest: Double
+        private var phaseEnd = 0.0
+        private var lastSent = 0.0
+
+        init(_ dice: inout Dice, longest: Double) {
+            self.longest = longest
+            (delays, children, step) = (0...longest, 1...1, nil)
+            change(&dice)
+        }
+
+        private mutating func change(_ dice: inout Dice) {
+            let least = dice.real(0.01...longest)
+            delays = least...max(least, dice.pick([least, longest, dice.real(least...longest)]))
+            let fewest = dice.whole(0...2)
+            children = fewest...max(1, dice.whole(fewest...3))
+            step = dice.pick([nil, nil, dice.real(0.01...2)])
+        }
+
+        /// When the messages come that one causes which passed now.
+        mutating func caused(_ now: Double, _ dice: inout Dice) -> [Double] {
+            if now > phaseEnd {
+                change(&dice)
+                phaseEnd = now + dice.pick([5, 60, 900])
+            }
+            return (0..<dice.whole(children)).map { _ in
+                let time = now + dice.real(delays)
+                guard let step else { return time }
+                // Not later than its round trip may be.
+                lastSent = min(max(time, lastSent + step), now + longest)
+                return lastSent
+            }
+        }
+    }
+
+    /// Runs an adversary against a pace for some hours; everything that comes is caused, but the beginning.
+    private static func run(_ limits: Pace.Limits, _ dice: inout Dice, longest: Double, hours: Double) -> PaceLane {
+        var lane = PaceLane(limits, at: 1000)
+        var adversary = Adversary(&dice, longest: longest)
+        var coming = (0..<dice.whole(1...150)).map { _ in 1000 + dice.real(0...5) }.sorted()
+        let end = 1000 + hours * 3600
+        var seen = 0
+        while true {
+            // What passes causes more, and a loop that has died is started again.
+            while seen < lane.passes.count {
+                let caused = adversary.caused(lane.passes[seen].at, &dice)
+                seen += 1
+                // A queue without bound tells nothing more.
+                guard coming.count + lane.queue.count < 500 else { continue }
+                for time in caused { coming.insert(time, at: coming.lowerBound(of: time)) }
+            }
+            let next = coming.first ?? .infinity
+            if let due = lane.due, due <= next {
+                guard due < end else { return lane }
+                _ = lane.passToDue()
+            } else if next < end {
+                coming.removeFirst()
+                lane.come(at: next)
+            } else {
+                return lane
+            }
+        }
+    }
+
+    @Test(
+        "where everything that comes is caused, an hour has no more than the floor, the budget and a burst",
+        arguments: PaceTests.kinds, [2.9, 14.5])
+    func bounded(kind: PaceTests.Kind, longest: Double) {
+        // A route's new keys must not wait for so long: round trips of more than three seconds may deceive it.
+        if kind.limits.provesAtOnce, longest > 3 { return }
+        let most = 3600 / kind.every + kind.limits.budget + Double(kind.burst)
+        for seed in UInt64(1)...6 {
+            var dice = Dice(seed)
+            let lane = Self.run(kind.limits, &dice, longest: longest, hours: 2)
+            #expect(Double(lane.mostInAnHour) <= most, "seed \(seed)")
+            #expect(!lane.wentBack, "seed \(seed)")
+        }
+    }
+
+    @Test(
+        "a loop whose every message causes one is handled fewer than 800 times an hour", arguments: [0.2, 0.5, 1, 2.5])
+    func simpleLoop(delay: Double) {
+        for started in [1, 5, 25, 100] {
+            var lane = PaceLane(.objects())
+            lane.come(started, at: 0)
+            var seen = 0
+            var coming: [Double] = []
+            while lane.now < 7200 {
+                while seen < lane.passes.count {
+                    coming.append(lane.passes[seen].at + delay)
+                    seen += 1
+                }
+                let next = coming.first ?? .infinity
+                if let due = lane.due, due <= next {
+                    _ = lane.passToDue()
+                } else if next < .infinity {
+                    lane.come(at: coming.removeFirst())
+                } else {
+                    break
+                }
+            }
+            #expect(lane.mostInAnHour < 800, "\(started) started")
+        }
+    }
+
+    @Test(
+        "whatever comes, who must wait is told a time in the future, passes in the end, and nobody is counted who left",
+        arguments: PaceTests.kinds, [0.0, 100_000_000])
+    func progress(kind: PaceTests.Kind, start: Double) {
+        for seed in UInt64(1)...8 {
+            var dice = Dice(seed)
+            var lane = PaceLane(kind.limits, at: start)
+            var (now, sent) = (start, 0)
+            for _ in 0..<150 {
+                now += dice.pick([0, dice.real(0...0.2), dice.real(0...5), dice.real(0...60), dice.real(0...900)])
+                let count = dice.pick([1, 1, 3, dice.whole(1...80)])
+                lane.come(count, at: now)
+                sent += count
+                #expect(lane.pace.waiting == lane.queue.count)
+            }
+            // It is quiet now: each that waits passes, at the latest by the floor.
+            let most = now + 60 + Double(lane.queue.count) * kind.every
+            lane.pass(until: most)
+            #expect(lane.queue.isEmpty && lane.pace.waiting == 0, "seed \(seed)")
+            #expect(lane.passes.count + lane.superseded == sent, "seed \(seed)")
+            #expect(!lane.wentBack, "seed \(seed)")
+            #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted(), "in order")
+        }
+    }
+
+    @Test(
+        "the count of those that wait is right whoever comes, asks, leaves or comes back",
+        arguments: 1...12 as ClosedRange<UInt64>)
+    func counts(seed: UInt64) {
+        var dice = Dice(seed)
+        let limits = dice.pick(PaceTests.kinds).limits
+        var pace = Pace(limits, now: 0)
+        var (now, waiting) = (0.0, 0)
+        for _ in 0..<2000 {
+            now += dice.real(0...1)
+            switch dice.whole(0...9) {
+            case 0...5:
+                pace.hear(now, isNew: dice.whole(0...3) > 0, limits)
+                waiting += 1
+            case 6, 7:
+                guard waiting > 0 else { continue }
+                if case .now = pace.ask(now, limits) { waiting -= 1 }
+            default:
+                guard waiting > 0 else { continue }
+                pace.leave()
+                waiting -= 1
+            }
+            #expect(pace.waiting == waiting)
+        }
+        while waiting > 0 {
+            pace.leave()
+            waiting -= 1
+        }
+        pace.leave()
+        #expect(pace.waiting == 0)
+    }
+}
+
+extension [Double] {
+    /// The first index whose element is greater, in an ordered array.
+    fileprivate func lowerBound(of value: Double) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] <= value { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,57 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushTestSupport
+
+struct ReceiverClockTests {
+    @Test("advancing an instant saturates at its range")
+    func advanced() {
+        let start = MonotonicInstant(nanoseconds: 100)
+        #expect(start.advanced(by: .nanoseconds(5)).nanoseconds == 105)
+        #expect(start.advanced(by: .milliseconds(-1)).nanoseconds == -999_900)
+        #expect(start.advanced(by: .seconds(Int64.max)).nanoseconds == .max)
+        #expect(MonotonicInstant(nanoseconds: .max).advanced(by: .nanoseconds(1)).nanoseconds == .max)
+        #expect(MonotonicInstant(nanoseconds: -10).advanced(by: .seconds(Int64.min)).nanoseconds == .min)
+    }
+
+    @Test("the duration between two instants has a direction")
+    func duration() {
+        let early = MonotonicInstant(nanoseconds: 100)
+        let late = MonotonicInstant(nanoseconds: 1_000_000_100)
+        #expect(early < late)
+        #expect(early.duration(to: late) == .seconds(1))
+        #expect(late.duration(to: early) == .seconds(-1))
+    }
+
+    @Test("a duration has its nanoseconds, and those beyond 292 years are the most there are")
+    func nanoseconds() {
+        #expect(Duration.seconds(3).inNanoseconds == 3_000_000_000)
+        #expect(Duration.nanoseconds(-7).inNanoseconds == -7)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999).inNanoseconds == 1)
+        #expect(Duration.seconds(9_223_372_036).inNanoseconds == 9_223_372_036_000_000_000)
+        #expect(Duration.seconds(9_223_372_037).inNanoseconds == .max)
+        #expect(Duration.seconds(-9_223_372_037).inNanoseconds == .min)
+    }
+
+    @Test("the system clock never goes back")
+    func system() {
+        let clock = SystemClock()
+        var last = clock.now
+        #expect(last.nanoseconds >= 0)
+        for _ in 0..<1000 {
+            let now = clock.now
+            #expect(now >= last)
+            last = now
+        }
+    }
+
+    @Test("a manual clock advances only as told")
+    func manual() {
+        let clock = ManualClock(start: MonotonicInstant(nanoseconds: 5))
+        #expect(clock.now.nanoseconds == 5)
+        #expect(clock.now.nanoseconds == 5)
+        clock.advance(by: .microseconds(1))
+        #expect(clock.now.nanoseconds == 1005)
+    }
+}
