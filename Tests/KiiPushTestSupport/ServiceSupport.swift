@@ -196,7 +196,7 @@ struct ServiceBench {
     let told = EventLog()
 
     /// Makes one whose routes each let the next ones take the message too, and whose handlers `act` once they are taken
-    /// down; unless it `isPaced`, the loop guard lets nothing wait.
+    /// down; if it `isPaced`, its routes have a pace of their own, else the loop guard lets nothing wait.
     init(
         routes: [(id: String, delivery: DeliverySettings?)] = [("r", nil)], inbox: any Inbox = InMemoryInbox(),
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), isPaced: Bool = false,
@@ -217,7 +217,7 @@ struct ServiceBench {
         }
         let log = log
         for route in routes {
-            receiver.onAny(route.id, options: RouteOptions(then: .continue, delivery: route.delivery)) {
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: isPaced ? .every(.milliseconds(1500)) : .standard, delivery: route.delivery)) {
                 message, context in
                 log.add("\(context.route) \(message.number)")
                 try await act(message, context)

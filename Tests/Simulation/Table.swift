@@ -28,13 +28,15 @@ extension Row {
         Row("letters, in usual clusters", 60, "s", late(.letter, usual)),
         Row("letters, in any clusters", nil, "s", late(.letter, drawn)),
         Row("5,000 new objects, 200 a second", 12, "s", [crowd(.object, 200, 5000)]),
-        Row("120 commands, 3 a second", 17, "s", [crowd(.command, 3, 120)]),
-        Row("other objects beside one that floods", 15, "s", [besideFlood(50), besideFlood(.max)]),
-        Row("a loop of one object", 800, "an hour", [loop(.object), loop(.object, isBeside: true)]),
-        Row("a loop of letters", 4500, "an hour", [loop(.letter)]),
-        Row("a loop of letters beside honest ones", nil, "an hour", [loop(.letter, isBeside: true)]),
+        Row("120 commands, 3 a second", 12, "s", [crowd(.command, 3, 120)]),
+        Row("other objects beside one that floods", 10, "s", [besideFlood(50), besideFlood(.max)]),
+        Row("a loop of one object", 800, "an hour", [loop(.object)]),
+        Row("a loop of one object after or beside honest changes", 3700, "an hour", [loop(.object, isBeside: true)]),
+        Row("a loop of letters", 2700, "an hour", [loop(.letter)]),
+        Row("a loop of letters after or beside honest ones", 3700, "an hour", [loop(.letter, isBeside: true)]),
+        Row("a loop of 2 to 10 devices that hear within 0.5 s", 4500, "an hour", [fleet(.object), fleet(.letter)]),
         Row(
-            "loops that change object, topic or route", 5000, "an hour",
+            "loops that change object, topic or route", 4500, "an hour",
             [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
         Row(
             "a loop of one object, round trips of 3 to 15 s", 4500, "an hour",
@@ -92,7 +94,18 @@ extension Row {
             var loop = anyLoop(&dice, isSlow ? (3, 14.99) : (0.02, 3))
             let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
             (loop.isNew, loop.fanOut) = (isNew, loop.fanOut * Double(devices))
+            // Many that start it one after another are honest messages before it.
+            if !isBeside, !isNew, loop.starts > 21 { loop.gap = 0 }
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
+        }
+    }
+
+    /// The same for devices that all hear everything, each after half a second at most.
+    private static func fleet(_ subject: Subject) -> Run {
+        { dice in
+            var loop = anyLoop(&dice, (0.02, 2.5))
+            loop.jitter = 0.5
+            return try busiest(subject, loop, [], dice.pick(2, 3, 5, 10), dice, "a fleet")
         }
     }
 

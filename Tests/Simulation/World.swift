@@ -10,6 +10,8 @@ struct Loop {
     /// Which part of the devices each answer reaches, and how much later each further device hears of it.
     var part = 1.0
     var skew = 0.0
+    /// How much later a device hears of an answer, at most, by chance.
+    var jitter = 0.0
     /// Whether each answer is about something new.
     var isNew = false
     /// How many messages start it, and the pause between them.
@@ -72,14 +74,14 @@ struct World {
 
     private mutating func answer(_ loop: Loop, _ cause: Event, _ count: Int) {
         guard count > 0 else { return }
-        let isOneTime = !loop.isNew && loop.trip.0 == loop.trip.1 && loop.part == 1
+        let isOneTime = !loop.isNew && loop.trip.0 == loop.trip.1 && loop.part == 1 && loop.jitter == 0
         for _ in 0..<(isOneTime ? 1 : count) {
             newKeys += 1
             let (least, longest) = loop.trip
             let trip = loop.isEither ? dice.pick(least, longest) : dice.between(least, longest)
             let key = loop.isNew ? -newKeys : cause.key
             for device in devices.indices where loop.part == 1 || dice.chance(loop.part) {
-                let time = cause.time + trip + loop.skew * Double(device)
+                let time = cause.time + trip + loop.skew * Double(device) + dice.between(0, loop.jitter)
                 agenda.add(Event(time: time, device: device, key: key, count: isOneTime ? count : 1))
             }
         }

@@ -7,6 +7,9 @@ struct Paces {
     /// How many seconds lie between two reports of a key.
     static let reportPause = 60.0
 
+    /// How many seconds after its arrival a message is no new one: what handlers of others take.
+    private static let late = 0.9
+
     /// The decision about a message.
     enum Answer: Equatable {
         /// It passes; from the floors of its keys, or beyond them.
@@ -55,7 +58,7 @@ struct Paces {
     /// accepted before, or that this device caused, comes again and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool, _ secret: DedupeSecret) {
         let now = time(of: message)
-        let hasWaited = message.admittedAt.seconds - message.arrivedAt.seconds >= Pace.margin
+        let hasWaited = message.admittedAt.seconds - message.arrivedAt.seconds >= Self.late
         let isNew = !isAgain && message.message.storage.isNewArrival && !hasWaited
         var (isPlain, waitsAlready) = (true, false)
         for route in message.routes where !route.isUnlimited {
@@ -151,10 +154,9 @@ struct Paces {
                 leave(message, isSuperseded: true, secret)
                 return .superseded
             }
-            let wasLimiting = own[place].isLimiting
             // The other routes are asked, too: each would listen alone, one after another.
             if round.waits(place, &own, now, limits) {
-                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: !wasLimiting)
+                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: own[place].waiting == 1)
             }
         }
         if round.until == nil {
@@ -189,8 +191,9 @@ struct Paces {
         _ now: Double, _ round: inout Round
     ) {
         guard let place = wide.place(of: key, limits, now) else { return }
-        let wasLimiting = wide[place].isLimiting
-        if round.waits(place, &wide, now, limits) { record(key, level, message, route, now, isFirst: !wasLimiting) }
+        if round.waits(place, &wide, now, limits) {
+            record(key, level, message, route, now, isFirst: wide[place].waiting == 1)
+        }
     }
 
     /// Returns the tokens of a message that passed from the floors and was not handled.

@@ -1,19 +1,17 @@
 /// How fast the messages of one key are handled.
 ///
-/// Twenty are handled at once, and after that one each few seconds: the *floor*, which never ends. Whoever finds it
-/// empty is *listened to*: nothing of the key is handled for eight seconds. What comes in the last five of them was
-/// not caused by handling the key, so it goes on as fast as it came. If nothing came, one, twenty and all that wait
-/// are *tried*, with pauses, as long as nothing comes back. If something does, or came only at first, the key
-/// *failed*: it gets the floor, and is listened to again; an object at times that all devices have in common, since
-/// what other devices cause comes by itself for this one. What passes above the floor is paid from an hourly *budget*;
-/// once that is spent, the key is listened to for so long that only round trips of more than fifteen seconds could
-/// deceive it.
+/// Twenty are handled at once, and one each few seconds after that: the *floor*, which never ends. What is more is
+/// taken from an hour's *allowance*, so that a burst waits for nothing. A key that takes from it is *listened to* in
+/// the next pause: nothing of it is handled for six seconds, at a time that all devices have in common. What comes
+/// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
+/// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
+/// spent; of an object, the newest change is handled and replaces older ones that wait.
 ///
-/// An object is *doubted* for an hour after its arrivals died down while it was listened to, or after its pace was
-/// raised three times within an hour: what passes above the floor then costs 21 times as much, and no listening proves
-/// a pace. That is cheap, since the newest change of an object says all that older ones say.
+/// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and an hour
+/// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
+/// longest round trip to give a rate.
 ///
-/// So an hour's total is at most the floor's and the budget's, unless messages come by themselves.
+/// So an hour's total is bounded, unless messages come by themselves.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -25,65 +23,70 @@ struct Pace {
         case later(until: Double)
     }
 
-    private enum State {
-        case open
-        case listening(since: Double, isLong: Bool)
-        /// The number of the try: 0 before the first, 3 for all that wait.
-        case trying(Int, until: Double, isLong: Bool)
-        case failed
-    }
-
-    private var state = State.open
+    /// How many may pass from the floor; the last change of an object's pause may pass in advance.
     private var tokens: Double
     private var at: Double
-    /// The pace above the floor that the key may have, how many may pass now because of it, and the part of it that a
-    /// long listening has proved.
+    private var allowance: Account
+    /// How many may pass by a rate that a short pause gave.
+    private var proofs: Account
+    /// When a message was handled after which none has come.
+    private var quietSince = Double.infinity
+    /// When the next pause begins, or has begun; whether it is a long one, and what was heard at its end.
+    private var pause = Double.infinity
+    private var isLong = false
+    private var heard = 0.0
+    private var hasBegun = false
+    /// How many may pass each second beyond the floor, and how many now.
     private var rate = 0.0
     private var room = 0.0
-    private var proven = 0.0
     private var lastUse = 0.0
-    /// What is left of the budget, and when a spent one is restored.
-    private var budget: Double
-    private var restored = Double.infinity
-    /// What was heard while nothing was handled: at first, and in the window at the end.
-    private var before = 0.0
-    private var last = 0.0
-    private var isBack = false
-    /// How often its pace was raised within an hour, since when; and until when no listening proves its pace.
-    private var raises = 0
-    private var firstRaise = -Double.infinity
-    private var doubtedUntil = -Double.infinity
-    /// When a failed object is listened to again.
-    private var checkAt = 0.0
-    private var mayBorrow = false
-    /// How many a try may still let pass, and how many it has paid from the budget.
-    private var allowed = 0.0
-    private var tried = 0.0
+    /// Since when messages wait for a rate.
+    private var waitsSince = Double.infinity
     /// How many were heard and have neither passed nor ended.
     private(set) var waiting = 0
 
     init(_ limits: Limits, now: Double) {
         tokens = limits.burst
-        budget = limits.budget
+        allowance = Account(limits.allowance)
+        proofs = Account(limits.proofs)
         at = now
     }
 
-    /// Whether it has no pace of its own and looks at nobody.
-    var isPlain: Bool { if case .open = state { rate == 0 } else { false } }
+    /// A number that an hour restores.
+    private struct Account {
+        private var left: Double
+        private var restored = Double.infinity
+
+        init(_ most: Double) { left = most }
+
+        var available: Double { left.rounded(.down) }
+        func isWhole(_ most: Double) -> Bool { left == most }
+
+        /// Takes one; returns whether there was one.
+        mutating func take(_ now: Double) -> Bool {
+            guard left >= 1 else { return false }
+            left -= 1
+            if left < 1, restored == .infinity { restored = now + Pace.hour }
+            return true
+        }
+
+        mutating func restore(_ most: Double) { (left, restored) = (most, .infinity) }
+        mutating func restore(_ most: Double, ifDueAt now: Double) { if now >= restored { restore(most) } }
+    }
+
+    /// Whether it has no rate and looks at nobody.
+    var isPlain: Bool { pause == .infinity && rate == 0 }
 
     /// Whether it makes messages wait.
-    var isLimiting: Bool { if case .open = state { false } else { true } }
-
-    /// Whether it makes messages wait now.
     func isLimiting(_ now: Double, _ limits: Limits) -> Bool {
         var pace = self
         pace.advance(now, limits)
-        return pace.isLimiting
+        return pace.waiting > 0 && (now >= pace.pause || pace.available < Double(pace.waiting))
     }
 
     /// Whether it can be forgotten, because a new one would be the same.
     func isIdle(_ now: Double, _ limits: Limits) -> Bool {
-        let isNew = isPlain && waiting == 0 && budget == limits.budget
+        let isNew = isPlain && waiting == 0 && allowance.isWhole(limits.allowance) && proofs.isWhole(limits.proofs)
         return now - at > (isNew ? limits.burst * limits.every : Self.hour)
     }
 
@@ -91,21 +94,11 @@ struct Pace {
 
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
-        if isLimiting { advance(now, limits) }
-        forgetWaiting(now, limits)
+        advance(now, limits)
         waiting += 1
         guard isNew else { return }
-        switch state {
-        case .open, .failed: break
-        case .listening(let since, let isLong):
-            let time = now - since
-            if time >= (isLong ? Self.longRoundTrip : Self.roundTrip) {
-                last += 1
-            } else if !isLong || time >= limits.length(isLong: false) {
-                before += 1
-            }
-        case .trying(let number, _, _): if number < 3 { isBack = true }
-        }
+        quietSince = .infinity
+        if now >= pause + Limits.roundTrip(isLong: isLong) { heard += 1 }
     }
 
     /// Records that a message no longer waits: it passed, or ended in another way.
@@ -119,237 +112,159 @@ struct Pace {
     /// Whether it looks at nobody, nobody waits, and the floor has a token.
     mutating func isReady(_ now: Double, _ limits: Limits) -> Bool {
         guard isPlain, waiting == 0 else { return false }
-        refill(now, limits)
+        advance(now, limits)
         return tokens >= 1
     }
 
-    /// Takes a token of a floor that is ready.
-    mutating func pass() { tokens -= 1 }
+    /// Takes a token of a floor that is ready, for a message that was not heard.
+    mutating func pass() {
+        tokens -= 1
+        quietSince = at
+    }
 
-    /// Whether the newest message replaces those that wait before it.
+    /// Whether the newest message replaces those that wait before it, because not all of them may pass.
     mutating func hasFailed(_ now: Double, _ limits: Limits) -> Bool {
         advance(now, limits)
-        return if case .failed = state { true } else { false }
+        return now < pause ? available < Double(waiting) : passesInAdvance(now, limits)
     }
 
     /// Decides about a message; one that may be handled no longer waits.
     mutating func ask(_ now: Double, _ limits: Limits) -> Answer {
         advance(now, limits)
-        forgetWaiting(now, limits)
-        refill(now, limits)
         let answer = decide(now, limits)
-        if case .now = answer { leave() }
+        if case .now = answer {
+            leave()
+            if quietSince == .infinity { quietSince = now }
+        }
         return answer
     }
 
     private mutating func decide(_ now: Double, _ limits: Limits) -> Answer {
-        switch state {
-        case .open:
-            if rate > 0, room >= 1, passesByRate(now, limits) { return .now(isFromFloor: false) }
-            if limits.newestWins, rate > 0, waiting > 1, tokens < 2 {
-                // Another listening would make those late that have waited for the last one.
-                fail(now)
-                return .later(until: now + Self.tick)
+        if now >= pause {
+            guard passesInAdvance(now, limits) else {
+                waitsSince = min(waitsSince, pause)
+                return .later(until: pause + Limits.length(isLong: isLong) + Self.tick)
             }
-            if takeToken() { return .now(isFromFloor: true) }
-            if allowed >= 1, pay(1, now) {
-                allowed -= 1
-                return .now(isFromFloor: false)
-            }
-            listen(now, limits)
-            return decide(now, limits)
-        case .listening(let since, let isLong): return .later(until: since + limits.length(isLong: isLong))
-        case .trying(let number, let until, let isLong): return tryNow(number, until, isLong, now, limits)
-        case .failed:
-            if limits.newestWins, now >= checkAt {
-                // Nobody is late for the listening: it begins with the newest of those that wait.
-                mayBorrow = true
-                _ = takeToken() || borrow()
-                tokens = min(tokens, 0)
-                listen(now, limits)
-                return .now(isFromFloor: true)
-            }
-            guard takeToken() || limits.newestWins && borrow() else {
-                let next = now + (1 - tokens) * limits.every + Self.tick
-                return .later(until: limits.newestWins ? min(next, checkAt) : next)
-            }
-            // The newest of an object stands for all that came before it.
-            if limits.newestWins { tokens = min(tokens, 0) } else if tokens < 1 { listen(now, limits) }
+            hasBegun = true
+            tokens -= 1
             return .now(isFromFloor: true)
+        }
+        if rate > 0, room >= 1, isLong || proofs.take(now) {
+            (room, lastUse) = (room - 1, now)
+            return .now(isFromFloor: false)
+        }
+        if tokens >= 1 {
+            tokens -= 1
+            return .now(isFromFloor: true)
+        }
+        plan(now)
+        if allowance.take(now) { return .now(isFromFloor: false) }
+        waitsSince = min(waitsSince, now)
+        return .later(until: min(pause, now + untilNext(limits)) + Self.tick)
+    }
+
+    /// How many may pass now.
+    private var available: Double {
+        allowance.available + max(0, tokens.rounded(.down)) + (rate > 0 ? room.rounded(.down) : 0)
+    }
+
+    /// When the floor or the rate lets the next one pass.
+    private func untilNext(_ limits: Limits) -> Double {
+        let floor = (1 - tokens) * limits.every
+        return rate > 0 && (isLong || proofs.available > 0) ? min(floor, max(0, 1 - room) / rate) : floor
+    }
+
+    /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
+    private func passesInAdvance(_ now: Double, _ limits: Limits) -> Bool {
+        limits.newestWins && !hasBegun && tokens >= 0 && now < pause + Self.margin
+    }
+
+    // MARK: Pauses
+
+    /// Plans the next pause, if none is planned.
+    private mutating func plan(_ now: Double) {
+        guard pause == .infinity else { return }
+        if isLong == (proofs.available > 0) {
+            isLong.toggle()
+            forgetRate()
+        }
+        pause = Self.nextPause(after: now, isLong: isLong)
+        (heard, hasBegun) = (0, false)
+    }
+
+    /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
+    /// regular traffic keeps missing.
+    static func nextPause(after now: Double, isLong: Bool) -> Double {
+        let slot = isLong ? longSlot : slot
+        var number = (now / slot).rounded(.down)
+        while true {
+            var chance = SplitMix(UInt64(max(0, number.truncatingRemainder(dividingBy: (86_400 / slot).rounded()))))
+            let time = number * slot + chance.unit() * (slot - Limits.length(isLong: isLong))
+            if time > now { return time }
+            number += 1
         }
     }
 
-    private mutating func passesByRate(_ now: Double, _ limits: Limits) -> Bool {
-        lastUse = now
-        // A key that has not used its floor for a while pays nothing for that.
-        let isFree = tokens >= limits.burst - 1 && takeToken()
-        guard isFree || pay(1 - proven / rate, now) else { return false }
-        room -= 1
-        return true
-    }
-
-    private mutating func tryNow(
-        _ number: Int, _ until: Double, _ isLong: Bool, _ now: Double, _ limits: Limits
-    ) -> Answer {
-        guard allowed >= 1 else { return .later(until: until) }
-        // One is left for the newest change of an object, if the try fails.
-        if tokens >= (limits.newestWins && number == 2 ? 2 : 1), takeToken() {
-            allowed -= 1
-            return .now(isFromFloor: true)
+    /// Takes the steps that are due.
+    private mutating func advance(_ now: Double, _ limits: Limits) {
+        if now - at > max(Self.quiet, 2 * limits.every) {
+            // Nobody has asked for long: those that waited ended unheard of. Of several that come now, only the first
+            // forgets them.
+            waiting = 0
         }
-        guard number == 3 || number == 2 && !isLong, pay(1, now) else { return .later(until: until) }
-        allowed -= 1
-        tried += 1
-        return .now(isFromFloor: false)
+        let end = pause + Limits.length(isLong: isLong)
+        if now >= end {
+            refill(end, limits)
+            conclude(end)
+        }
+        refill(now, limits)
     }
 
-    /// Takes a token of later: the newest of an object that has failed passes at once, once.
-    private mutating func borrow() -> Bool {
-        guard mayBorrow else { return false }
-        (tokens, mayBorrow) = (tokens - 1, false)
-        return true
+    /// Ends a pause: what was heard says how many come by themselves.
+    private mutating func conclude(_ end: Double) {
+        let before = rate
+        rate = Self.growth * heard / Self.window
+        if rate == 0 {
+            forgetRate()
+        } else {
+            // A first rate counts from when messages began to wait for it.
+            let since = before == 0 ? max(min(waitsSince, pause), end - Self.saved) : pause
+            room = max(0, room + (rate - before) * (end - since))
+            lastUse = end
+        }
+        (pause, waitsSince) = (.infinity, .infinity)
     }
-
-    private mutating func takeToken() -> Bool {
-        guard tokens >= 1 else { return false }
-        tokens -= 1
-        return true
-    }
-
-    private mutating func pay(_ share: Double, _ now: Double) -> Bool {
-        guard share > 0 else { return true }
-        let cost = share * price(now)
-        guard budget >= cost else { return false }
-        budget -= cost
-        return true
-    }
-
-    // MARK: Time
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
         let passed = max(0, now - at)
         at = max(at, now)
         tokens = min(limits.burst, tokens + passed / limits.every)
-        if now >= restored { restore(limits) }
-        let most = limits.burst + rate * Self.window
-        if room < most { room = min(most, room + passed * rate) }
-    }
-
-    /// Takes the steps that are due.
-    private mutating func advance(_ now: Double, _ limits: Limits) {
-        while true {
-            switch state {
-            case .open:
-                if rate > 0, now - lastUse > Self.quiet {
-                    forgetRate()
-                    allowed = 0
-                }
-                return
-            case .listening(let since, let isLong):
-                let end = since + limits.length(isLong: isLong)
-                guard now >= end else { return }
-                refill(end, limits)
-                conclude(end, isLong, limits)
-            case .trying(let number, let until, let isLong):
-                if isBack {
-                    if number == 2, now >= doubtedUntil { budget -= tried * Self.costOfFailure }
-                    fail(now)
-                } else if now < until {
-                    return
-                } else {
-                    tryMore(number, until, isLong, limits)
-                }
-            case .failed:
-                guard waiting == 0, !limits.newestWins || now >= checkAt else { return }
-                state = .open
-            }
+        if rate > 0 { room = max(room, min(room + passed * rate, rate * Self.saved)) }
+        if waiting == 0 { waitsSince = .infinity }
+        if now - quietSince >= Self.longRoundTrip {
+            allowance.restore(limits.allowance)
+            quietSince = .infinity
         }
+        allowance.restore(limits.allowance, ifDueAt: now)
+        proofs.restore(limits.proofs, ifDueAt: now)
+        if rate > 0, now - lastUse > Self.quiet { forgetRate() }
     }
 
-    private mutating func listen(_ now: Double, _ limits: Limits) {
-        (before, last, tried, isBack) = (0, 0, 0, false)
-        if budget < limits.burst * price(now) {
-            budget = 0
-            if restored == .infinity { restored = now + Self.hour }
-        }
-        state = .listening(since: now, isLong: budget == 0 && !limits.provesAtOnce)
+    private mutating func forgetRate() { (rate, room) = (0, 0) }
+}
+
+/// Numbers by chance from a seed, the same on all devices.
+private struct SplitMix {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    /// A number from 0 up to 1.
+    mutating func unit() -> Double {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
     }
-
-    private mutating func conclude(_ end: Double, _ isLong: Bool, _ limits: Limits) {
-        let pace = last / limits.window(isLong: isLong)
-        let density = before / (isLong ? Self.longRoundTrip - limits.length(isLong: false) : Self.roundTrip)
-        if pace > 0, pace * Self.decline >= density {
-            if limits.newestWins, isLong ? end < doubtedUntil : Double(waiting) * price(end) > budget + tokens {
-                if isLong { doubt(end, limits) }
-                return fail(end)
-            }
-            noteRaise(to: Self.growth * pace, end, limits)
-            rate = Self.growth * pace
-            if isLong || limits.provesAtOnce { proven = rate }
-            lastUse = end
-            room = pace * limits.length(isLong: isLong) + min(limits.burst, rate * Self.window)
-            allowed = Double(waiting)
-            state = .open
-        } else if last > 0 || isLong && limits.newestWins {
-            if !isLong, before >= limits.burst { doubt(end, limits) }
-            fail(end)
-        } else {
-            allowed = 0
-            // A long silence says as much as a first try.
-            state = .trying(isLong ? 1 : 0, until: end, isLong: isLong)
-        }
-    }
-
-    /// Doubts an object whose pace was raised often: a loop of many devices grows so.
-    private mutating func noteRaise(to pace: Double, _ now: Double, _ limits: Limits) {
-        if now - firstRaise > Self.hour { (raises, firstRaise) = (0, now) }
-        guard rate > 0, pace > rate else { return }
-        raises += 1
-        if raises >= Self.mostRaises { doubt(now, limits) }
-    }
-
-    private mutating func doubt(_ now: Double, _ limits: Limits) {
-        if limits.newestWins { doubtedUntil = now + Self.hour }
-    }
-
-    /// What a message above the floor costs the budget.
-    private func price(_ now: Double) -> Double { now < doubtedUntil ? Self.costOfFailure : 1 }
-
-    private mutating func tryMore(_ number: Int, _ until: Double, _ isLong: Bool, _ limits: Limits) {
-        if number == 3 || waiting == 0 {
-            if isLong { restore(limits) }
-            forgetRate()
-            if waiting == 0 { allowed = 0 }
-            state = .open
-        } else if number == 2, limits.newestWins, Double(waiting) * price(until) > budget {
-            fail(until)
-        } else {
-            // A rare floor lets too few of them be tried to prove anything.
-            let isProved = isLong && (number < 2 || allowed <= limits.burst / 2)
-            if number == 2, isProved { restore(limits) }
-            allowed = number == 0 ? 1 : number == 1 ? limits.burst : Double(waiting)
-            let pause = number == 2 ? Self.tick : (isLong ? Self.longRoundTrip : Self.roundTrip) + Self.margin
-            state = .trying(number + 1, until: until + pause, isLong: isProved)
-        }
-    }
-
-    private mutating func fail(_ now: Double) {
-        forgetRate()
-        (allowed, isBack) = (0, false)
-        mayBorrow = true
-        checkAt = (now / Self.checks + 1).rounded(.down) * Self.checks
-        state = .failed
-    }
-
-    /// Forgets messages that ended unheard of, when nobody has asked for long.
-    private mutating func forgetWaiting(_ now: Double, _ limits: Limits) {
-        guard now - at > max(Self.quiet, 2 * limits.every) else { return }
-        waiting = 0
-        // Of several that come now, only the first forgets them.
-        refill(now, limits)
-    }
-
-    private mutating func forgetRate() { (rate, proven, room) = (0, 0, 0) }
-
-    private mutating func restore(_ limits: Limits) { (budget, restored) = (limits.budget, .infinity) }
 }

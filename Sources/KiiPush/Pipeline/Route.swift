@@ -54,9 +54,9 @@ public final class Route: Sendable {
         self.pace = pace
         isUnlimited = pace == .unlimited
         let every: Double? = if case .every(let time) = pace { Double(time.inNanoseconds) / 1e9 } else { nil }
-        objects = .objects(every: every ?? Pace.objectEvery)
-        letters = .letters(every: every ?? Pace.letterEvery)
-        newKeys = .route(every: min(every ?? Pace.newKeyEvery, Pace.newKeyEvery))
+        objects = .objects(every: every)
+        letters = .letters(every: every)
+        newKeys = .route(every: min(every ?? Pace.letterEvery, Pace.letterEvery))
         self.delivery = delivery
         maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
         self.dedupe = dedupe

@@ -48,15 +48,14 @@ public struct RouteOptions: Sendable, Hashable {
     }
 }
 
-/// How fast a route handles messages of one object, sender or conversation, beyond 20 at once.
+/// How fast a route handles messages of one object, sender or conversation, beyond 20 at once and an hour's allowance.
 ///
-/// Traffic that comes by itself, as fast as it may be, is never slowed down for longer than some seconds: the loop
-/// guard listens once, and then lets it pass. The pace is that of messages which may be a loop's; see
-/// <doc:LoopSafety>.
+/// Traffic that comes by itself, as fast as it may be, is slowed down for some seconds only: the loop guard pauses it
+/// once, and then lets it pass. The pace is that of messages which may be a loop's; see <doc:LoopSafety>.
 public enum RoutePace: Sendable, Hashable {
-    /// A message each 6 seconds of one object, of which the newest change replaces older ones; else each 1.5 seconds.
+    /// A message each 8 seconds of one object, of which the newest change replaces older ones; else each 2 seconds.
     case standard
-    /// A message in this time.
+    /// A message in this time, without an allowance.
     case every(Duration)
     /// As fast as they come, and with as many declared writes: nothing ends a loop of the route but its lineage, or a
     /// kill switch.

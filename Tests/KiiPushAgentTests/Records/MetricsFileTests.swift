@@ -139,7 +139,7 @@ struct MetricsFileTests {
     func paced() async throws {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("r") { _, _ in }
+        receiver.onPushToApp("r", options: RouteOptions(pace: .every(.seconds(8)))) { _, _ in }
         for number in 0..<23 {
             let fixture = PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number))
             _ = await receiver.receive(fixture.payload(.long))

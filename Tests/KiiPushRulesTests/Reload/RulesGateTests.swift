@@ -20,7 +20,7 @@ struct RulesGateTests {
     }
 
     private func started(_ checks: [RulesGate.Check] = []) throws -> (PushReceiver, RulesGate) {
-        let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"}}"#))
+        let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"},"pace":"2s"}"#))
         let receiver = PushReceiver(rules: rules, clock: clock)
         for name in ["first", "second"] { receiver.register(name) { [log] _, _ in log.add(name) } }
         try receiver.load(rules)
@@ -74,7 +74,7 @@ struct RulesGateTests {
         for number in 1...22 { await test.send(RawPayload("{\"n\":\(number)}")) }
         receiver.loopGuard?.kill(
             .bucket(KiiURI(owner: .app, resource: .bucket(name: "off", isEncrypted: false))), for: .seconds(500))
-        let new = text(#"{"id":"a","then":{"handler":"second"}}"#, tests: self.test("handled"))
+        let new = text(#"{"id":"a","then":{"handler":"second"},"pace":"2s"}"#, tests: self.test("handled"))
         guard case .loaded(let update) = await gate.update(new, file: "r.json") else { throw TestError() }
         #expect(update.generation == 2 && update.needRestart.isEmpty)
         // Neither a seen message, nor the pace, nor the kill is forgotten.

@@ -15,7 +15,7 @@ struct RuleTestRunnerTests {
           {"id":"settings","when":{"kind":"pushToApp","bucket":"settings"},"then":{"handler":"reload"},"pace":"unlimited"},
           {"id":"log","when":{"data":{"level":{"greater":3}}},"then":{"run":["/nowhere/logger"]},"continue":true},
           {"id":"loud","when":{"data":{"level":{"greater":5}}},"then":{"print":true},"pace":"2s"},
-          {"id":"odd","when":{"kind":"pushToUser"},"then":{"handler":"reload"}}],
+          {"id":"odd","when":{"kind":"pushToUser"},"then":{"handler":"reload"},"pace":"2s"}],
          "tests":[
           {"name":"dedupe","steps":[
            {"payload":{"bucketID":"settings","objectScopeType":"APP","when":1},"transport":"mqtt",
@@ -176,7 +176,7 @@ struct RuleTestRunnerTests {
         let rules = try RoutingRules(
             #"""
             {"version":1,
-             "rules":[{"id":"a","then":{"handler":"h"}}],
+             "rules":[{"id":"a","then":{"handler":"h"},"pace":"2s"}],
              "tests":[{"name":"T","steps":[
               \#(Self.burst),
               {"payload":{"topic":"t","objectScopeType":"APP","when":1,"sender":"s"},"fail":["h"],"expect":{"outcome":"paced"}},

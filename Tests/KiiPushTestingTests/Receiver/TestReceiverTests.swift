@@ -43,15 +43,14 @@ struct TestReceiverTests {
 
     @Test("messages that wait for their pace end when the clock is turned to their time, and not before")
     func paced() async throws {
-        let test = try standard()
+        let test = try standard("20s")
         for number in 101...120 { #expect(await test.send(push(number)).outcome.name == "handled") }
         let first = await test.send(push(1))
         #expect(first.outcome.name == "paced" && first.settled == .init(.retryLater, seen: .release))
         #expect(first.handlers.isEmpty && test.nextDue != nil)
         _ = await test.send(push(2), failing: .all)
-        #expect(await test.advance(by: .seconds(8)).isEmpty)
-        // The first is tried, and then the other one.
-        let rest = await test.advance(by: .seconds(5))
+        #expect(await test.advance(by: .seconds(19)).isEmpty)
+        let rest = await test.advance(by: .seconds(40))
         #expect(rest.map(\.handlers) == [["h"], ["h"]])
         #expect(rest.map(\.outcome.description) == ["handled", "failed (a)"])
         #expect(rest.map(\.settled.seen) == [.commit, .release])
@@ -65,7 +64,7 @@ struct TestReceiverTests {
         for jumps in [false, true] {
             let clock = ManualClock()
             let receiver = PushReceiver(clock: clock) { LoopGuard(clock: clock) }
-            receiver.onAny { message, _ in
+            receiver.onAny(options: RouteOptions(pace: .every(.seconds(8)))) { message, _ in
                 guard message.data["n"]?.integer == 21 else { return }
                 ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) }
             }

@@ -179,7 +179,7 @@ struct DocumentedCodeTests {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
         let loopGuard = try #require(receiver.loopGuard)
-        receiver.onPushToUser("news", topic: "news") { _, _ in }
+        receiver.onPushToUser("news", topic: "news", options: RouteOptions(pace: .every(.seconds(2)))) { _, _ in }
         let test = TestReceiver(receiver, clock: clock)
         loopGuard.onPaced { key in print(key.sentence) }
         for number in 1...25 { await test.send(PayloadFixture.pushToUser(sentAt: Int64(number))) }

@@ -21,7 +21,9 @@ struct LoopLayersTests {
             }
             let bucket = Self.object.bucket
             receiver.onAny(
-                "r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: layer == .ownBucket ? .refuse : .warn))
+                "r",
+                options: RouteOptions(
+                    pace: .every(.seconds(6)), loop: RouteLoopPolicy(ownBucket: layer == .ownBucket ? .refuse : .warn))
             ) { _, context in
                 if layer == .ownBucket { _ = try context.willCreate(in: bucket) }
             }

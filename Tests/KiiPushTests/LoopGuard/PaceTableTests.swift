@@ -10,7 +10,7 @@ struct PaceTableTests {
     /// Makes a key's messages wait.
     private func pace(_ table: inout PaceTable, _ key: Int, at now: Double) {
         guard let place = table.place(of: ResourceKey(key), limits, now) else { return }
-        for _ in 0..<21 {
+        for _ in 0..<Int(limits.burst + limits.allowance) + 1 {
             table[place].hear(now, isNew: true, limits)
             _ = table[place].ask(now, limits)
         }
@@ -23,7 +23,7 @@ struct PaceTableTests {
         for key in 2...50 { _ = table.place(of: ResourceKey(key), limits, 0) }
         let place = try #require(table.find(ResourceKey(1)))
         let again = table.place(of: ResourceKey(1), limits, 1)
-        #expect(table[place].isLimiting && again == place)
+        #expect(table[place].isLimiting(1, limits) && again == place)
         for key in 2...50 { #expect(table.find(ResourceKey(key)).map { table[$0].isPlain } == true) }
         #expect(table.find(ResourceKey(51)) == nil)
     }
@@ -46,7 +46,7 @@ struct PaceTableTests {
         for key in 0..<7 { pace(&table, key, at: 0) }
         let places = (100..<1000).map { table.place(of: ResourceKey($0), limits, 1) }
         #expect(!places.contains(nil))
-        #expect((0..<7).allSatisfy { table.find(ResourceKey($0)).map { table[$0].isLimiting } == true })
+        #expect((0..<7).allSatisfy { table.find(ResourceKey($0)).map { table[$0].isLimiting(1, limits) } == true })
         #expect(table.forgottenEarly == 900 - 9 && table.find(ResourceKey(999)) != nil)
     }
 

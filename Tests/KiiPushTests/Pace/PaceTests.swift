@@ -1,4 +1,3 @@
-import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -6,174 +5,146 @@ import Testing
 
 /// How fast the messages of one key pass.
 struct PaceTests {
-    /// The limits of a kind of key, and their numbers.
+    /// The limits of a kind of key.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let limits: Pace.Limits
-        let burst: Int
-        let every: Double
-        /// How many seconds it is listened to.
-        let listening: Double
-        /// The same once its budget is spent.
-        let longListening: Double
+
+        /// How many pass at once.
+        var atOnce: Int { Int(limits.burst + limits.allowance) }
     }
 
     static let kinds = [
-        Kind(
-            testDescription: "an object", limits: .objects(), burst: 20, every: 6, listening: 8, longListening: 16.5),
-        Kind(
-            testDescription: "letters", limits: .letters(), burst: 20, every: 1.5, listening: 8, longListening: 20),
-        Kind(
-            testDescription: "an object of a pace of its own", limits: .objects(every: 2), burst: 20, every: 2,
-            listening: 8, longListening: 16.5),
-        Kind(
-            testDescription: "letters that are rare", limits: .letters(every: 60), burst: 20, every: 60, listening: 8,
-            longListening: 20),
-        Kind(
-            testDescription: "new keys of a route", limits: .route(), burst: 60, every: 1.25, listening: 4.5,
-            longListening: 4.5),
-        Kind(
-            testDescription: "new keys of the device", limits: .device, burst: 120, every: 1.25, listening: 4.5,
-            longListening: 4.5),
+        Kind(testDescription: "an object", limits: .objects()),
+        Kind(testDescription: "letters", limits: .letters()),
+        Kind(testDescription: "an object of a pace of its own", limits: .objects(every: 2)),
+        Kind(testDescription: "letters that are rare", limits: .letters(every: 60)),
+        Kind(testDescription: "new keys of a route", limits: .route()),
+        Kind(testDescription: "new keys of the device", limits: .device),
     ]
 
-    /// Those whose floor has a token for the first try.
-    static let usual = kinds.filter { $0.every < 8 }
+    private static let pause = Pace.Limits.length(isLong: false)
 
-    @Test("passes a burst at once, then one per floor interval", arguments: kinds)
+    @Test("passes a burst at once, then one per floor interval, and never pauses", arguments: kinds)
     func floor(kind: Kind) {
         var lane = PaceLane(kind.limits)
-        lane.come(kind.burst, at: 0)
-        for number in 1...300 { lane.come(at: Double(number) * kind.every * 1.000001) }
-        #expect(lane.passes.count == kind.burst + 300 && lane.passes.allSatisfy { $0.at == $0.came })
-        #expect(!lane.pace.isLimiting && lane.pace.waiting == 0)
+        lane.come(Int(kind.limits.burst), at: 0)
+        for number in 1...300 { lane.come(at: Double(number) * kind.limits.every * 1.000001) }
+        #expect(lane.passes.count == Int(kind.limits.burst) + 300 && lane.passes.allSatisfy { $0.at == $0.came })
+        #expect(lane.pace.isPlain && lane.pace.waiting == 0)
     }
 
-    @Test(
-        "an exhausted key listens, and says until when", arguments: kinds)
-    func listening(kind: Kind) {
+    @Test("passes a burst and the allowance at once, and says until when the next one waits", arguments: kinds)
+    func allowance(kind: Kind) throws {
         var lane = PaceLane(kind.limits)
-        lane.come(kind.burst + 1, at: 100)
-        #expect(lane.passes.count == kind.burst && lane.due == 100 + kind.listening)
-        #expect(lane.pace.isLimiting && lane.pace.waiting == 1)
-        for number in 1...3 {
-            lane.come(at: 100 + Double(number))
-            #expect(lane.due == 100 + kind.listening)
+        lane.come(kind.atOnce + 1, at: 100)
+        #expect(lane.passes.count == kind.atOnce && lane.pace.waiting == 1)
+        #expect(lane.pace.isLimiting(100, kind.limits))
+        let due = try #require(lane.due)
+        #expect(due > 100 && due <= 100 + min(kind.limits.every, 2 * Pace.slot) + 0.001)
+    }
+
+    @Test("the allowance is whole again when nothing came for fifteen seconds after a message", arguments: kinds)
+    func quiet(kind: Kind) {
+        func passing(_ pace: inout Pace, at now: Double) -> Double {
+            var count = 0.0
+            while case .now = pace.ask(now, kind.limits) { count += 1 }
+            return count
         }
-        #expect(lane.passes.count == kind.burst)
+        var pace = Pace(kind.limits, now: 0)
+        #expect(passing(&pace, at: 0) == kind.limits.burst + kind.limits.allowance)
+        var early = pace
+        #expect(passing(&early, at: 14.9) == (14.9 / kind.limits.every).rounded(.down))
+        #expect(passing(&pace, at: 15.1) == kind.limits.allowance + (15.1 / kind.limits.every).rounded(.down))
     }
 
-    @Test("when a burst has stopped, tries one, then a burst, then all that wait", arguments: usual)
-    func tries(kind: Kind) {
-        var lane = PaceLane(kind.limits)
-        let all = 3 * kind.burst + 11
-        lane.come(all, at: 0)
-        lane.pass(until: 60)
-        let (first, second, third) = (kind.listening, kind.listening + 4, kind.listening + 8)
-        #expect(
-            lane.groups == [
-                "\(kind.burst) at 0.0", "1 at \(first)", "\(kind.burst) at \(second)",
-                "\(kind.burst + 10) at \(third)",
-            ])
-        #expect(lane.superseded == 0 && lane.pace.waiting == 0 && !lane.wentBack)
+    @Test("a key beyond its burst pauses for six seconds, once in each slot, at the same time on all devices")
+    func pauses() {
+        for number in 0..<1000 {
+            let now = Double(number) * 7.3
+            for (isLong, slot) in [(false, Pace.slot), (true, Pace.longSlot)] {
+                let time = Pace.nextPause(after: now, isLong: isLong)
+                #expect(time > now && time <= now + 2 * slot)
+                #expect(time.truncatingRemainder(dividingBy: slot) <= slot - Pace.Limits.length(isLong: isLong))
+                let tomorrow = Pace.nextPause(after: now + 86_400, isLong: isLong)
+                #expect(abs(tomorrow - time - 86_400) < 0.001, "the time of day decides")
+            }
+        }
     }
 
-    @Test("what waits while only one more comes than the floor has is tried and is through", arguments: usual)
-    func oneMore(kind: Kind) {
-        var lane = PaceLane(kind.limits)
-        lane.come(kind.burst + 1, at: 0)
-        lane.pass(until: 60)
-        #expect(lane.groups == ["\(kind.burst) at 0.0", "1 at \(kind.listening)"])
-        // It is as before: a burst's worth of the floor later, a burst passes.
-        lane.come(kind.burst, at: 60 + Double(kind.burst) * kind.every)
-        #expect(lane.passes.count == 2 * kind.burst + 1)
-    }
-
-    @Test("traffic after a try shows a loop: then the floor applies, and the newest replaces older ones")
-    func failedObject() {
+    @Test("letters wait for the end of a pause, an object's newest change for its beginning")
+    func listening() throws {
+        for limits in [Pace.Limits.letters(), .objects()] {
+            var lane = PaceLane(limits)
+            lane.come(21, at: 0)
+            let pause = Pace.nextPause(after: 0, isLong: false)
+            lane.pass(until: pause)
+            lane.come(at: pause + 1)
+            #expect(lane.passes.count == 21 && lane.due.map { abs($0 - pause - Self.pause) < 0.001 } == true)
+            lane.pass(until: pause + Self.pause + 0.001)
+            #expect(lane.passes.count == 22)
+        }
+        // What waits as the pause begins: the newest passes in advance, and replaces the others.
         var lane = PaceLane(.objects())
-        lane.come(24, at: 0)
-        lane.pass(until: 8)
-        #expect(lane.groups == ["20 at 0.0", "1 at 8.0"])
-        lane.come(at: 8.3)
-        lane.pass(until: 12.1)
-        // Three waited, and the one that came back stands for all of them.
-        #expect(lane.groups == ["20 at 0.0", "1 at 8.0", "1 at 12.0"])
-        #expect(lane.passes.last?.came == 8.3 && lane.superseded == 3)
-        for number in 0..<100 {
-            let last = lane.passes.last?.at ?? 0
-            lane.come(2, at: last + 0.3)
-            while lane.passes.count == 22 + number, lane.passToDue() {}
+        lane.come(314, at: 0)
+        lane.pass(until: Pace.nextPause(after: 0, isLong: false) + 0.001)
+        #expect(lane.passes.count == 311 && lane.superseded == 3 && lane.pace.waiting == 0)
+    }
+
+    @Test("when the allowance is spent, the newest change replaces older ones; letters pass in order")
+    func floorOnly() {
+        for limits in [Pace.Limits.objects(), .letters()] {
+            var lane = PaceLane(limits)
+            lane.come(Int(limits.burst + limits.allowance), at: 0)
+            // Each that passes causes the next two, up to a hundred that wait.
+            while lane.now < 1000 {
+                let seen = lane.passes.count
+                if lane.queue.count < 100 { lane.come(2, at: lane.now + 0.3) }
+                while lane.passes.count == seen, lane.passToDue() {}
+            }
+            let passed = lane.passes.dropFirst(Int(limits.burst + limits.allowance)).count
+            #expect(passed <= Int(1000 / limits.every) + 1)
+            #expect((lane.superseded > 0) == limits.newestWins && !lane.wentBack)
+            #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted())
+            if limits.newestWins { #expect(lane.passes.allSatisfy { $0.at - $0.came < 17 }) }
         }
-        #expect(zip(lane.passes.dropFirst(21), lane.passes.dropFirst(22)).allSatisfy { $1.at - $0.at > 3.99 })
-        #expect(lane.passes[121].at - lane.passes[21].at > 100 * 5.99, "by the floor, on the whole")
-        #expect(lane.passes.suffix(50).allSatisfy { $0.at - $0.came < 13 }, "and none is old")
     }
 
-    @Test("letters after a try pass at the floor, in order, and none is superseded")
-    func failedLetters() {
-        var lane = PaceLane(.letters())
-        lane.come(24, at: 0)
-        lane.pass(until: 8)
-        lane.come(at: 8.3)
-        lane.pass(until: 200)
-        #expect(lane.passes.count == 25 && lane.superseded == 0)
-        #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted())
-        #expect(lane.pace.waiting == 0 && !lane.wentBack)
-    }
-
-    @Test("traffic only at the beginning counts as a loop that died down")
-    func decline() {
-        var lane = PaceLane(.letters())
-        lane.come(21, at: 0)
-        for number in 0..<30 { lane.come(at: 0.1 + Double(number) * 0.09) }
-        lane.come(at: 7)
-        lane.pass(until: 8)
-        // What the floor has, and then it is listened to again.
-        #expect(lane.groups == ["20 at 0.0", "5 at 8.0"] && lane.due == 16)
-    }
-
-    @Test(
-        "steady traffic passes at its own pace after listening",
-        arguments: kinds, [1.5, 2])
+    @Test("steady traffic waits for one pause, and passes at its own pace after it", arguments: kinds, [1.5, 2])
     func steady(kind: Kind, perSecond: Double) {
         var lane = PaceLane(kind.limits)
         for number in 0..<Int(600 * perSecond) { lane.come(at: Double(number) / perSecond) }
         lane.pass(until: 700)
         #expect(lane.passes.count == Int(600 * perSecond) && lane.superseded == 0)
-        #expect(lane.passes.allSatisfy { $0.at - $0.came < kind.listening + 0.01 })
-        let late = lane.passes.filter { $0.came > 250 }
+        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause + 0.01 })
+        let late = lane.passes.filter { $0.came > 120 }
         #expect(late.allSatisfy { $0.at - $0.came < 0.01 }, "\(late.map { $0.at - $0.came }.max() ?? 0)")
     }
 
-    @Test("after long listening, steady traffic never waits again", arguments: [2.0, 3])
-    func proven(perSecond: Double) {
+    @Test("beyond an hour's bound a long pause is needed, and after it steady traffic passes for the rest of the hour")
+    func proven() {
         var lane = PaceLane(.objects())
-        let hours = 4.0
-        for number in 0..<Int(hours * 3600 * perSecond) { lane.come(at: Double(number) / perSecond) }
-        lane.pass(until: hours * 3600 + 60)
-        #expect(lane.passes.count == Int(hours * 3600 * perSecond) && lane.superseded == 0)
-        let late = lane.passes.filter { $0.at - $0.came > 0.01 }
-        // Listened to at first, and for longer when the budget was spent.
-        #expect(late.allSatisfy { $0.came < 2400 && $0.at - $0.came < 16.51 })
-        #expect(late.contains { $0.came > 600 && $0.at - $0.came > 8.01 })
+        for number in 0..<7000 { lane.come(at: Double(number) / 2) }
+        lane.pass(until: 3600)
+        #expect(lane.passes.count == 7000 && lane.superseded == 0)
+        let late = lane.passes.filter { $0.at - $0.came > Self.pause + 0.01 }
+        #expect(late.allSatisfy { $0.at - $0.came < 16.91 } && !late.isEmpty)
+        #expect(Set(late.map { ($0.at / 60).rounded() }).count <= 2, "it is paused so once")
     }
 
-    @Test("forgets a pace after ten idle minutes", arguments: [(550.0, false), (601, true)])
-    func quiet(pause: Double, isForgotten: Bool) {
+    @Test("forgets a rate after ten idle minutes", arguments: [(550.0, false), (605, true)])
+    func forgets(pause: Double, isForgotten: Bool) {
         var lane = PaceLane(.letters())
         for number in 0..<2400 { lane.come(at: Double(number) / 8) }
         lane.pass(until: 310)
-        let before = lane.passes.count
-        lane.come(60, at: 300 + pause)
-        #expect((lane.passes.count - before == 20) == isForgotten, "\(lane.passes.count - before)")
-        #expect(before == 2400)
+        lane.come(at: 300 + pause)
+        #expect(lane.pace.isPlain == isForgotten)
     }
 
     @Test("forgets messages that nobody has asked about for ten minutes")
     func unheardOf() {
         var lane = PaceLane(.letters())
-        lane.come(25, at: 0)
+        lane.come(895, at: 0)
         var pace = lane.pace
         #expect(pace.waiting == 5)
         pace.hear(599, isNew: false, lane.limits)
@@ -186,18 +157,14 @@ struct PaceTests {
     func notNew() {
         let limits = Pace.Limits.letters()
         var pace = Pace(limits, now: 0)
-        var answers: [Pace.Answer] = []
-        for _ in 0..<21 {
+        for _ in 0..<900 {
             pace.hear(0, isNew: true, limits)
-            answers.append(pace.ask(0, limits))
+            _ = pace.ask(0, limits)
         }
-        #expect(answers == Array(repeating: .now(isFromFloor: true), count: 20) + [.later(until: 8)])
-        for number in 0..<40 { pace.hear(3 + Double(number) / 8, isNew: false, limits) }
-        // It has heard nothing, so it tries.
-        let first = pace.ask(8, limits)
-        for _ in 0..<10 { pace.hear(9, isNew: false, limits) }
-        let (hasFailed, second) = (pace.hasFailed(12, limits), pace.ask(12, limits))
-        #expect(first == .now(isFromFloor: true) && !hasFailed && second == .now(isFromFloor: true))
+        let start = Pace.nextPause(after: 0, isLong: false)
+        for number in 0..<40 { pace.hear(start + 4 + Double(number) / 30, isNew: false, limits) }
+        pace.hear(start + 7, isNew: false, limits)
+        #expect(pace.isPlain, "nothing was heard that gives it a rate")
     }
 
     @Test("returned tokens can be taken again, up to a burst")
@@ -208,6 +175,7 @@ struct PaceTests {
         var answers = (0..<20).map { _ in pace.ask(0, limits) }
         pace.giveBack(limits)
         answers += (0..<2).map { _ in pace.ask(0, limits) }
-        #expect(answers == Array(repeating: .now(isFromFloor: true), count: 21) + [.later(until: 8)])
+        let fromFloor = Array(repeating: Pace.Answer.now(isFromFloor: true), count: 21)
+        #expect(answers == fromFloor + [.now(isFromFloor: false)])
     }
 }

@@ -163,7 +163,7 @@ struct AgeTests {
 
     @Test("the age of a paced message is checked when it passes")
     func paced() async {
-        let receiver = receiver(pace: .standard)
+        let receiver = receiver(pace: .every(.seconds(6)))
         let test = TestReceiver(receiver, clock: clock)
         for number in 0..<22 {
             let outcome = await test.send(Self.payload(sent: number == 21 ? 25 : -Int64(number))).outcome

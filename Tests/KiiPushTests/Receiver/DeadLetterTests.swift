@@ -16,7 +16,7 @@ struct DeadLetterTests {
     ) -> PushReceiver {
         let receiver = PushReceiver(app: "0123abcd", clock: clock, deadLetters: letters)
         for id in routes {
-            receiver.onAny(id, options: .continue) { message, context in
+            receiver.onAny(id, options: RouteOptions(then: .continue, pace: .every(.seconds(6)))) { message, context in
                 log.add("\(context.route) \(message.number)")
                 if isFailing.isSet { throw TestError() }
             }

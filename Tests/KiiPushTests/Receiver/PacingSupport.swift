@@ -23,7 +23,7 @@ struct PacingBench {
     ///   - isTopic: whether it gets messages of topics.
     ///   - stage: what a stage behind the guard does to a message.
     init(
-        _ routes: [(id: String, pace: RoutePace)] = [("r", .standard)], isTopic: Bool = false,
+        _ routes: [(id: String, pace: RoutePace)] = [("r", .every(.seconds(8)))], isTopic: Bool = false,
         stage: @escaping @Sendable (inout RoutedMessage) -> Verdict = { _ in .pass }
     ) {
         self.isTopic = isTopic

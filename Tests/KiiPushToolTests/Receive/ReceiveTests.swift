@@ -7,7 +7,7 @@ import Testing
 struct ReceiveTests {
     static let rules = """
         {"version":1,"rules":[
-          {"id":"settings","when":{"kind":"pushToApp","bucket":"settings"},"then":{"print":true}},
+          {"id":"settings","when":{"kind":"pushToApp","bucket":"settings"},"then":{"print":true},"pace":"8s"},
           {"id":"broken","when":{"kind":"pushToUser"},"then":{"run":["/bin/false"]},
            "delivery":{"attempts":2,"backoff":"1ms"}}]}
         """

@@ -26,7 +26,7 @@ enum Captures {
         var (lines, now): ([String], Int) = ([], 0)
         func answer(_ receipts: [TestReceipt]) {
             for receipt in receipts where receipt.outcome.name == "handled" && receipt.routes == ["counter"] {
-                pushes.append((at: now + 200, fixture: Self.counter(now + 200), style: .short))
+                pushes.append((at: now + 100, fixture: Self.counter(now + 100), style: .short))
             }
         }
         while now < minutes * 60_000 {
