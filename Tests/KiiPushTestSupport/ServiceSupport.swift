@@ -217,8 +217,9 @@ struct ServiceBench {
         }
         let log = log
         for route in routes {
-            receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: isPaced ? .every(.milliseconds(1500)) : .standard, delivery: route.delivery)) {
-                message, context in
+            receiver.onAny(route.id, options: RouteOptions(
+                    then: .continue, pace: isPaced ? .every(.seconds(6)) : .standard, delivery: route.delivery)
+            ) { message, context in
                 log.add("\(context.route) \(message.number)")
                 try await act(message, context)
             }

@@ -43,7 +43,7 @@ struct RuleTestRunnerTests {
            \#(burst),
            {"at":"1s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},
             "expect":{"outcome":"paced","rules":["odd"],"handlers":[]}},
-           {"at":"104s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"duplicate"}},
+           {"at":"100s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"duplicate"}},
            {"at":"110s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"handled"}}]},
           {"name":"the rest","steps":[
            {"payload":{"topic":"t","appID":"a2"},"expect":{"outcome":"refused","reason":"app","rules":["odd"],"handlers":[]}},

@@ -73,7 +73,8 @@ struct TestReceiverTests {
             let receipts = await jumps ? test.jump(by: .seconds(100)) : test.advance(by: .seconds(100))
             #expect(receipts.count == 1 && clock.now.nanoseconds == 100_000_000_000)
         }
-        #expect(ends.withLock { $0 } == [8, 100])
+        let times = ends.withLock { $0 }
+        #expect(times.count == 2 && times[0] < 20 && times[1] == 100)
     }
 
     @Test("what handlers send into the receiver belongs to the message that they were called for")

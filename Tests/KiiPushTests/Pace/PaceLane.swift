@@ -53,7 +53,7 @@ struct PaceLane {
     private mutating func ask() {
         due = nil
         while !queue.isEmpty {
-            if limits.newestWins, queue.count > 1, pace.hasFailed(now, limits) {
+            if limits.newestWins, waits > 0, queue.count > 1, pace.hasFailed(now, limits) {
                 for _ in queue.dropLast() { pace.leave() }
                 superseded += queue.count - 1
                 queue.removeFirst(queue.count - 1)

@@ -38,7 +38,7 @@ struct PacePropertyTests {
         private mutating func change(_ dice: inout Dice) {
             let least = dice.real(0.01...longest)
             delays = least...max(least, dice.pick([least, longest, dice.real(least...longest)]))
-            let fewest = dice.whole(0...2)
+            let fewest = dice.whole(1...2)
             children = fewest...max(1, dice.whole(fewest...3))
             step = dice.pick([nil, nil, dice.real(0.01...2)])
         }
@@ -63,7 +63,7 @@ struct PacePropertyTests {
     private static func run(_ limits: Pace.Limits, _ dice: inout Dice, longest: Double, hours: Double) -> PaceLane {
         var lane = PaceLane(limits, at: 1000)
         var adversary = Adversary(&dice, longest: longest)
-        var coming = (0..<dice.whole(1...150)).map { _ in 1000 + dice.real(0...5) }.sorted()
+        var coming = Array(repeating: 1000.0, count: dice.whole(1...150))
         let end = 1000 + hours * 3600
         var seen = 0
         while true {
@@ -94,7 +94,6 @@ struct PacePropertyTests {
     func bounded(kind: PaceTests.Kind, longest: Double) {
         // A route's new keys must not wait for so long: round trips of more than three seconds may deceive it.
         if kind.limits.proofs == .infinity, longest > 3 { return }
-        // The beginning comes by itself for some seconds, and may give a rate.
         let most =
             3600 / kind.limits.every + kind.limits.allowance + kind.limits.burst
             + (kind.limits.proofs == .infinity ? 0 : kind.limits.proofs) + 1
