@@ -103,11 +103,7 @@ package enum JSONReport {
             writer.member("schema", command.schema?.name)
             writer.member("actions", value: command.sentActions)
         }
-        writer.member("data") { writer in
-            for (key, value) in message.data.members {
-                writer.member(key, value: value)
-            }
-        }
+        writer.member("data", value: .object(message.data.members))
         writer.member("fields") { writer in
             for field in KiiField.allCases {
                 if let text = message[field] { writer.member(field.longName, text) }

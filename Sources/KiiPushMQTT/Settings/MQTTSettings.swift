@@ -132,7 +132,7 @@ public struct MQTTSettings: Sendable, Hashable {
     ///
     /// If one has changed, and all are valid, the client reconnects with them, in the same session; otherwise the
     /// connection stays. Replace files that belong together within a second.
-    package var fileInterval = Duration.seconds(60)
+    public var fileInterval = Duration.seconds(60)
     /// How long Kii's topic is valid after its endpoint was requested; nil if unknown.
     ///
     /// Nothing here acts on it: when it has passed, request another endpoint.

@@ -1,19 +1,23 @@
 /// The counters of an MQTT transport since it was made, for metrics.
-package struct MQTTCounts: Sendable, Hashable {
+public struct MQTTCounts: Sendable, Hashable {
     /// Connections with a granted subscription.
-    package var connections = 0
+    public var connections = 0
     /// Payloads that the intake has accepted, including redeliveries.
-    package var taken = 0
+    public var taken = 0
     /// Messages of other topics: acknowledged and ignored.
-    package var otherTopic = 0
+    public var otherTopic = 0
     /// Messages with a larger payload than the limit: acknowledged and ignored.
-    package var tooLarge = 0
+    public var tooLarge = 0
     /// Copies of a retained message that a new connection repeated: acknowledged and ignored.
-    package var retainedAgain = 0
+    public var retainedAgain = 0
     /// Messages without a payload, such as those that clear a retained message: acknowledged and ignored.
-    package var empty = 0
+    public var empty = 0
     /// Messages whose properties exceeded a bound and were left out in part.
-    package var cutProperties = 0
+    public var cutProperties = 0
+
     /// Answers to subscriptions that this connection did not request: ignored.
-    package var foreignAnswers = 0
+    public var foreignAnswers = 0
+
+    /// All counters at zero.
+    public init() {}
 }

@@ -76,7 +76,7 @@ public final class MQTTTransport: PushTransport {
     }
 
     /// Its counters so far.
-    package var counts: MQTTCounts { counter.withLock { $0 } }
+    public var counts: MQTTCounts { counter.withLock { $0 } }
 
     /// Submits payloads until its task is cancelled, or the intake stops.
     ///

@@ -7,10 +7,10 @@ extension ReportSummary {
             let codes = reasons.prefix(4).map { "\($0.name) \($0.count)" }.joined(separator: ", ")
             let whole = outcome == "undecodable" ? codes : reasons.first?.name ?? "a handler"
             return (isByReason ? reasons : [(name: whole, count: count)]).compactMap { reason, count in
-                guard let (tone, what, advice, words) = words(outcome, reason, count, report) else { return nil }
+                guard let (tone, what, advice, help) = words(outcome, reason, count, report) else { return nil }
                 return Finding(
                     tone: tone, what: "\(counted(count)) \(what)", advice: advice,
-                    command: words.map { command(report, $0) }, shows: outcome)
+                    command: help.map { command(report, $0) }, shows: outcome)
             }
         }
     }
