@@ -18,7 +18,7 @@ for (run, report) in reports {
         case .timeOver: "slowed down, until somebody ends it"
         case .quiet: "over"
         }
-    let stopped = report.count("looped") + report.count("superseded")
+    let stopped = report.count("looped") + report.count("superseded") + report.count("failed")
     print(
         padded(run.name, 31) + padded("\(report.handled)", 10) + padded("\(report.events - 1)", 8)
             + padded("\(stopped)", 9) + end)

@@ -41,6 +41,8 @@ extension Row {
         Row(
             "a loop of one object, round trips of 3 to 15 s", 4500, "an hour",
             [loop(.object, isSlow: true), loop(.object, isSlow: true, isBeside: true)]),
+        Row(
+            "a loop among 2 to 400 objects or topics", nil, "an hour", [few(.object), few(.letter), few(.ownRoute)]),
         Row("devices that hear different things", nil, "an hour", [apart(.object), apart(.letter)]),
     ]
 
@@ -94,9 +96,18 @@ extension Row {
             var loop = anyLoop(&dice, isSlow ? (3, 14.99) : (0.02, 3))
             let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
             (loop.isNew, loop.fanOut) = (isNew, loop.fanOut * Double(devices))
-            // Many that start it one after another are honest messages before it.
-            if !isBeside, !isNew, loop.starts > 21 { loop.gap = 0 }
+            // Those that start it one after another are honest messages beside it.
+            if !isBeside, !isNew { loop.gap = 0 }
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
+        }
+    }
+
+    /// The same for one device and a loop that goes round some objects, topics or routes.
+    private static func few(_ subject: Subject) -> Run {
+        { dice in
+            var loop = anyLoop(&dice, (0.02, 3))
+            (loop.isNew, loop.things) = (true, Int(dice.scale(2, 400)))
+            return try busiest(subject, loop, [], 1, dice, "\(loop.things) of them")
         }
     }
 

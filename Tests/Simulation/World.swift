@@ -12,8 +12,9 @@ struct Loop {
     var skew = 0.0
     /// How much later a device hears of an answer, at most, by chance.
     var jitter = 0.0
-    /// Whether each answer is about something new.
+    /// Whether each answer is about something new; among so many things.
     var isNew = false
+    var things = Int.max
     /// How many messages start it, and the pause between them.
     var starts = 1
     var gap = 0.0
@@ -79,7 +80,7 @@ struct World {
             newKeys += 1
             let (least, longest) = loop.trip
             let trip = loop.isEither ? dice.pick(least, longest) : dice.between(least, longest)
-            let key = loop.isNew ? -newKeys : cause.key
+            let key = loop.isNew ? -newKeys % loop.things : cause.key
             for device in devices.indices where loop.part == 1 || dice.chance(loop.part) {
                 let time = cause.time + trip + loop.skew * Double(device) + dice.between(0, loop.jitter)
                 agenda.add(Event(time: time, device: device, key: key, count: isOneTime ? count : 1))

@@ -66,7 +66,12 @@ struct Paces {
             let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             waitsAlready = !isInLane && (hasWaited || compares(message, keys.own, <=))
-            if !waitsAlready { own[place].hear(now, isNew: isNew, limits) }
+            if !waitsAlready {
+                own[place].hear(now, isNew: isNew, limits)
+            } else if isNew, compares(message, keys.own, <) {
+                // One that others have overtaken on their way.
+                own[place].notice(now, limits)
+            }
             isPlain = isPlain && own[place].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
@@ -160,9 +165,9 @@ struct Paces {
             }
         }
         if round.until == nil {
-            if round.isFromFloor { round.until = askWide(message, now) } else { leaveWide(message) }
+            if round.source == .floor { round.until = askWide(message, now) } else { leaveWide(message) }
         }
-        guard let until = round.until else { return .pass(isFromFloor: round.isFromFloor) }
+        guard let until = round.until else { return .pass(isFromFloor: round.source == .floor) }
         round.undo(&own)
         return .later(until: until)
     }
@@ -174,8 +179,8 @@ struct Paces {
         for route in message.routes where !route.isUnlimited {
             askWide(ResourceKey(route), route.newKeys, .route, message, route, now, &round)
         }
-        // What a route lets pass beyond its floor comes by itself: the device need not listen to it, too.
-        if round.until == nil, round.isFromFloor, let first = message.routes.first(where: { $0.pace == .standard }) {
+        // What a route's rate lets pass comes by itself: the device need not listen to it, too.
+        if round.until == nil, round.source < .rate, let first = message.routes.first(where: { $0.pace == .standard }) {
             askWide(.device, .device, .device, message, first, now, &round)
         } else if round.until == nil, message.heard == .asNew, let place = wide.find(.device) {
             wide[place].leave()
@@ -273,8 +278,8 @@ struct Paces {
 
 /// What the paces of one table have answered to a message: it passes all of them, or none.
 private struct Round {
-    /// Whether one of them let it pass from its floor.
-    var isFromFloor = false
+    /// What let it pass; if they differ, the first of the sources.
+    var source = Pace.Source.rate
     /// When it may ask again; nil if all that were asked let it pass.
     var until: Double?
     /// Those that let it pass, as they were before.
@@ -284,8 +289,8 @@ private struct Round {
     mutating func waits(_ place: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits) -> Bool {
         let before = table[place]
         switch table[place].ask(now, limits) {
-        case .now(let isOfFloor):
-            isFromFloor = isFromFloor || isOfFloor
+        case .now(let source):
+            self.source = min(self.source, source)
             passed.append((place, before))
             return false
         case .later(let time):

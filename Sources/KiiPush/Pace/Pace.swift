@@ -17,19 +17,24 @@
 struct Pace {
     /// The answer to a message that asks to be handled.
     enum Answer: Equatable {
-        /// It is handled now; from the floor, or beyond it.
-        case now(isFromFloor: Bool)
+        /// It is handled now.
+        case now(Source)
         /// It asks again at this time.
         case later(until: Double)
+    }
+
+    /// What lets a message pass.
+    enum Source: Comparable {
+        case floor, allowance, rate
     }
 
     /// How many may pass from the floor; the last change of an object's pause may pass in advance.
     private var tokens: Double
     private var at: Double
     private var allowance: Account
-    /// How many may pass by a rate that a short pause gave.
+    /// How many may pass by a rate that a short pause gave, or since nothing came while others waited.
     private var proofs: Account
-    /// When a message was handled after which none has come.
+    /// When a message was handled after which none has come: the first one, or the last one if nobody waits.
     private var quietSince = Double.infinity
     /// When the next pause begins, or has begun; whether it is a long one, and what was heard at its end.
     private var pause = Double.infinity
@@ -70,6 +75,15 @@ struct Pace {
             return true
         }
 
+        /// Takes back what was taken, as far as another account has as much.
+        mutating func restore(_ most: Double, from other: inout Account, _ now: Double) {
+            let moved = min(most - left, other.left)
+            other.left -= moved
+            if other.left < 1, other.restored == .infinity { other.restored = now + Pace.hour }
+            left += moved
+            if left >= 1 { restored = .infinity }
+        }
+
         mutating func restore(_ most: Double) { (left, restored) = (most, .infinity) }
         mutating func restore(_ most: Double, ifDueAt now: Double) { if now >= restored { restore(most) } }
     }
@@ -96,7 +110,12 @@ struct Pace {
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
         advance(now, limits)
         waiting += 1
-        guard isNew else { return }
+        if isNew { notice(now, limits) }
+    }
+
+    /// Records that a new message arrived which may be counted among those that wait already.
+    mutating func notice(_ now: Double, _ limits: Limits) {
+        advance(now, limits)
         quietSince = .infinity
         if now >= pause + Limits.roundTrip(isLong: isLong) { heard += 1 }
     }
@@ -134,7 +153,7 @@ struct Pace {
         let answer = decide(now, limits)
         if case .now = answer {
             leave()
-            if quietSince == .infinity { quietSince = now }
+            if waiting == 0 || quietSince == .infinity { quietSince = now }
         }
         return answer
     }
@@ -147,18 +166,18 @@ struct Pace {
             }
             hasBegun = true
             tokens -= 1
-            return .now(isFromFloor: true)
+            return .now(.floor)
         }
         if rate > 0, room >= 1, isLong || proofs.take(now) {
             (room, lastUse) = (room - 1, now)
-            return .now(isFromFloor: false)
+            return .now(.rate)
         }
         if tokens >= 1 {
             tokens -= 1
-            return .now(isFromFloor: true)
+            return .now(.floor)
         }
         plan(now)
-        if allowance.take(now) { return .now(isFromFloor: false) }
+        if allowance.take(now) { return .now(.allowance) }
         waitsSince = min(waitsSince, now)
         return .later(until: min(pause, now + untilNext(limits)) + Self.tick)
     }
@@ -242,7 +261,11 @@ struct Pace {
         if rate > 0 { room = max(room, min(room + passed * rate, rate * Self.saved)) }
         if waiting == 0 { waitsSince = .infinity }
         if now - quietSince >= Self.longRoundTrip {
-            allowance.restore(limits.allowance)
+            if waiting == 0 {
+                allowance.restore(limits.allowance)
+            } else {
+                allowance.restore(limits.allowance, from: &proofs, now)
+            }
             quietSince = .infinity
         }
         allowance.restore(limits.allowance, ifDueAt: now)

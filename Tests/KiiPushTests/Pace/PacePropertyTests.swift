@@ -26,11 +26,12 @@ struct PacePropertyTests {
         /// Whether it collects what it causes and sends it in even steps, to look like a source of its own.
         private var step: Double?
         private let longest: Double
+        private let fewest: Int
         private var phaseEnd = 0.0
         private var lastSent = 0.0
 
-        init(_ dice: inout Dice, longest: Double) {
-            self.longest = longest
+        init(_ dice: inout Dice, longest: Double, fewest: Int) {
+            (self.longest, self.fewest) = (longest, fewest)
             (delays, children, step) = (0...longest, 1...1, nil)
             change(&dice)
         }
@@ -38,7 +39,7 @@ struct PacePropertyTests {
         private mutating func change(_ dice: inout Dice) {
             let least = dice.real(0.01...longest)
             delays = least...max(least, dice.pick([least, longest, dice.real(least...longest)]))
-            let fewest = dice.whole(1...2)
+            let fewest = dice.whole(self.fewest...2)
             children = fewest...max(1, dice.whole(fewest...3))
             step = dice.pick([nil, nil, dice.real(0.01...2)])
         }
@@ -62,7 +63,8 @@ struct PacePropertyTests {
     /// Runs an adversary against a pace for some hours; everything that comes is caused, but the beginning.
     private static func run(_ limits: Pace.Limits, _ dice: inout Dice, longest: Double, hours: Double) -> PaceLane {
         var lane = PaceLane(limits, at: 1000)
-        var adversary = Adversary(&dice, longest: longest)
+        // New keys that wait in thousands get their allowance again whenever nothing has come for a while.
+        var adversary = Adversary(&dice, longest: longest, fewest: limits.proofs == .infinity ? 1 : 0)
         var coming = Array(repeating: 1000.0, count: dice.whole(1...150))
         let end = 1000 + hours * 3600
         var seen = 0
