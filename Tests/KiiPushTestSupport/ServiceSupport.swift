@@ -217,7 +217,9 @@ struct ServiceBench {
         }
         let log = log
         for route in routes {
-            receiver.onAny(route.id, options: RouteOptions(
+            receiver.onAny(
+                route.id,
+                options: RouteOptions(
                     then: .continue, pace: isPaced ? .every(.seconds(6)) : .standard, delivery: route.delivery)
             ) { message, context in
                 log.add("\(context.route) \(message.number)")

@@ -161,7 +161,8 @@ struct Paces {
             }
             // The other routes are asked, too: each would listen alone, one after another.
             if round.waits(place, &own, now, limits) {
-                record(keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: own[place].waiting == 1)
+                record(
+                    keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: own[place].waiting == 1)
             }
         }
         if round.until == nil {

@@ -7,11 +7,11 @@ extension Pace {
     static let objectEvery = 8.0
     /// The floor of all other keys, in seconds: 1,800 an hour; 30 that wait are late by a minute.
     static let letterEvery = 2.0
-    /// What passes beyond the floor within an hour and may be a loop's: with floor and burst, 760 changes of an object,
+    /// What passes beyond the floor within an hour and may be a loop's: with floor and burst, 760 changes.
     static let objectAllowance = 290.0
-    /// 2,690 letters,
+    /// The same of letters: 2,690 together.
     static let letterAllowance = 870.0
-    /// and 3,900 of new keys.
+    /// The same of new keys: 3,900 together.
     static let newKeyAllowance = 2000.0
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0

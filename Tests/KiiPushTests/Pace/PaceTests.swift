@@ -110,7 +110,9 @@ struct PaceTests {
         }
     }
 
-    @Test("steady traffic waits for one pause, and passes at its own pace after it", arguments: kinds.filter { $0.limits.allowance > 0 }, [1.5, 2])
+    @Test(
+        "steady traffic waits for one pause, and passes at its own pace after it",
+        arguments: kinds.filter { $0.limits.allowance > 0 }, [1.5, 2])
     func steady(kind: Kind, perSecond: Double) {
         var lane = PaceLane(kind.limits)
         for number in 0..<Int(400 * perSecond) { lane.come(at: Double(number) / perSecond) }

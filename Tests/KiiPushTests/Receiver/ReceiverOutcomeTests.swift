@@ -137,7 +137,9 @@ struct ReceiverOutcomeTests {
             loopGuard
             ScopeFilter(serving: [.app, .user("U-1")])
         }
-        receiver.onPushToApp("settings", bucket: "settings", options: RouteOptions(pace: .every(.seconds(6)), loop: row.loop)) { _, context in
+        receiver.onPushToApp(
+            "settings", bucket: "settings", options: RouteOptions(pace: .every(.seconds(6)), loop: row.loop)
+        ) { _, context in
             try row.handler(context)
         }
         let traces = TraceLog()
