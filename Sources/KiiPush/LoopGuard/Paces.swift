@@ -66,11 +66,9 @@ struct Paces {
             let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
             waitsAlready = !isInLane && (hasWaited || compares(message, keys.own, <=))
-            if !waitsAlready {
-                own[place].hear(now, isNew: isNew, limits)
-            } else if isNew, compares(message, keys.own, <) {
-                // One that others have overtaken on their way.
-                own[place].notice(now, limits)
+            // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
+            if !waitsAlready || isNew && compares(message, keys.own, <) {
+                own[place].hear(now, isNew: isNew, waits: !waitsAlready, limits)
             }
             isPlain = isPlain && own[place].isPlain
         }

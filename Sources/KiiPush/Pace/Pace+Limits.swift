@@ -42,7 +42,7 @@ extension Pace {
         let burst: Double
         let every: Double
         let allowance: Double
-        /// How many may pass by the rates of short pauses within an hour.
+        /// How many may pass within an hour by the rates of short pauses, or since nothing came while others waited.
         let proofs: Double
         /// Whether the newest replaces the others, since it says the same.
         let newestWins: Bool

@@ -8,8 +8,8 @@
 /// spent; of an object, the newest change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and an hour
-/// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
-/// longest round trip to give a rate.
+/// after it was spent. What passes by a rate is counted, too, and what is restored while others wait: beyond an hour's
+/// bound, a pause must be longer than the longest round trip to give a rate.
 ///
 /// So an hour's total is bounded, unless messages come by themselves.
 ///
@@ -41,7 +41,7 @@ struct Pace {
     private var isLong = false
     private var heard = 0.0
     private var hasBegun = false
-    /// How many may pass each second beyond the floor, and how many now.
+    /// How many may pass each second beyond the floor, and how many now: none without a rate.
     private var rate = 0.0
     private var room = 0.0
     private var lastUse = 0.0
@@ -70,16 +70,19 @@ struct Pace {
         /// Takes one; returns whether there was one.
         mutating func take(_ now: Double) -> Bool {
             guard left >= 1 else { return false }
-            left -= 1
-            if left < 1, restored == .infinity { restored = now + Pace.hour }
+            spend(1, now)
             return true
+        }
+
+        private mutating func spend(_ count: Double, _ now: Double) {
+            left -= count
+            if left < 1, restored == .infinity { restored = now + Pace.hour }
         }
 
         /// Takes back what was taken, as far as another account has as much.
         mutating func restore(_ most: Double, from other: inout Account, _ now: Double) {
             let moved = min(most - left, other.left)
-            other.left -= moved
-            if other.left < 1, other.restored == .infinity { other.restored = now + Pace.hour }
+            other.spend(moved, now)
             left += moved
             if left >= 1 { restored = .infinity }
         }
@@ -106,16 +109,12 @@ struct Pace {
 
     // MARK: Hearing
 
-    /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
-    mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
+    /// Records the arrival of a message, which waits from now on, unless it may be counted among those that wait; one
+    /// that `isNew` was sent just before.
+    mutating func hear(_ now: Double, isNew: Bool, waits: Bool = true, _ limits: Limits) {
         advance(now, limits)
-        waiting += 1
-        if isNew { notice(now, limits) }
-    }
-
-    /// Records that a new message arrived which may be counted among those that wait already.
-    mutating func notice(_ now: Double, _ limits: Limits) {
-        advance(now, limits)
+        if waits { waiting += 1 }
+        guard isNew else { return }
         quietSince = .infinity
         if now >= pause + Limits.roundTrip(isLong: isLong) { heard += 1 }
     }
@@ -168,7 +167,7 @@ struct Pace {
             tokens -= 1
             return .now(.floor)
         }
-        if rate > 0, room >= 1, isLong || proofs.take(now) {
+        if room >= 1, isLong || proofs.take(now) {
             (room, lastUse) = (room - 1, now)
             return .now(.rate)
         }
@@ -184,7 +183,7 @@ struct Pace {
 
     /// How many may pass now.
     private var available: Double {
-        allowance.available + max(0, tokens.rounded(.down)) + (rate > 0 ? room.rounded(.down) : 0)
+        allowance.available + max(0, tokens.rounded(.down)) + room.rounded(.down)
     }
 
     /// When the floor or the rate lets the next one pass.
@@ -217,8 +216,10 @@ struct Pace {
         let slot = isLong ? longSlot : slot
         var number = (now / slot).rounded(.down)
         while true {
-            var chance = SplitMix(UInt64(max(0, number.truncatingRemainder(dividingBy: (86_400 / slot).rounded()))))
-            let time = number * slot + chance.unit() * (slot - Limits.length(isLong: isLong))
+            let ofDay = number.truncatingRemainder(dividingBy: (86_400 / slot).rounded())
+            var chance = SplitMix(seed: UInt64(max(0, ofDay)))
+            let part = Double(chance.next() >> 11) * 0x1p-53
+            let time = number * slot + part * (slot - Limits.length(isLong: isLong))
             if time > now { return time }
             number += 1
         }
@@ -274,20 +275,4 @@ struct Pace {
     }
 
     private mutating func forgetRate() { (rate, room) = (0, 0) }
-}
-
-/// Numbers by chance from a seed, the same on all devices.
-private struct SplitMix {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    /// A number from 0 up to 1.
-    mutating func unit() -> Double {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
-    }
 }
