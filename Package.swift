@@ -18,7 +18,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "CLibrary"),
-        .target(name: "KiiPush"),
+        .systemLibrary(name: "CWallClock"),
+        .target(name: "KiiPush", dependencies: ["CWallClock"]),
         .target(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),

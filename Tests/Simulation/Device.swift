@@ -13,6 +13,19 @@ final class SetClock: ReceiverClock {
     func sleep(until instant: MonotonicInstant) async throws { fatalError("nobody sleeps in the simulation") }
 }
 
+/// The clocks of a device, whose wall clock is ahead by so many seconds.
+final class DeviceClock: ReceiverClock {
+    private let clock: SetClock
+    private let ahead: Double
+
+    init(_ clock: SetClock, ahead: Double) { (self.clock, self.ahead) = (clock, ahead) }
+
+    var now: MonotonicInstant { clock.now }
+    var wallNow: Int64? { now.nanoseconds / 1_000_000 + Int64(ahead * 1000) }
+
+    func sleep(until instant: MonotonicInstant) async throws { try await clock.sleep(until: instant) }
+}
+
 /// What messages are about.
 enum Subject {
     case object, letter
@@ -76,7 +89,7 @@ final class Device {
     private(set) var (honest, latest, superseded) = (0, 0.0, 0)
 
     /// Makes a device whose routes all get each message, or with a route for each bucket.
-    init(_ clock: SetClock, _ subject: Subject, routes: Int, places: Int) {
+    init(_ clock: DeviceClock, _ subject: Subject, routes: Int, places: Int) {
         let loopGuard = loopGuard
         receiver = PushReceiver(clock: clock) { loopGuard }
         self.places = places

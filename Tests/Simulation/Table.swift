@@ -30,11 +30,10 @@ extension Row {
         Row("5,000 new objects, 200 a second", 12, "s", [crowd(.object, 200, 5000)]),
         Row("120 commands, 3 a second", 12, "s", [crowd(.command, 3, 120)]),
         Row("other objects beside one that floods", 10, "s", [besideFlood(50), besideFlood(.max)]),
-        Row("a loop of one object", 800, "an hour", [loop(.object)]),
+        Row("a loop of one object", 800, "an hour", [loop(.object), fleet(.object)]),
         Row("a loop of one object after or beside honest changes", 3700, "an hour", [loop(.object, isBeside: true)]),
-        Row("a loop of letters", 2700, "an hour", [loop(.letter)]),
+        Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter)]),
         Row("a loop of letters after or beside honest ones", 3700, "an hour", [loop(.letter, isBeside: true)]),
-        Row("a loop of 2 to 10 devices that hear within 0.5 s", 4500, "an hour", [fleet(.object), fleet(.letter)]),
         Row(
             "loops that change object, topic or route", 4500, "an hour",
             [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
@@ -111,11 +110,12 @@ extension Row {
         }
     }
 
-    /// The same for devices that all hear everything, each after half a second at most.
+    /// The same for devices that all hear everything, half a second later than others at most, and whose clocks differ
+    /// by as much.
     private static func fleet(_ subject: Subject) -> Run {
         { dice in
             var loop = anyLoop(&dice, (0.02, 2.5))
-            loop.jitter = 0.5
+            (loop.gap, loop.jitter, loop.clocks) = (0, 0.5, 0.5)
             return try busiest(subject, loop, [], dice.pick(2, 3, 5, 10), dice, "a fleet")
         }
     }

@@ -12,6 +12,8 @@ struct Loop {
     var skew = 0.0
     /// How much later a device hears of an answer, at most, by chance.
     var jitter = 0.0
+    /// By how many seconds the devices' clocks differ, at most.
+    var clocks = 0.0
     /// Whether each answer is about something new; among so many things.
     var isNew = false
     var things = Int.max
@@ -38,7 +40,10 @@ struct World {
         (self.subject, self.loop) = (subject, loop)
         var dice = dice
         let (clock, routes) = (clock, dice.pick(1, 1, 2, 3))
-        self.devices = (0..<devices).map { _ in Device(clock, subject, routes: routes, places: loop?.places ?? .max) }
+        self.devices = (0..<devices).map { _ in
+            let clock = DeviceClock(clock, ahead: dice.between(0, loop?.clocks ?? 0))
+            return Device(clock, subject, routes: routes, places: loop?.places ?? .max)
+        }
         self.dice = dice
     }
 

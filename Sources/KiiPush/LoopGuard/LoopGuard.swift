@@ -90,6 +90,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         var layer = state.layerThatEnds(&message, secret)
         if layer == nil {
             if state.passesAtOnce(&message, secret) { return .pass }
+            state.paces.align(message.admittedAt) { clock.wallNow }
             state.hear(&message, isInLane: false, secret)
             if state.stopKilled(&message, secret) { layer = .killSwitch }
         }
@@ -261,7 +262,6 @@ public final class LoopGuard: Middleware, WriteWatch {
 extension LoopGuard: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
         self.clock.attach(clock, to: name)
-        state.withLock { $0.paces.align(clock.now, clock.wallNow) }
         return self
     }
 }

@@ -14,9 +14,6 @@ struct PaceTable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Whether no key was known yet.
-    var isUnused: Bool { entries.isEmpty }
-
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
     mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         let hint = Int(truncatingIfNeeded: key.digest.first) & 3

@@ -36,16 +36,18 @@ struct Paces {
     /// The key that has just begun to let messages wait, until it is reported.
     private var news: ResourceKey?
 
-    /// What the wall clock is ahead of the guard's clock, modulo a day: objects pause at common times on all devices.
-    private var offset = 0.0
+    /// What the wall clock is ahead of the guard's clock, modulo a day, and when that was read: keys pause at times of
+    /// day that all devices have in common.
+    private var (offset, alignedAt) = (0.0, -Double.infinity)
 
-    /// Sets the offset from the times of both clocks; only before anything is heard.
-    mutating func align(_ now: MonotonicInstant, _ wall: Int64?) {
-        guard own.isUnused, let wall else { return }
+    /// Reads the wall clock, unless it was read a short time ago: it may be set at any time.
+    mutating func align(_ now: MonotonicInstant, _ wall: () -> Int64?) {
+        guard now.seconds - alignedAt >= Pace.slot, let wall = wall() else { return }
+        alignedAt = now.seconds
         offset = (Double(wall) / 1000 - now.seconds).truncatingRemainder(dividingBy: 86_400)
     }
 
-    private func time(of message: RoutedMessage) -> Double { message.admittedAt.seconds + offset }
+    private func time(of message: RoutedMessage) -> Double { message.admittedAt.seconds }
 
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { own.forgottenEarly + wide.forgottenEarly }
@@ -140,12 +142,6 @@ struct Paces {
 
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
-        let answer = judge(message, secret)
-        if case .later(let until) = answer { return .later(until: until - offset) }
-        return answer
-    }
-
-    private mutating func judge(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
         let now = time(of: message)
         var round = Round()
         for route in message.routes where !route.isUnlimited {
@@ -158,7 +154,7 @@ struct Paces {
                 return .superseded
             }
             // The other routes are asked, too: each would listen alone, one after another.
-            if round.waits(place, &own, now, limits) {
+            if round.waits(place, &own, now, limits, offset) {
                 record(
                     keys.own, keys.isObject ? .object : .letters, message, route, now, isFirst: own[place].waiting == 1)
             }
@@ -195,7 +191,7 @@ struct Paces {
         _ now: Double, _ round: inout Round
     ) {
         guard let place = wide.place(of: key, limits, now) else { return }
-        if round.waits(place, &wide, now, limits) {
+        if round.waits(place, &wide, now, limits, offset) {
             record(key, level, message, route, now, isFirst: wide[place].waiting == 1)
         }
     }
@@ -255,7 +251,7 @@ struct Paces {
 
     /// The keys whose messages wait now, those that wait longest first.
     func paced(_ now: Double) -> [PacedKey] {
-        records.filter { isLimiting($0.key, $0.value.level, now + offset) }.map { snapshot($0.key, $0.value) }
+        records.filter { isLimiting($0.key, $0.value.level, now) }.map { snapshot($0.key, $0.value) }
             .sorted { $0.since < $1.since }
     }
 
@@ -270,7 +266,7 @@ struct Paces {
         let table = table(record.level)
         return PacedKey(
             level: record.level, route: record.route, subject: record.subject,
-            since: MonotonicInstant(seconds: record.since - offset),
+            since: MonotonicInstant(seconds: record.since),
             waiting: table.find(key).map { table[$0].waiting } ?? 0, superseded: record.superseded)
     }
 }
@@ -285,9 +281,11 @@ private struct Round {
     private var passed: [(place: UInt32, before: Pace)] = []
 
     /// Asks a pace; returns whether the message has to wait for it.
-    mutating func waits(_ place: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits) -> Bool {
+    mutating func waits(
+        _ place: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits, _ offset: Double
+    ) -> Bool {
         let before = table[place]
-        switch table[place].ask(now, limits) {
+        switch table[place].ask(now, limits, offset) {
         case .now(let source):
             self.source = min(self.source, source)
             passed.append((place, before))

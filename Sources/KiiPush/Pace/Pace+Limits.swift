@@ -15,13 +15,14 @@ extension Pace {
     static let newKeyAllowance = 2000.0
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0
-    /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between, and one
-    /// by which devices' clocks differ.
-    static let roundTrip = 4.0
+    /// By how many seconds the clocks of devices differ, and the times at which they hear of something.
+    static let apart = 0.5
+    /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between.
+    static let roundTrip = 3 + 2 * apart
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
     static let longRoundTrip = 15.0
     /// How long arrivals are counted after that, in seconds: a pause of 17 seconds is the most that an object may wait.
-    static let window = 1.9
+    static let window = 1.4
     /// How often a pause may begin, in seconds: so that a key is listened to before its allowance is spent.
     static let slot = 10.0
     /// How often a long one may.
@@ -61,8 +62,8 @@ extension Pace {
 
         static func roundTrip(isLong: Bool) -> Double { isLong ? Pace.longRoundTrip : Pace.roundTrip }
 
-        /// How long a pause is.
-        static func length(isLong: Bool) -> Double { roundTrip(isLong: isLong) + Pace.window }
+        /// How long a pause is; at its end, the pauses of devices whose clocks are ahead have ended.
+        static func length(isLong: Bool) -> Double { roundTrip(isLong: isLong) + Pace.window + Pace.apart }
 
         /// Those of an object; a route with a pace of its own has no allowance.
         static func objects(every: Double? = nil) -> Limits {

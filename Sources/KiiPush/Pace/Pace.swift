@@ -116,7 +116,8 @@ struct Pace {
         if waits { waiting += 1 }
         guard isNew else { return }
         quietSince = .infinity
-        if now >= pause + Limits.roundTrip(isLong: isLong) { heard += 1 }
+        let beginning = pause + Limits.roundTrip(isLong: isLong)
+        if now >= beginning, now < beginning + Self.window { heard += 1 }
     }
 
     /// Records that a message no longer waits: it passed, or ended in another way.
@@ -147,9 +148,11 @@ struct Pace {
     }
 
     /// Decides about a message; one that may be handled no longer waits.
-    mutating func ask(_ now: Double, _ limits: Limits) -> Answer {
+    ///
+    /// - Parameter offset: how many seconds the time of day is ahead of `now`.
+    mutating func ask(_ now: Double, _ limits: Limits, _ offset: Double = 0) -> Answer {
         advance(now, limits)
-        let answer = decide(now, limits)
+        let answer = decide(now, limits, offset)
         if case .now = answer {
             leave()
             if waiting == 0 || quietSince == .infinity { quietSince = now }
@@ -157,16 +160,8 @@ struct Pace {
         return answer
     }
 
-    private mutating func decide(_ now: Double, _ limits: Limits) -> Answer {
-        if now >= pause {
-            guard passesInAdvance(now, limits) else {
-                waitsSince = min(waitsSince, pause)
-                return .later(until: pause + Limits.length(isLong: isLong) + Self.tick)
-            }
-            hasBegun = true
-            tokens -= 1
-            return .now(.floor)
-        }
+    private mutating func decide(_ now: Double, _ limits: Limits, _ offset: Double) -> Answer {
+        if now >= pause { return listen(now, limits) }
         if room >= 1, isLong || proofs.take(now) {
             (room, lastUse) = (room - 1, now)
             return .now(.rate)
@@ -175,10 +170,22 @@ struct Pace {
             tokens -= 1
             return .now(.floor)
         }
-        plan(now)
+        plan(now, offset)
+        if now >= pause { return listen(now, limits) }
         if allowance.take(now) { return .now(.allowance) }
         waitsSince = min(waitsSince, now)
         return .later(until: min(pause, now + untilNext(limits)) + Self.tick)
+    }
+
+    /// Decides in a pause.
+    private mutating func listen(_ now: Double, _ limits: Limits) -> Answer {
+        guard passesInAdvance(now, limits) else {
+            waitsSince = min(waitsSince, pause)
+            return .later(until: pause + Limits.length(isLong: isLong) + Self.tick)
+        }
+        hasBegun = true
+        tokens -= 1
+        return .now(.floor)
     }
 
     /// How many may pass now.
@@ -189,7 +196,7 @@ struct Pace {
     /// When the floor or the rate lets the next one pass.
     private func untilNext(_ limits: Limits) -> Double {
         let floor = (1 - tokens) * limits.every
-        return rate > 0 && (isLong || proofs.available > 0) ? min(floor, max(0, 1 - room) / rate) : floor
+        return rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
     }
 
     /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
@@ -200,13 +207,15 @@ struct Pace {
     // MARK: Pauses
 
     /// Plans the next pause, if none is planned.
-    private mutating func plan(_ now: Double) {
+    private mutating func plan(_ now: Double, _ offset: Double) {
         guard pause == .infinity else { return }
         if isLong == (proofs.available > 0) {
             isLong.toggle()
             forgetRate()
         }
-        pause = Self.nextPause(after: now, isLong: isLong)
+        // One that has just begun is joined, so that devices that hear the same pause together.
+        let joined = isLong ? 0 : Self.apart
+        pause = Self.nextPause(after: now + offset - joined, isLong: isLong) - offset
         (heard, hasBegun) = (0, false)
     }
 
@@ -271,7 +280,7 @@ struct Pace {
         }
         allowance.restore(limits.allowance, ifDueAt: now)
         proofs.restore(limits.proofs, ifDueAt: now)
-        if rate > 0, now - lastUse > Self.quiet { forgetRate() }
+        if rate > 0, now - lastUse > Self.quiet || !isLong && proofs.available < 1 { forgetRate() }
     }
 
     private mutating func forgetRate() { (rate, room) = (0, 0) }

@@ -26,6 +26,9 @@ final class StageClock: Sendable {
     /// The present moment; by the system's clock until another one is set.
     var now: MonotonicInstant { box.load()?.clock.now ?? SystemClock().now }
 
+    /// The wall clock's time, by the same clock.
+    var wallNow: Int64? { box.load().map { $0.clock.wallNow } ?? SystemClock().wallNow }
+
     /// Sets the clock of a receiver, unless one was set before, which must then be the same.
     func attach(_ clock: any ReceiverClock, to stage: String) {
         let own = box.storeIfNil(Box(clock)).clock

@@ -24,7 +24,7 @@ extension PushReceiver {
     private func expire(
         _ message: RoutedMessage, for route: Route, _ age: Duration, _ name: String, _ limit: Duration
     ) -> Bool {
-        // Whole seconds, which is the wall clock's precision, unless it is less than one.
+        // Whole seconds, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
         let unit = message.message.sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""

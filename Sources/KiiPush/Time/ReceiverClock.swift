@@ -39,7 +39,8 @@ public protocol ReceiverClock: Sendable {
     /// The wall clock's time in milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil if it is
     /// not known.
     ///
-    /// Used only for ``DeliverySettings/maxAge``, because a wall clock may be wrong and may jump.
+    /// Used only for ``DeliverySettings/maxAge``, and so that the devices of a fleet pause loops at the same times: a
+    /// wall clock may be wrong and may jump.
     var wallNow: Int64? { get }
 
     /// Returns at `instant`.
@@ -67,8 +68,8 @@ public struct SystemClock: ReceiverClock {
         MonotonicInstant(nanoseconds: beginning.duration(to: .now).inNanoseconds)
     }
 
-    /// The machine's wall clock, in whole seconds.
-    public var wallNow: Int64? { secondsSince1970().map { $0 * 1000 } }
+    /// The machine's wall clock.
+    public var wallNow: Int64? { millisecondsSince1970() }
 
     /// Returns at `instant`.
     public func sleep(until instant: MonotonicInstant) async throws {

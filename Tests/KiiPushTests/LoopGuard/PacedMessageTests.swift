@@ -41,6 +41,22 @@ struct PacedMessageTests {
         #expect(bench.log.events.last == "r 21")
     }
 
+    @Test("a key pauses at the same time of day on every device, also after its wall clock was set")
+    func common() async {
+        let bench = PacingBench([("r", .every(.seconds(60)))])
+        let times: [Int64] = [1_700_000_000_000, 1_700_000_000_000, 3_456_789, 1_700_000_123_456]
+        for (number, wall) in times.enumerated() {
+            bench.clock.wallNow = wall
+            await bench.spend("o\(number)", from: number * 100)
+            guard case .paced(let until) = await bench.test.send(bench.payload(number * 100 + 20, "o\(number)")).outcome
+            else { return #expect(Bool(false)) }
+            let now = Double(wall % 86_400_000) / 1000
+            let pause = Pace.nextPause(after: now, isLong: false) - now
+            #expect(abs(bench.clock.now.duration(to: until) / .seconds(1) - pause) < 0.001)
+            bench.clock.advance(by: .seconds(11))
+        }
+    }
+
     @Test("a stream is paused once, also where its messages overtake each other")
     func outOfOrder() async {
         let bench = PacingBench([("r", .standard)])

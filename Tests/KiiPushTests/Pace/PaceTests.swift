@@ -72,6 +72,29 @@ struct PaceTests {
         }
     }
 
+    @Test("a key that goes beyond its burst just after a pause has begun joins it", arguments: [(0.4, true), (0.6, false)])
+    func joins(late: Double, joins: Bool) {
+        let pause = Pace.nextPause(after: 500, isLong: false)
+        for limits in [Pace.Limits.letters(), .objects()] {
+            var lane = PaceLane(limits, at: 400)
+            lane.come(21, at: pause + late)
+            #expect(lane.passes.count == (joins ? 20 : 21))
+            if joins { #expect(lane.due.map { abs($0 - pause - Self.pause) < 0.001 } == true) }
+        }
+    }
+
+    @Test("a pause counts what comes later than a round trip, and not what devices cause whose pause has ended")
+    func counted() {
+        let pause = Pace.nextPause(after: 500, isLong: false)
+        for (time, isCounted) in [(3.9, false), (4.1, true), (5.3, true), (5.5, false), (5.8, false)] {
+            var lane = PaceLane(.letters(), at: 400)
+            lane.come(21, at: pause - 1)
+            lane.come(at: pause + time)
+            lane.pass(until: pause + Self.pause + 0.01)
+            #expect(lane.passes.count == 22 && lane.pace.isPlain != isCounted, "\(time)")
+        }
+    }
+
     @Test("letters wait for the end of a pause, an object's newest change for its beginning")
     func listening() throws {
         for limits in [Pace.Limits.letters(), .objects()] {

@@ -16,7 +16,7 @@ enum Captures {
     ///
     /// The guard of a real receiver decides what is handled, so the capture has the rhythm that a loop has under it.
     static func loop(minutes: Int = 2) async -> String {
-        let clock = ManualClock()
+        let clock = ManualClock(wallNow: 1_700_000_000_000)
         let receiver = PushReceiver(clock: clock)
         receiver.onPushToApp("counter", bucket: "counter", object: "*") { _, _ in }
         receiver.onPushToUser("news", topic: "news") { _, _ in }
