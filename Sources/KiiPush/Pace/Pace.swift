@@ -147,8 +147,9 @@ struct Pace {
         return now < pause ? available < Double(waiting) : passesInAdvance(now, limits)
     }
 
-    /// Decides about a message; one that may be handled no longer waits. The time of day, at which pauses begin,
-    /// is ahead of `now` by the offset.
+    /// Decides about a message; one that may be handled no longer waits.
+    ///
+    /// The time of day, at which pauses begin, is ahead of `now` by `offset`.
     mutating func ask(_ now: Double, _ limits: Limits, _ offset: Double = 0) -> Answer {
         advance(now, limits)
         let answer = decide(now, limits, offset)

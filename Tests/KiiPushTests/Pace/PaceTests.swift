@@ -73,7 +73,8 @@ struct PaceTests {
     }
 
     @Test(
-        "a key that goes beyond its burst just after a pause has begun joins it", arguments: [(0.4, true), (0.6, false)])
+        "a key that goes beyond its burst just after a pause has begun joins it",
+        arguments: [(0.4, true), (0.6, false)])
     func joins(late: Double, joins: Bool) {
         let pause = Pace.nextPause(after: 500, isLong: false)
         for limits in [Pace.Limits.letters(), .objects()] {
