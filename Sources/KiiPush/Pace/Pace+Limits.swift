@@ -15,14 +15,19 @@ extension Pace {
     static let newKeyAllowance = 2000.0
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0
-    /// By how many seconds the clocks of devices differ, and the times at which they hear of something.
+    /// By how many seconds the clocks of devices differ, and also the times at which they hear of something.
     static let apart = 0.5
-    /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between.
-    static let roundTrip = 3 + 2 * apart
+    /// How long after its beginning a pause is joined, in seconds: by clocks and hearing, devices differ by so much.
+    static let joined = 2 * apart
+    /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between; and the
+    /// clock and the joining of the device that handles the last one.
+    static let roundTrip = 3 + apart + joined
     /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
     static let longRoundTrip = 15.0
-    /// How long arrivals are counted after that, in seconds: a pause of 17 seconds is the most that an object may wait.
-    static let window = 1.4
+    /// How long an object's arrivals are counted after that, in seconds: it may wait for 17, and clocks differ.
+    static let objectWindow = 1.4
+    /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
+    static let letterWindow = 2.5
     /// How often a pause may begin, in seconds: so that a key is listened to before its allowance is spent.
     static let slot = 10.0
     /// How often a long one may.
@@ -62,8 +67,11 @@ extension Pace {
 
         static func roundTrip(isLong: Bool) -> Double { isLong ? Pace.longRoundTrip : Pace.roundTrip }
 
+        /// How long arrivals are counted in a pause.
+        func window(isLong: Bool) -> Double { newestWins ? Pace.objectWindow : Pace.letterWindow * (isLong ? 2 : 1) }
+
         /// How long a pause is; at its end, the pauses of devices whose clocks are ahead have ended.
-        static func length(isLong: Bool) -> Double { roundTrip(isLong: isLong) + Pace.window + Pace.apart }
+        func length(isLong: Bool) -> Double { Self.roundTrip(isLong: isLong) + window(isLong: isLong) + Pace.apart }
 
         /// Those of an object; a route with a pace of its own has no allowance.
         static func objects(every: Double? = nil) -> Limits {

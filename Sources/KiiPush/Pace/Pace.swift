@@ -36,9 +36,10 @@ struct Pace {
     private var proofs: Account
     /// When a message was handled after which none has come: the first one, or the last one if nobody waits.
     private var quietSince = Double.infinity
-    /// When the next pause begins, or has begun; whether it is a long one, and what was heard at its end.
+    /// When the next pause begins, or has begun; whether it is a long one, or was joined, and what was heard at its end.
     private var pause = Double.infinity
     private var isLong = false
+    private var isJoined = false
     private var heard = 0.0
     private var hasBegun = false
     /// How many may pass each second beyond the floor, and how many now: none without a rate.
@@ -117,7 +118,7 @@ struct Pace {
         guard isNew else { return }
         quietSince = .infinity
         let beginning = pause + Limits.roundTrip(isLong: isLong)
-        if now >= beginning, now < beginning + Self.window { heard += 1 }
+        if now >= beginning, now < beginning + limits.window(isLong: isLong) { heard += 1 }
     }
 
     /// Records that a message no longer waits: it passed, or ended in another way.
@@ -181,7 +182,7 @@ struct Pace {
     private mutating func listen(_ now: Double, _ limits: Limits) -> Answer {
         guard passesInAdvance(now, limits) else {
             waitsSince = min(waitsSince, pause)
-            return .later(until: pause + Limits.length(isLong: isLong) + Self.tick)
+            return .later(until: pause + limits.length(isLong: isLong) + Self.tick)
         }
         hasBegun = true
         tokens -= 1
@@ -213,14 +214,14 @@ struct Pace {
             isLong.toggle()
             forgetRate()
         }
-        // One that has just begun is joined, so that devices that hear the same pause together.
-        let joined = isLong ? 0 : Self.apart
-        pause = Self.nextPause(after: now + offset - joined, isLong: isLong) - offset
-        (heard, hasBegun) = (0, false)
+        // One that has just begun is joined, so that nobody is heard who goes beyond the burst a little later than
+        // others; it tells nothing, since they may have gone beyond it too late to join.
+        pause = Self.nextPause(after: now + offset - (isLong ? 0 : Self.joined), isLong: isLong) - offset
+        (isJoined, heard, hasBegun) = (now >= pause, 0, false)
     }
 
     /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
-    /// regular traffic keeps missing.
+    /// regular traffic keeps missing; early enough for the longest pause.
     static func nextPause(after now: Double, isLong: Bool) -> Double {
         let slot = isLong ? longSlot : slot
         var number = (now / slot).rounded(.down)
@@ -228,7 +229,7 @@ struct Pace {
             let ofDay = number.truncatingRemainder(dividingBy: (86_400 / slot).rounded())
             var chance = SplitMix(seed: UInt64(max(0, ofDay)))
             let part = Double(chance.next() >> 11) * 0x1p-53
-            let time = number * slot + part * (slot - Limits.length(isLong: isLong))
+            let time = number * slot + part * (slot - Limits.letters().length(isLong: isLong))
             if time > now { return time }
             number += 1
         }
@@ -241,18 +242,20 @@ struct Pace {
             // forgets them.
             waiting = 0
         }
-        let end = pause + Limits.length(isLong: isLong)
+        let end = pause + limits.length(isLong: isLong)
         if now >= end {
             refill(end, limits)
-            conclude(end)
+            conclude(end, limits)
         }
         refill(now, limits)
     }
 
     /// Ends a pause: what was heard says how many come by themselves.
-    private mutating func conclude(_ end: Double) {
+    private mutating func conclude(_ end: Double, _ limits: Limits) {
+        defer { pause = .infinity }
+        if isJoined { return }
         let before = rate
-        rate = Self.growth * heard / Self.window
+        rate = Self.growth * heard / limits.window(isLong: isLong)
         if rate == 0 {
             forgetRate()
         } else {
@@ -261,7 +264,7 @@ struct Pace {
             room = max(0, room + (rate - before) * (end - since))
             lastUse = end
         }
-        (pause, waitsSince) = (.infinity, .infinity)
+        waitsSince = .infinity
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {

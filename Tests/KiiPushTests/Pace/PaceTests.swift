@@ -23,7 +23,7 @@ struct PaceTests {
         Kind(testDescription: "new keys of the device", limits: .device),
     ]
 
-    private static let pause = Pace.Limits.length(isLong: false)
+    private static func pause(_ limits: Pace.Limits) -> Double { limits.length(isLong: false) }
 
     @Test("passes a burst at once, then one per floor interval, and never pauses", arguments: kinds)
     func floor(kind: Kind) {
@@ -65,7 +65,7 @@ struct PaceTests {
             for (isLong, slot) in [(false, Pace.slot), (true, Pace.longSlot)] {
                 let time = Pace.nextPause(after: now, isLong: isLong)
                 #expect(time > now && time <= now + 2 * slot)
-                #expect(time.truncatingRemainder(dividingBy: slot) <= slot - Pace.Limits.length(isLong: isLong))
+                #expect(time.truncatingRemainder(dividingBy: slot) <= slot - Pace.Limits.letters().length(isLong: isLong))
                 let tomorrow = Pace.nextPause(after: now + 86_400, isLong: isLong)
                 #expect(abs(tomorrow - time - 86_400) < 0.001, "the time of day decides")
             }
@@ -73,27 +73,36 @@ struct PaceTests {
     }
 
     @Test(
-        "a key that goes beyond its burst just after a pause has begun joins it",
-        arguments: [(0.4, true), (0.6, false)])
+        "a key that goes beyond its burst within a second after a pause has begun joins it, and hears nothing in it",
+        arguments: [(0.9, true), (1.1, false)])
     func joins(late: Double, joins: Bool) {
         let pause = Pace.nextPause(after: 500, isLong: false)
         for limits in [Pace.Limits.letters(), .objects()] {
             var lane = PaceLane(limits, at: 400)
             lane.come(21, at: pause + late)
             #expect(lane.passes.count == (joins ? 20 : 21))
-            if joins { #expect(lane.due.map { abs($0 - pause - Self.pause) < 0.001 } == true) }
+            guard joins else { continue }
+            #expect(lane.due.map { abs($0 - pause - Self.pause(limits)) < 0.001 } == true)
+            var pace = lane.pace
+            for _ in 0..<5 { pace.hear(pause + 5, isNew: true, limits) }
+            var answer = Pace.Answer.now(.floor)
+            while answer == .now(.floor) { answer = pace.ask(pause + Self.pause(limits) + 0.01, limits) }
+            #expect(answer == .now(.allowance), "it has no rate")
         }
     }
 
     @Test("a pause counts what comes later than a round trip, and not what devices cause whose pause has ended")
     func counted() {
         let pause = Pace.nextPause(after: 500, isLong: false)
-        for (time, isCounted) in [(3.9, false), (4.1, true), (5.3, true), (5.5, false), (5.8, false)] {
-            var lane = PaceLane(.letters(), at: 400)
-            lane.come(21, at: pause - 1)
-            lane.come(at: pause + time)
-            lane.pass(until: pause + Self.pause + 0.01)
-            #expect(lane.passes.count == 22 && lane.pace.isPlain != isCounted, "\(time)")
+        for limits in [Pace.Limits.letters(), .objects()] {
+            let end = Self.pause(limits)
+            for (time, isCounted) in [(4.4, false), (4.6, true), (end - 0.6, true), (end - 0.4, false)] {
+                var lane = PaceLane(limits, at: 400)
+                lane.come(21, at: pause - 3)
+                lane.come(at: pause + time)
+                lane.pass(until: pause + end + 0.01)
+                #expect(lane.passes.count == 22 && lane.pace.isPlain != isCounted, "\(time)")
+            }
         }
     }
 
@@ -105,8 +114,8 @@ struct PaceTests {
             let pause = Pace.nextPause(after: 0, isLong: false)
             lane.pass(until: pause)
             lane.come(at: pause + 1)
-            #expect(lane.passes.count == 21 && lane.due.map { abs($0 - pause - Self.pause) < 0.001 } == true)
-            lane.pass(until: pause + Self.pause + 0.001)
+            #expect(lane.passes.count == 21 && lane.due.map { abs($0 - pause - Self.pause(limits)) < 0.001 } == true)
+            lane.pass(until: pause + Self.pause(limits) + 0.001)
             #expect(lane.passes.count == 22)
         }
         // What waits as the pause begins: the newest passes in advance, and replaces the others.
@@ -143,7 +152,7 @@ struct PaceTests {
         for number in 0..<Int(400 * perSecond) { lane.come(at: Double(number) / perSecond) }
         lane.pass(until: 500)
         #expect(lane.passes.count == Int(400 * perSecond) && lane.superseded == 0)
-        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause + 0.01 })
+        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause(kind.limits) + 0.01 })
         let late = lane.passes.filter { $0.came > 200 }
         #expect(late.allSatisfy { $0.at - $0.came < 0.01 }, "\(late.map { $0.at - $0.came }.max() ?? 0)")
     }
@@ -154,7 +163,7 @@ struct PaceTests {
         for number in 0..<7000 { lane.come(at: Double(number) / 2) }
         lane.pass(until: 3600)
         #expect(lane.passes.count == 7000 && lane.superseded == 0)
-        let late = lane.passes.filter { $0.at - $0.came > Self.pause + 0.01 }
+        let late = lane.passes.filter { $0.at - $0.came > Self.pause(.objects()) + 0.01 }
         #expect(late.allSatisfy { $0.at - $0.came < 16.91 } && !late.isEmpty)
         #expect(Set(late.map { ($0.at / 60).rounded() }).count <= 2, "it is paused so once")
     }
@@ -189,8 +198,8 @@ struct PaceTests {
             _ = pace.ask(0, limits)
         }
         let start = Pace.nextPause(after: 0, isLong: false)
-        for number in 0..<40 { pace.hear(start + 4 + Double(number) / 30, isNew: false, limits) }
-        pace.hear(start + 7, isNew: false, limits)
+        for number in 0..<40 { pace.hear(start + 5 + Double(number) / 30, isNew: false, limits) }
+        pace.hear(start + 8, isNew: false, limits)
         #expect(pace.isPlain, "nothing was heard that gives it a rate")
     }
 
