@@ -1,7 +1,7 @@
 import KiiCloud
+import KiiCloudTesting
 import KiiPush
 import KiiPushTesting
-import Synchronization
 import Testing
 
 /// The code of the guides, so that it compiles and does what they say.
@@ -31,17 +31,19 @@ struct DocumentedCloudTests {
 
     @Test("the guide's client sends the push to a topic of its user's")
     func sendingToTopic() async throws {
-        let (app, token, user, transport) = (Cloud.app, Secret("token-1"), Cloud.user, FakeCloud())
+        let (app, token, user, transport) = (Cloud.app, Secret("token-1"), Cloud.user, TestCloud.withUser())
+        let seed = KiiClient(app, transport: transport, tokens: FixedToken(token))
+        try await seed.perform(.createTopic(user.topic("doors")))
         let message = OutgoingMessage(data: ["text": "The door is open"])
         let client = KiiClient(app, transport: transport, tokens: FixedToken(token), me: .user(user))
         try await client.send(message, to: user.topic("doors"))
-        let path = transport.state.withLock { $0.requests.first?.path }
+        let path = transport.requests.last?.path
         #expect(path?.hasSuffix("/users/\(user.id)/topics/doors/push/messages") == true)
     }
 
     @Test("the guide's client reads an object and changes it")
     func calling() async throws {
-        let (app, token, object, transport) = (Cloud.app, Secret("token-1"), Cloud.object, FakeCloud())
+        let (app, token, object, transport) = (Cloud.app, Secret("token-1"), Cloud.object, TestCloud.withUser())
         let seed = KiiClient(app, transport: transport, tokens: FixedToken(token))
         try await seed.perform(.createObject(object, ["temp": 21]))
 
@@ -54,7 +56,8 @@ struct DocumentedCloudTests {
 
     @Test("the guide's handler reads, goes on with the lineage, and writes")
     func handler() async throws {
-        let (object, transport) = (KiiObject(bucket: .init(scope: .app, name: "settings"), id: "o-1"), FakeCloud())
+        let object = KiiObject(bucket: .init(scope: .app, name: "settings"), id: "o-1")
+        let transport = TestCloud.withUser()
         let client = KiiClient(Cloud.app, transport: transport, tokens: FixedToken(Secret("token-1")))
         try await client.perform(.createObject(object, ["seen": false]))
         let receiver = PushReceiver(app: "0123abcd")

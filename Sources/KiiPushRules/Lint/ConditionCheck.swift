@@ -17,7 +17,6 @@ extension RulesLint {
         checkKiiNames(rule)
         checkTargets(rule)
         checkRun(rule)
-        checkRepeats(rule)
         guard checkParts(rule, profile.kinds) else { return }
         dead.insert(number)
         unmatched.insert(number)
@@ -137,7 +136,7 @@ extension RulesLint {
                 report(
                     .alwaysHolds, place, rule.id,
                     "every value of \(key) meets this, and a missing one too; leave the condition out")
-            } else if let never = neverThere(condition, profile) {
+            } else if let never = neverThere(condition) {
                 report(
                     .neverMatches, place, rule.id, "\(subject(rule)) never matches: \(key) \(never)")
             } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
@@ -158,7 +157,7 @@ extension RulesLint {
     }
 
     /// Why a key that must be present never is.
-    private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
+    private func neverThere(_ condition: DataCondition) -> String? {
         DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.root)
     }
 
@@ -196,44 +195,6 @@ extension RulesLint {
 
     /// The names of the transports that deliver Kii's pushes.
     static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
-
-    mutating func checkRepeats(_ rule: RoutingRule) {
-        for condition in WhenCondition.allCases {
-            let texts = rule.criteria.listed(condition)
-            guard texts.count > 1, texts.count <= Self.mostTexts else { continue }
-            for (index, text) in texts.enumerated() {
-                let wider = texts.indices.first { other in
-                    guard other != index, texts[other].covers(text) else { return false }
-                    // Of two equal texts the second is redundant.
-                    return other < index || !text.covers(texts[other])
-                }
-                guard let wider else { continue }
-                report(
-                    .repeatedText, position(condition.rawValue, of: rule), rule.id,
-                    "of the list of '\(condition.rawValue)' the text \(index + 1) lies within the text \(wider + 1); "
-                        + "leave it out"
-                )
-                break
-            }
-        }
-    }
-
-    /// The most texts of a list that are compared with each other.
-    private static let mostTexts = 64
-}
-
-private struct ListedText {
-    /// The type of the owner or the sender; empty for other conditions.
-    let type: String
-    /// The pattern; nil for every owner of the type.
-    let pattern: TextPattern?
-
-    /// Whether everything that `other` matches matches this text, too.
-    func covers(_ other: ListedText) -> Bool {
-        guard type == other.type else { return false }
-        guard let pattern else { return true }
-        return other.pattern.map { pattern.covers($0) } ?? false
-    }
 }
 
 extension String {
@@ -243,28 +204,6 @@ extension String {
             begins(exactlyWith: RouteDedupe.prefix) ? droppingFirst(bytes: RouteDedupe.prefix.utf8.count) : self
         return key.split(separator: ".", omittingEmptySubsequences: false).map { "/\(String($0).asPointerPart)" }
             .joined()
-    }
-}
-
-extension RouteCriteria {
-    fileprivate func listed(_ condition: WhenCondition) -> [ListedText] {
-        func texts(_ pattern: TextPattern?) -> [ListedText] {
-            (pattern?.alternatives ?? []).map { ListedText(type: "", pattern: TextPattern([$0])) }
-        }
-        switch condition {
-        case .bucket: return texts(bucket)
-        case .object: return texts(object)
-        case .topic: return texts(topic)
-        case .scopeID: return texts(scopeID)
-        case .events: return texts(events)
-        case .transport: return texts(transport)
-        case .format: return texts(format)
-        case .type: return texts(type)
-        case .command: return texts(command)
-        case .scope: return (scope?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
-        case .sender: return (sender?.alternatives ?? []).map { ListedText(type: "\($0.kind)", pattern: $0.id) }
-        case .kind, .mqtt, .certainty: return []
-        }
     }
 }
 

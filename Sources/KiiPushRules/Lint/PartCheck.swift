@@ -47,7 +47,6 @@ extension RulesLint {
         }
         checkNames(part, profile)
         checkKiiNames(part)
-        checkRepeats(part)
         return checkParts(part, profile.kinds) || isNever
     }
 }

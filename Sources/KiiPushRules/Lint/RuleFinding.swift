@@ -44,8 +44,6 @@ public struct RuleFinding: Sendable, Hashable {
 
         /// A condition that every message satisfies.
         case alwaysHolds
-        /// A text of a list is a duplicate, or another text of the list covers it.
-        case repeatedText
         /// Two rules differ only in their ids, and the first passes its messages on to the second.
         case sameRule
         /// A handler is named only by rules that never call it.
@@ -93,7 +91,7 @@ public struct RuleFinding: Sendable, Hashable {
             case .neverMatches, .neverHolds, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
                 .refusedPush, .impossibleName, .noShell, .impossibleTest:
                 .error
-            case .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
+            case .alwaysHolds, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
                 .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .unusableProgram, .emptyTest, .repeatedTestName,
                 .unusedParameter, .unusedValue, .notAllCompared:

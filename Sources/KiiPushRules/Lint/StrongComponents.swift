@@ -1,5 +1,3 @@
-import KiiPush
-
 /// The strongly connected components of a directed graph, which contain its cycles.
 struct StrongComponents {
     private var numbers: [Int]
@@ -10,7 +8,8 @@ struct StrongComponents {
     /// Finds the components in time linear in nodes and edges.
     init(count: Int, edges: [(from: Int, to: Int)]) {
         numbers = [Int](repeating: -1, count: count)
-        let next = Self.lists(count: count, edges)
+        var next = [[Int]](repeating: [], count: count)
+        for (from, to) in edges { next[from].append(to) }
         // Tarjan's algorithm, with an explicit stack instead of recursion: a chain of ten thousand rules is that deep.
         var order = [Int](repeating: -1, count: count)
         var low = [Int](repeating: 0, count: count)
@@ -44,12 +43,5 @@ struct StrongComponents {
                 }
             }
         }
-    }
-
-    /// For each node, the targets of its edges.
-    static func lists(count: Int, _ edges: [(from: Int, to: Int)]) -> [[Int]] {
-        var lists = [[Int]](repeating: [], count: count)
-        for (from, to) in edges { lists[from].append(to) }
-        return lists
     }
 }

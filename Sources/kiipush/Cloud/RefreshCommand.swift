@@ -6,26 +6,10 @@ import KiiPushAgent
 struct RefreshCommand {
     private var format = ReportFormat.text
     private var account = ""
-    private var handle = Handle.user(KiiUser(id: ""))
     private var uri = KiiURI(owner: .app)
+    private var read: Reading = { _ in nil }
 
-    /// A resource that can be read.
-    private enum Handle {
-        case object(KiiObject)
-        case user(KiiUser)
-        case group(KiiGroup)
-        case thing(KiiThing)
-
-        init?(_ uri: KiiURI) {
-            switch (uri.object, uri.resource, uri.owner) {
-            case (let object?, _, _): self = .object(object)
-            case (nil, .none, .user(let id)): self = .user(KiiUser(id: id))
-            case (nil, .none, .group(let id)): self = .group(KiiGroup(id: id))
-            case (nil, .none, .thing(let id)): self = .thing(KiiThing(id: id))
-            default: return nil
-            }
-        }
-    }
+    private typealias Reading = @Sendable (KiiClient) async throws -> Found?
 
     /// The result, the same for all kinds.
     private struct Found {
@@ -47,7 +31,7 @@ struct RefreshCommand {
         guard case .options(let options) = reading else { return reading.code }
         return await CloudConnection.run("refresh", account: options.account, console, names: options.uri.appID) {
             client in
-            let found = try await options.find(client)
+            let found = try await options.read(client)
             for line in options.lines(found) { console.print(line) }
             if found == nil, options.format == .text { console.error("kiipush refresh: there is none") }
             return found == nil ? .failed : .fine
@@ -57,20 +41,25 @@ struct RefreshCommand {
     private mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         let what = "the URI of an object, a user, a group or a thing, such as kiicloud://users/ID"
         uri = try CloudOption.uri(operands, what)
-        guard let handle = Handle(uri) else { throw Arguments.Mistake(text: "name \(what)") }
-        self.handle = handle
+        guard let read = Self.reading(uri) else { throw Arguments.Mistake(text: "name \(what)") }
+        self.read = read
         try CloudOption.check(account: account)
     }
 
-    private func find(_ client: KiiClient) async throws -> Found? {
-        switch handle {
-        case .object(let object):
-            try await client.perform(.readObject(object)).map {
-                Found(fields: $0.fields, version: $0.version, createdAt: $0.createdAt, modifiedAt: $0.modifiedAt)
+    /// The call that reads what a URI names; nil for something that has no record.
+    private static func reading(_ uri: KiiURI) -> Reading? {
+        if let object = uri.object {
+            return { client in
+                try await client.refresh(object).map {
+                    Found(fields: $0.fields, version: $0.version, createdAt: $0.createdAt, modifiedAt: $0.modifiedAt)
+                }
             }
-        case .user(let user): try await client.perform(.readUser(user)).map { Found(fields: $0.fields) }
-        case .group(let group): try await client.perform(.readGroup(group)).map { Found(fields: $0.fields) }
-        case .thing(let thing): try await client.perform(.readThing(thing)).map { Found(fields: $0.fields) }
+        }
+        switch (uri.resource, uri.owner) {
+        case (.none, .user(let id)): return { try await $0.refresh(KiiUser(id: id)).map { Found(fields: $0.fields) } }
+        case (.none, .group(let id)): return { try await $0.refresh(KiiGroup(id: id)).map { Found(fields: $0.fields) } }
+        case (.none, .thing(let id)): return { try await $0.refresh(KiiThing(id: id)).map { Found(fields: $0.fields) } }
+        default: return nil
         }
     }
 

@@ -24,16 +24,14 @@ struct ReportPage {
         var text = ""
         // Each part is inserted once, and not searched again: a payload cannot contain a place for another part.
         for line in Self.frame.split(separator: "\n", omittingEmptySubsequences: false) {
-            guard
-                let (place, part) = parts.first(where: {
-                    line.utf8.count < 120 && String(line).contains(exactly: $0.key)
-                })
-            else {
+            let line = String(line)
+            if let (place, part) = parts.first(where: { line.utf8.count < 120 && line.contains(exactly: $0.key) }),
+                let start = line.firstIndex(ofText: place)
+            {
+                text += "\(line[..<start])\(part)\(line[start...].dropFirst(place.count))\n"
+            } else {
                 text += line + "\n"
-                continue
             }
-            let (before, after) = Self.around(place, in: String(line))
-            text += before + part + after + "\n"
         }
         return text
     }
@@ -41,13 +39,4 @@ struct ReportPage {
     private static let policy =
         "default-src 'none'; script-src 'sha256-\(scriptDigest)'; style-src 'sha256-\(styleDigest)'; base-uri 'none'; "
         + "form-action 'none'"
-
-    private static func around(_ place: String, in line: String) -> (String, String) {
-        let (bytes, wanted) = (Array(line.utf8), Array(place.utf8))
-        let start = bytes.indices.first { bytes[$0...].starts(with: wanted) } ?? bytes.endIndex
-        return (
-            String(decoding: bytes[..<start], as: UTF8.self),
-            String(decoding: bytes[min(start + wanted.count, bytes.endIndex)...], as: UTF8.self)
-        )
-    }
 }

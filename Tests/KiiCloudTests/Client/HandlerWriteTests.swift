@@ -1,4 +1,5 @@
 import KiiCloud
+import KiiCloudTesting
 import KiiPush
 import KiiPushTesting
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 
 @Suite("what a handler does to the cloud")
 struct HandlerWriteTests {
-    private let cloud = FakeCloud()
+    private let cloud = TestCloud.withUser()
     private let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
     private var client: KiiClient {
         KiiClient(Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), clock: NotedClock())
@@ -18,7 +19,7 @@ struct HandlerWriteTests {
     }
 
     private func lastBody() throws -> DataValue {
-        let body = cloud.state.withLock { $0.requests.last?.body ?? [] }
+        let body = cloud.requests.last?.body ?? []
         return try PushMessage(RawPayload(body)).rawObject
     }
 
@@ -29,8 +30,8 @@ struct HandlerWriteTests {
             try await context.write(event.object, .replace(["temp": 22]), with: client)
         }
         #expect(await event(at: 1, modifiedAt: 1) == "handled")
-        #expect(await event(at: 2, modifiedAt: 1001) == "looped (echo)")
-        #expect(await event(at: 3, modifiedAt: 1002) == "handled", "somebody else's write")
+        #expect(await event(at: 2, modifiedAt: 1_700_000_000_001) == "looped (echo)")
+        #expect(await event(at: 3, modifiedAt: 1_700_000_000_002) == "handled", "somebody else's write")
         let body = try lastBody()
         #expect(body["temp"] == 22 && body[Lineage.key]?.string?.hasPrefix("1;1;") == true)
     }
@@ -42,7 +43,7 @@ struct HandlerWriteTests {
         let client = KiiClient(
             Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), retries: RetrySettings(attempts: 1),
             clock: NotedClock())
-        cloud.state.withLock { $0.failures = [FakeCloud.refusal(status, "OBJECT_VERSION_IS_STALE")] }
+        cloud.fail(.status(status, code: "OBJECT_VERSION_IS_STALE"))
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             try await context.write(event.object, .replace([:], ifMatch: nil), with: client)
         }
@@ -71,7 +72,6 @@ struct HandlerWriteTests {
         let client = client
         let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
         let stamp = "1;3;th.9;1700000000000"
-        cloud.state.withLock { $0.clock = 1_700_000_000_000 }
         try await client.perform(.createObject(object, ["temp": 21, "_kl": .string(stamp)]))
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }
@@ -104,8 +104,8 @@ struct HandlerWriteTests {
         }
         #expect(await event(at: 1, modifiedAt: 1) == "handled")
         #expect(written.withLock { $0.map { $0 != nil } } == [isSent])
-        #expect(cloud.state.withLock { $0.requests.count } == (isSent ? 3 : 2))
-        let version = cloud.state.withLock { $0.requests.last?[header: "If-Match"] }
+        #expect(cloud.requests.count == (isSent ? 3 : 2))
+        let version = cloud.requests.last?[header: "If-Match"]
         #expect(version == (isSent ? "1" : nil))
     }
 
@@ -113,6 +113,7 @@ struct HandlerWriteTests {
     func sent() async throws {
         let client = client
         let user = Sender.user(Cloud.user)
+        try await client.perform(.createTopic(Cloud.topic))
         receiver.onPushToUser(topic: "news") { message, context in
             let answer = OutgoingMessage(data: ["text": "seen"])
             try await context.send(answer, to: Cloud.topic, as: user, with: client)

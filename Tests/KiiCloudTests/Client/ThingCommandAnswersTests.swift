@@ -1,12 +1,12 @@
+import KiiCloudTesting
 import KiiPush
-import Synchronization
 import Testing
 
 @testable import KiiCloud
 
 @Suite("answers of Thing-IF commands")
 struct ThingCommandAnswersTests {
-    private let cloud = FakeCloud()
+    private let cloud = TestCloud.withUser()
     private var answers: ThingCommandAnswers {
         let (token, thing) = (FixedToken(Secret("token-1")), Cloud.thing)
         let client = KiiClient(Cloud.app, transport: cloud, tokens: token, clock: NotedClock())
@@ -37,9 +37,8 @@ struct ThingCommandAnswersTests {
         ])
     func results(answer: Answer, results: String) async throws {
         #expect(answers.takes(try PushMessage(Self.command)))
-        cloud.state.withLock { $0.failures = [HTTPResponse(status: 204)] }
         try await answers.send(Self.unsent(answer))
-        let request = try #require(cloud.state.withLock { $0.requests.last })
+        let request = try #require(cloud.requests.last)
         #expect(request.path.hasSuffix("/targets/thing:\(Cloud.thing.id)/commands/c-1/action-results"))
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"actionResults":[{"air":\#(results)}]}"#)
     }
@@ -55,13 +54,12 @@ struct ThingCommandAnswersTests {
         for (status, isFinal) in [
             (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false),
         ] {
-            cloud.state.withLock { $0.failures = Array(repeating: HTTPResponse(status: status), count: 4) }
+            cloud.fail(.status(status))
             do {
                 try await answers.send(Self.unsent(Answer(.succeeded)))
                 Issue.record("\(status) is no success")
             } catch { #expect((error is AnswerRefused) == isFinal, "\(status): \(error)") }
         }
-        cloud.state.withLock { $0.failures = [] }
         await #expect(throws: AnswerRefused.self) {
             try await answers.send(Self.unsent(Answer(.succeeded), RawPayload("{}")))
         }

@@ -67,8 +67,6 @@ struct LintConditionTests {
         arguments: [
             (#"{"kind":["pushToApp","pushToUser","directPush"]}"#, ["3:19 alwaysHolds"]),
             (#"{"topic":"t","data":{"n":[{"exists":true},{"exists":false}]}}"#, ["3:39 alwaysHolds"]),
-            (#"{"bucket":["ab","a*"]}"#, ["3:19 repeatedText"]), (#"{"bucket":["a","a"]}"#, ["3:19 repeatedText"]),
-            (#"{"sender":["thing:*","thing:th.1"]}"#, ["3:19 repeatedText"]),
             (#"{"bucket":"b","events":"DATA_OBJECT_CREATD"}"#, ["3:32 unknownEvent"]),
             (#"{"transport":"mqt"}"#, ["3:19 unknownTransport"]),
             (#"{"bucket":"b","data":{"n":1}}"#, ["3:40 dataOfPushToApp"]),

@@ -7,7 +7,7 @@ import Testing
 struct RulesLintToolTests {
     private static let clean = #"{"version":1,"rules":[{"id":"a","when":{"bucket":"b"},"then":{"handler":"h"}}]}"#
     private static let warned =
-        #"{"version":1,"rules":[{"id":"a","when":{"bucket":["b","b"]},"then":{"handler":"h"}}]}"#
+        #"{"version":1,"rules":[{"id":"a","when":{"transport":"mqt"},"then":{"handler":"h"}}]}"#
     private static let wrong = """
         {"version":1,"rules":[{"id":"a","when":{},"then":{"handler":"h"}},
         {"id":"late\\u001b[2J","when":{"bucket":"bb"},"then":{"handler":"h"}}]}
@@ -76,8 +76,8 @@ struct RulesLintToolTests {
         #expect(
             run.output == [
                 """
-                {"file":"\(file.path)","line":1,"column":41,"severity":"warning","code":"repeatedText","rule":"a",\
-                "message":"of the list of 'bucket' the text 2 lies within the text 1; leave it out","related":[]}
+                {"file":"\(file.path)","line":1,"column":41,"severity":"warning","code":"unknownTransport","rule":"a",\
+                "message":"no transport of this SDK is called 'mqt'; did you mean 'mqtt'?","related":[]}
                 """
             ])
     }
