@@ -2,8 +2,8 @@
 import CLibrary
 import KiiPushSystem
 
-/// An open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite would continue with
-/// files that nobody can open, and lose committed data with the process.
+/// An open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite would continue
+/// with files that nobody can open, and lose committed data with the process.
 struct OpenFiles: Sendable {
     private let path: String
     private let database: FileStamp

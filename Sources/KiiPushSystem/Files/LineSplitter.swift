@@ -1,7 +1,7 @@
 /// Splits incoming bytes into lines, with a size limit per line.
 ///
-/// A line ends with LF or CRLF; the last one may end with the input. Lines are numbered from 1; those of only spaces and
-/// tabs are skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
+/// A line ends with LF or CRLF; the last one may end with the input. Lines are numbered from 1; those of only spaces
+/// and tabs are skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
 package struct LineSplitter: Sendable {
     private let limit: Int
     private var chunk: [UInt8] = []
