@@ -21,14 +21,21 @@ final class Folder: Sendable {
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 
     /// Writes a file in its place, as `cat >` does.
-    func write(_ text: String, to name: String) throws {
-        let descriptor = unsafe open(self[name], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
+
+    /// The same for bytes; beyond them, up to `size`, the file has a hole.
+    ///
+    /// - Returns: the file's path.
+    @discardableResult
+    func write(_ bytes: [UInt8], to name: String, mode: mode_t = 0o600, size: Int = 0) throws -> String {
+        let descriptor = unsafe open(self[name], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw TestFailure(what: name, code: errno) }
         defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-            throw TestFailure(what: name, code: errno)
-        }
+        guard unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count,
+            size == 0 || ftruncate(descriptor, size) == 0
+        else { throw TestFailure(what: name, code: errno) }
+        return self[name]
     }
 
     /// Puts a new file in the old one's place, as an editor does.
@@ -55,4 +62,10 @@ final class Folder: Sendable {
     func read(_ name: String) throws -> String {
         String(decoding: try ByteReader(path: self[name]).readAll(limit: 1 << 24), as: UTF8.self)
     }
+}
+
+/// A call that the test itself needed, and that failed.
+struct TestFailure: Error {
+    let what: String
+    let code: Int32
 }

@@ -6,14 +6,11 @@ import Testing
 @testable import KiiPushSQLite
 
 struct ContractTests {
-    @Test(
-        "the store on SQLite keeps every promise of a seen store, whether commits share a write or not",
-        arguments: [1, 3, 1024])
-    func seenStore(mostAtOnce: Int) async throws {
+    @Test("the store on SQLite keeps every promise of a seen store")
+    func seenStore() async throws {
         let folder = try StateFolder()
         await SeenStoreContract { window in
-            let database = try SQLiteDatabase(directory: folder.next())
-            return try SQLiteSeenStore(database, window: window, clock: SystemClock(), mostAtOnce: mostAtOnce)
+            try SQLiteSeenStore(try SQLiteDatabase(directory: folder.next()), window: window)
         }.verify()
     }
 

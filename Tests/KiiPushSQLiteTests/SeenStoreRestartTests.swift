@@ -42,6 +42,31 @@ struct SeenStoreRestartTests {
         }
     }
 
+    @Test("of commits and releases of one message at once, one counts, in memory as in the file")
+    func atOnce() async throws {
+        let database = try SQLiteDatabase(directory: directory)
+        let store = try SQLiteSeenStore(database, clock: ManualClock())
+        for number in 0..<50 {
+            guard case .fresh(let lease) = store.begin(.numbered(number), now: .seconds(0)) else {
+                Issue.record("message \(number) should be fresh")
+                continue
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<4 {
+                    group.addTask {
+                        if task == 0 { store.release(lease) } else { try? store.commit(lease, now: .seconds(0)) }
+                    }
+                }
+            }
+        }
+        let done = (0..<50).map { store.isDone(.numbered($0), at: .seconds(0)) }
+        #expect(store.counts == SeenCounts(strong: .init(remembered: done.count { $0 })))
+        database.close()
+        let again = try SQLiteSeenStore(try SQLiteDatabase(directory: directory), clock: ManualClock())
+        #expect((0..<50).map { again.isDone(.numbered($0), at: .seconds(0)) } == done)
+        #expect(again.counts == store.counts)
+    }
+
     @Test("a message that was in flight or released is new for the next process, under a number of its own")
     func inFlight() throws {
         let numbers = try process { store, clock in

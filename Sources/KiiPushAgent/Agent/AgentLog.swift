@@ -12,7 +12,7 @@ package struct AgentLog: Sendable {
     let shortages: Shortages
 
     /// Logs a line as it is, without a priority.
-    package func line(_ text: String) { writer.add(text) }
+    package func line(_ text: String) { writer.add(JournalLine(asItIs: text)) }
 
     /// Logs information about the agent.
     package func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
@@ -52,7 +52,7 @@ package struct AgentLog: Sendable {
     private func isLeftOut(_ priority: JournalLine.Priority) -> Bool { isQuiet && priority == .information }
 
     func write(_ line: JournalLine) {
-        if !isLeftOut(line.priority) { writer.add(line.encoded) }
+        if !isLeftOut(line.priority) { writer.add(line) }
     }
 
     /// Logs that a shortage has begun or ended.

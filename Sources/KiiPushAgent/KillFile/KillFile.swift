@@ -45,29 +45,18 @@ package struct KillFile: Sendable, Hashable {
     ///
     /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
     package func read() throws(KillFileError) -> Contents {
-        guard !path.utf8.contains(0) else { throw .unreadable(unreadable(EINVAL)) }
-        // Without blocking: a pipe in the file's place would block the program forever.
-        let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return Contents(kills: [:], problems: []) }
-            throw .unreadable(unreadable(errno))
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(unreadable(errno)) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
         let bytes: [UInt8]
         do throws(ReadError) {
-            bytes = try ByteReader(descriptor: descriptor, name: path).readAll(limit: Self.largestSize)
+            bytes = try ByteReader(regularFile: path).readAll(limit: Self.largestSize)
         } catch {
-            throw .unreadable(error)
+            switch error {
+            case .unreadable(_, let number) where number.rawValue == ENOENT: return Contents(kills: [:], problems: [])
+            case .notAFile: throw .notAFile(path: path)
+            case .unreadable, .tooLarge: throw .unreadable(error)
+            }
         }
         let text = try KillFileText(bytes, path: path)
         return Contents(kills: text.kills, problems: text.problems)
-    }
-
-    private func unreadable(_ number: Int32) -> ReadError {
-        .unreadable(name: path, ErrorNumber(rawValue: number))
     }
 
     // MARK: Editing

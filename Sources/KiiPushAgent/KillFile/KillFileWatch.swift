@@ -90,8 +90,7 @@ package final class KillFileWatch: Sendable {
 
     // MARK: Following
 
-    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
-    /// permanently.
+    /// Checks now and at every change, until the task is cancelled, which ends the watch permanently; the kills stay.
     ///
     /// It runs on its own thread, and blocks no other task.
     package func run() async {
@@ -101,10 +100,7 @@ package final class KillFileWatch: Sendable {
                 while self.wait(timeout: self.interval) {}
             }
         } onCancel: {
-            stop()
+            watcher.cancel()
         }
     }
-
-    /// Ends ``run()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
-    package func stop() { watcher.cancel() }
 }

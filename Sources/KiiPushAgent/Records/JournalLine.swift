@@ -22,14 +22,18 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// The text without the priority; control characters are escaped.
     package let text: String
     package private(set) var fields: [Field] = []
+    private var isPrefixed = true
 
     /// The whole line, without its line end.
-    package var description: String { "<\(priority.rawValue)>\(text)" }
+    package var description: String { isPrefixed ? "<\(priority.rawValue)>\(text)" : text }
 
     package init(_ priority: Priority, _ text: String) {
         self.priority = priority
         self.text = EscapedText(text).description
     }
+
+    /// Makes a line that is logged as it is, such as an error of a command itself.
+    package init(asItIs text: String) { (priority, self.text, isPrefixed) = (.warning, text, false) }
 
     /// Makes a line about a message.
     package init(_ priority: Priority, _ text: String, message id: UInt64) {

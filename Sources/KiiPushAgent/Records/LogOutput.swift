@@ -41,62 +41,25 @@ package struct LogOutput: Sendable {
             && UInt64(status.st_ino) == inode
     }
 
-    /// Writes a line from ``JournalLine/encoded``, or any other line; returns whether it was written.
+    /// Writes a line; returns whether it was written.
     ///
     /// `write` is called without a journal, or if the journal refuses the line.
-    package func write(_ encoded: String, _ write: (String) -> Bool) -> Bool {
-        let line = JournalLine.Encoded(encoded)
+    package func write(_ line: JournalLine, _ write: (String) -> Bool) -> Bool {
         switch form {
-        case .prefixed: return write(line.prefixed)
-        case .plain: return write(line.text)
-        case .journal(let address): return Self.send(line.datagram, to: address) || write(line.prefixed)
+        case .prefixed: write(line.description)
+        case .plain: write(line.text)
+        // Waits while the journal is behind.
+        case .journal(let address): address.send(line.datagram) || write(line.description)
         }
-    }
-
-    /// Sends a datagram; waits while the journal is behind.
-    private static func send(_ bytes: [UInt8], to address: UnixAddress) -> Bool {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let sent = unsafe address.withPointer { pointer, length in
-            retrying { unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), pointer, length) }
-        }
-        return sent == bytes.count
     }
 }
 
 extension JournalLine {
-    /// The line followed by its fields, each after a NUL, for `LogOutput`; the text itself contains none.
-    package var encoded: String { description + fields.map { "\0\($0.name)=\($0.value)" }.joined() }
-
-    /// An encoded line, decoded again.
-    struct Encoded {
-        let priority: Int?
-        let text: String
-        let fields: [Substring]
-
-        init(_ line: String) {
-            let parts = line.split(separator: "\0", omittingEmptySubsequences: false)
-            fields = Array(parts.dropFirst())
-            let first = parts.first ?? ""
-            let digit = first.dropFirst().first.flatMap { $0.isASCII ? $0.wholeNumberValue : nil }
-            if first.hasPrefix("<"), let digit, digit < 8, first.dropFirst(2).hasPrefix(">") {
-                (priority, text) = (digit, String(first.dropFirst(3)))
-            } else {
-                (priority, text) = (nil, String(first))
-            }
-        }
-
-        /// The line for journald's stream protocol.
-        var prefixed: String { priority.map { "<\($0)>\(text)" } ?? text }
-
-        /// The line for the journal's native protocol: a field a line.
-        var datagram: [UInt8] {
-            // A line without a priority is an error of a command itself.
-            let lines =
-                ["MESSAGE=\(EscapedText(text))", "PRIORITY=\(priority ?? 4)", "SYSLOG_IDENTIFIER=kiipush"]
-                + fields.map { "\(EscapedText(String($0)))" }
-            return Array((lines.joined(separator: "\n") + "\n").utf8)
-        }
+    /// The line for the journal's native protocol: a field a line.
+    fileprivate var datagram: [UInt8] {
+        let lines =
+            ["MESSAGE=\(EscapedText(text))", "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=kiipush"]
+            + fields.map { "\($0.name)=\($0.value)" }
+        return Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 }

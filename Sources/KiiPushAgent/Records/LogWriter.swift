@@ -7,7 +7,7 @@ import Synchronization
 /// dropped ones gives their number.
 package final class LogWriter: Sendable {
     fileprivate struct State {
-        var lines: [String] = []
+        var lines: [JournalLine] = []
         /// How many lines were ever queued, and how many of those are written or dropped.
         var queued = 0
         var taken = 0
@@ -26,7 +26,7 @@ package final class LogWriter: Sendable {
     package static let mostBytes = 256 << 10
 
     private let state = Mutex(State())
-    private let write: @Sendable (String) -> Bool
+    private let write: @Sendable (JournalLine) -> Bool
     private let shortages: Shortages?
     private let work = ThreadSemaphore()
     private let end = ThreadSemaphore()
@@ -35,7 +35,7 @@ package final class LogWriter: Sendable {
     ///
     /// Only the thread calls `write`, which may block; it returns whether the line was written. While lines are
     /// dropped, there is a `Shortage.Kind.log`.
-    package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
+    package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (JournalLine) -> Bool) {
         self.write = write
         self.shortages = shortages
         startThread { self.run() }
@@ -44,8 +44,8 @@ package final class LogWriter: Sendable {
     /// How many lines were dropped.
     package var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Queues a line without its end, or drops it; returns at once.
-    package func add(_ line: String) {
+    /// Queues a line, or drops it; returns at once.
+    package func add(_ line: JournalLine) {
         let isDropped = state.withLock { state in
             if state.isOver || !state.hasRoom(for: line) {
                 state.drop()
@@ -81,11 +81,11 @@ package final class LogWriter: Sendable {
         }
     }
 
-    private func take(_ line: String) {
+    private func take(_ line: JournalLine) {
         let isWritten = write(line)
         state.withLock { state in
             state.taken += 1
-            state.bytes -= line.utf8.count
+            state.bytes -= line.size
             if !isWritten { state.drop() }
         }
         if !isWritten { shortages?.begin(.log, "it cannot be written, and lines are dropped") }
@@ -98,7 +98,7 @@ package final class LogWriter: Sendable {
         guard count > 0 else { return }
         let lines = count == 1 ? "line was" : "lines were"
         let text = "kiipush: \(count) \(lines) dropped here, since nobody read the log"
-        guard write(JournalLine(.warning, text).description) else { return }
+        guard write(JournalLine(.warning, text)) else { return }
         let left = state.withLock { state in
             state.untold -= count
             return state.untold
@@ -108,14 +108,14 @@ package final class LogWriter: Sendable {
 }
 
 extension LogWriter.State {
-    fileprivate func hasRoom(for line: String) -> Bool {
-        queued - taken < LogWriter.mostLines && bytes + line.utf8.count <= LogWriter.mostBytes
+    fileprivate func hasRoom(for line: JournalLine) -> Bool {
+        queued - taken < LogWriter.mostLines && bytes + line.size <= LogWriter.mostBytes
     }
 
-    fileprivate mutating func append(_ line: String) {
+    fileprivate mutating func append(_ line: JournalLine) {
         lines.append(line)
         queued += 1
-        bytes += line.utf8.count
+        bytes += line.size
     }
 
     fileprivate mutating func drop() {
@@ -123,4 +123,9 @@ extension LogWriter.State {
         dropped += 1
         untold += 1
     }
+}
+
+extension JournalLine {
+    /// How many bytes it needs while it waits.
+    fileprivate var size: Int { fields.reduce(text.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

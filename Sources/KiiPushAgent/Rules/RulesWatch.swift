@@ -58,8 +58,7 @@ package final class RulesWatch: Sendable {
         }
     }
 
-    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
-    /// permanently.
+    /// Checks now and at every change, until the task is cancelled, which ends the watch permanently.
     ///
     /// It waits on its own thread, and blocks no other task.
     package func run() async {
@@ -69,10 +68,7 @@ package final class RulesWatch: Sendable {
                 await look()
             }
         } onCancel: {
-            stop()
+            watcher.cancel()
         }
     }
-
-    /// Ends ``run()``; the rules stay as they are.
-    package func stop() { watcher.cancel() }
 }

@@ -24,14 +24,8 @@ package struct AgentIdentity: Sendable, Equatable {
     /// Names this process as the agent of a directory.
     package init(directory: String, since: UTCDate = .now) {
         process = getpid()
-        state = Self.resolved(directory)
+        state = resolved(directory)
         self.since = since.shortText
-    }
-
-    private static func resolved(_ path: String) -> String {
-        guard let real = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(real) }
-        return unsafe String(cString: real)
     }
 
     package var json: String {

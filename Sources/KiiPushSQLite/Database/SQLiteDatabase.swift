@@ -170,6 +170,9 @@ public final class SQLiteDatabase: Sendable {
         return result
     }
 
+    /// Calls `body` while nobody uses the connection, even if the database is closed.
+    func whileNobodyWrites(_ body: () -> Void) { state.withLock { _ in body() } }
+
     /// Records that a store of a kind exists; a second one would not see the first one's state in memory.
     func claim(_ kind: String) throws(SQLiteError) {
         let isNew = state.withLock { state in state?.stores.insert(kind).inserted }

@@ -7,8 +7,7 @@ import Synchronization
 /// Give the deduplicator the database's ``SQLiteDatabase/secret`` too; otherwise keys of another process mean nothing.
 ///
 /// It answers from memory: the table of `InMemorySeenStore` is filled from the file when the store is made,
-/// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond
-/// the guarantees of every deduplication store:
+/// so only ``commit(_:now:)`` waits for the disk. Beyond the guarantees of every deduplication store:
 /// - When `commit` has returned, no process that opens the file later handles the message again within the window.
 /// - A lease ends with its process: messages in flight are not stored, so they count as new in the next process. A
 ///   lease's number is never used again, by any process.
@@ -24,22 +23,13 @@ import Synchronization
 /// For a service whose payloads are in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
 /// `commit` does not wait for the disk either, and costs no write of its own.
 public final class SQLiteSeenStore: SeenStore {
-    private struct State {
-        var table: SeenTable
-        /// The commits that no thread writes yet, in order.
-        var waiting: [SeenCommit] = []
-        /// All commits that have not ended, by the number of their lease.
-        var unended: [UInt64: SeenCommit] = [:]
-    }
-
     let database: SQLiteDatabase
     private let scale: TimeScale
-    private let mostAtOnce: Int
     private let file: SeenFile
     /// Writes the commits; nil when the store does that itself.
     private let inbox: SQLiteInbox?
     // Locked after the database, and never during a write.
-    private let state: Mutex<State>
+    private let table: Mutex<SeenTable>
 
     /// Reads what the database remembers.
     ///
@@ -51,7 +41,7 @@ public final class SQLiteSeenStore: SeenStore {
     public convenience init(
         _ database: SQLiteDatabase, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
-        try self.init(database, window: window, clock: clock, mostAtOnce: 1024, inbox: nil)
+        try self.init(database, window, clock, inbox: nil)
     }
 
     /// Reads what the database of an inbox remembers; the inbox writes the commits.
@@ -79,13 +69,11 @@ public final class SQLiteSeenStore: SeenStore {
     public convenience init(
         writtenBy inbox: SQLiteInbox, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
-        try self.init(inbox.database, window: window, clock: clock, mostAtOnce: 1024, inbox: inbox)
+        try self.init(inbox.database, window, clock, inbox: inbox)
     }
 
-    /// Makes a store that writes at most this many commits in one transaction.
-    init(
-        _ database: SQLiteDatabase, window: SeenWindow, clock: any ReceiverClock, mostAtOnce: Int,
-        inbox: SQLiteInbox? = nil
+    private init(
+        _ database: SQLiteDatabase, _ window: SeenWindow, _ clock: any ReceiverClock, inbox: SQLiteInbox?
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
         let scale = database.timeScale(clock)
@@ -105,10 +93,9 @@ public final class SQLiteSeenStore: SeenStore {
         }
         self.database = database
         self.scale = scale
-        self.mostAtOnce = max(mostAtOnce, 1)
         self.inbox = inbox
         file = SeenFile(rows)
-        state = Mutex(State(table: table))
+        self.table = Mutex(table)
     }
 
     private static let kind = "seen"
@@ -124,7 +111,7 @@ public final class SQLiteSeenStore: SeenStore {
 
     /// Looks a message up, and reserves it if it is new; from memory, so it never throws and never waits for the disk.
     public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
-        state.withLock { $0.table.begin(keys, now) }
+        table.withLock { $0.begin(keys, now) }
     }
 
     /// Remembers a message as handled, on disk when it returns; with an inbox, as in ``init(writtenBy:window:clock:)``.
@@ -132,102 +119,41 @@ public final class SQLiteSeenStore: SeenStore {
     /// - Throws: ``SQLiteError`` if it cannot be written; the lease is still in flight then.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
         if let inbox { return try queue(lease, now, inbox.writer) }
-        let commit: SeenCommit? = state.withLock { state in
-            guard state.table.canEnd(lease) else { return nil }
-            // A second commit of the same lease, while it is being written, has the same result.
-            if let first = state.unended[lease.number] { return first }
-            let commit = SeenCommit(lease: lease, time: now)
-            state.waiting.append(commit)
-            state.unended[lease.number] = commit
-            return commit
+        guard table.withLock({ $0.canEnd(lease) }) else { return }
+        try database.withConnection { connection throws(SQLiteError) in
+            // A commit of the same lease may have ended while this one waited for the database.
+            guard let counts = table.withLock({ $0.canEnd(lease) ? $0.counts : nil }) else { return }
+            let time = scale.stored(lease.rememberedTime(now), now: database.machineTime)
+            let rows = try connection.transaction { connection throws(SQLiteError) in
+                var rows = file.rows
+                try rows.insert(lease.keys, time, &connection)
+                try rows.forget(allBut: counts, areNewCounted: false, &connection)
+                return rows
+            }
+            file.keep(rows)
+            table.withLock { $0.commit(lease, now) }
         }
-        try commit.map(finish)
     }
 
     /// Forgets a reservation; if another thread is committing it, only after that has failed.
     public func release(_ lease: SeenLease) {
-        while true {
-            let commit = state.withLock { state in
-                let commit = state.unended[lease.number]
-                if commit == nil { state.table.release(lease) }
-                return commit
-            }
-            guard let commit else { return }
-            // The thread that commits gets the error.
-            try? finish(commit)
-        }
+        guard inbox == nil else { return table.withLock { $0.release(lease) } }
+        database.whileNobodyWrites { table.withLock { $0.release(lease) } }
     }
 
     /// What the store holds now; never nil.
     ///
     /// It does not count what an earlier process forgot early.
-    public var counts: SeenCounts? { state.withLock { $0.table.counts } }
-
-    /// How many commits wait to be written.
-    var waiting: Int { state.withLock { $0.waiting.count } }
-
-    // MARK: Writing
+    public var counts: SeenCounts? { table.withLock { $0.counts } }
 
     private func queue(_ lease: SeenLease, _ now: MonotonicInstant, _ writer: InboxWriter) throws {
         try writer.makeRoomForCommit()
         let time = scale.stored(lease.rememberedTime(now), now: database.machineTime)
-        state.withLock { state in
-            guard state.table.canEnd(lease) else { return }
-            state.table.commit(lease, now)
+        table.withLock { table in
+            guard table.canEnd(lease) else { return }
+            table.commit(lease, now)
             // Queued under the same lock: the rows in the file have the order of the table.
-            writer.queue(QueuedCommit(file: file, keys: lease.keys, time: time, counts: state.table.counts))
-        }
-    }
-
-    /// Returns when a commit has ended: another thread wrote it, or this one does.
-    ///
-    /// The thread that has the database writes all commits that were queued before. So the more of them wait, the fewer
-    /// writes they need, and one alone waits for no other. Measured with eight threads: 16,500 commits a second, where
-    /// one write for each reaches 6,200.
-    private func finish(_ commit: SeenCommit) throws {
-        do throws(SQLiteError) {
-            try database.withConnection { connection throws(SQLiteError) in
-                while !commit.hasEnded { write(&connection) }
-            }
-        } catch {
-            // The database is closed.
-            state.withLock { state in state.waiting.removeAll { $0 === commit } }
-            end([commit], .failure(error))
-        }
-        try commit.end?.get()
-    }
-
-    private func write(_ connection: inout Connection) {
-        let (batch, counts) = state.withLock { state in
-            let batch = Array(state.waiting.prefix(mostAtOnce))
-            state.waiting.removeFirst(batch.count)
-            return (batch, state.table.counts)
-        }
-        let now = database.machineTime
-        do throws(SQLiteError) {
-            let written = try connection.transaction { connection throws(SQLiteError) in
-                var written = file.rows
-                for commit in batch {
-                    let time = scale.stored(commit.lease.rememberedTime(commit.time), now: now)
-                    try written.insert(commit.lease.keys, time, &connection)
-                }
-                try written.forget(allBut: counts, areNewCounted: false, &connection)
-                return written
-            }
-            file.keep(written)
-            end(batch, .success(()))
-        } catch {
-            end(batch, .failure(error))
-        }
-    }
-
-    /// Ends commits with their result, unless they have ended already.
-    private func end(_ batch: [SeenCommit], _ result: Result<Void, SQLiteError>) {
-        state.withLock { state in
-            for commit in batch where commit.end(result) {
-                state.unended[commit.lease.number] = nil
-                if case .success = result { state.table.commit(commit.lease, commit.time) }
-            }
+            writer.queue(QueuedCommit(file: file, keys: lease.keys, time: time, counts: table.counts))
         }
     }
 }
@@ -236,30 +162,6 @@ extension SeenLease {
     /// The time that the file stores for a message that ended at `end`; for one with a weak key, its arrival.
     fileprivate func rememberedTime(_ end: MonotonicInstant) -> MonotonicInstant {
         keys.strength == .weak ? arrivedAt : end
-    }
-}
-
-/// A commit that is being written, and its result, for all threads that wait for it.
-private final class SeenCommit: Sendable {
-    let lease: SeenLease
-    let time: MonotonicInstant
-    private let result = Mutex<Result<Void, SQLiteError>?>(nil)
-
-    init(lease: SeenLease, time: MonotonicInstant) {
-        self.lease = lease
-        self.time = time
-    }
-
-    var end: Result<Void, SQLiteError>? { result.withLock { $0 } }
-    var hasEnded: Bool { end != nil }
-
-    /// Records how it ended; false if it had ended before.
-    func end(_ end: Result<Void, SQLiteError>) -> Bool {
-        result.withLock { result in
-            guard result == nil else { return false }
-            result = end
-            return true
-        }
     }
 }
 #endif

@@ -5,16 +5,16 @@ package struct FileStamp: Hashable, Sendable {
     private var device: UInt64 = 0
     private var inode: UInt64 = 0
     private var mode: UInt32 = 0
-    private var size: Int64 = 0
+    package private(set) var size: Int64 = 0
     private var times: [Int] = []
-    /// Why nothing is known of the file, such as `ENOENT`; 0 if it exists.
-    private var error: Int32 = 0
+    /// Why nothing is known of the file, such as `ENOENT`; nil if it exists.
+    package private(set) var error: ErrorNumber?
 
     /// Reads the state of a file.
     package init(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            error = errno
+            error = .current
             return
         }
         device = UInt64(status.st_dev)
@@ -24,10 +24,10 @@ package struct FileStamp: Hashable, Sendable {
         times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
-    package var isDirectory: Bool { error == 0 && mode & S_IFMT == S_IFDIR }
+    package var isDirectory: Bool { error == nil && mode & S_IFMT == S_IFDIR }
 
     /// Whether both are the same file, regardless of contents.
     package func isSameFile(as other: FileStamp) -> Bool {
-        error == 0 && other.error == 0 && device == other.device && inode == other.inode
+        error == nil && other.error == nil && device == other.device && inode == other.inode
     }
 }

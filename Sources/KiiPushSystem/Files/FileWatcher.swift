@@ -9,8 +9,8 @@ import Synchronization
 /// a new link, a change behind a symbolic link, or a replaced directory above the file's own or a link to one. On a
 /// file system without events, such as a network's, it only checks.
 ///
-/// A program with its own event loop polls ``descriptor`` and then calls `wait(timeout: .zero)`. The watcher has no
-/// thread; it has three descriptors, closed when it is released, and constant memory. Any thread may call it.
+/// The watcher has no thread; it has three descriptors, closed when it is released, and constant memory. Any thread may
+/// call it.
 package final class FileWatcher: Sendable {
     /// Why a wait ended.
     package enum Wake: Sendable, Hashable {
@@ -30,10 +30,11 @@ package final class FileWatcher: Sendable {
 
     private let directory: String
     private let fileName: [UInt8]
+    /// -1 if the system has none, so that only ``interval`` applies.
     private let inotify: Int32
     private let isCancelled = Atomic<Bool>(false)
-    private let cancelReader: Int32
-    private let cancelWriter: Int32
+    /// Ended when it is cancelled; nil without a descriptor for it, so that a wait ends at the next check.
+    private let signal: ThreadSignal?
     private let state: Mutex<State>
 
     private struct State {
@@ -51,13 +52,9 @@ package final class FileWatcher: Sendable {
         self.interval = max(interval, .milliseconds(10))
         directory = directoryName(path)
         fileName = Array(path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed())
-        let flags = Int32(IN_NONBLOCK | IN_CLOEXEC)
-        inotify = inotify_init1(flags)
+        inotify = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         let failure = inotify < 0 ? ErrorNumber.current : nil
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        _ = unsafe socketpair(AF_UNIX, kind, 0, &ends)
-        (cancelReader, cancelWriter) = (ends[0], ends[1])
+        signal = try? ThreadSignal()
         state = Mutex(State(failure: failure, seen: FileStamp(path)))
         // The stamp is taken again after the watch is set, so that no change is missed in between.
         state.withLock { state in
@@ -66,12 +63,7 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    deinit {
-        for descriptor in [inotify, cancelReader, cancelWriter] where descriptor >= 0 { close(descriptor) }
-    }
-
-    /// Readable when there may be a change; -1 without `inotify`, so that only ``interval`` applies.
-    package var descriptor: Int32 { inotify }
+    deinit { if inotify >= 0 { close(inotify) } }
 
     /// Why the system reports no changes, such as `ENOSPC` when all of a user's watches are in use, so that only checks
     /// find them; nil if it reports them.
@@ -87,27 +79,17 @@ package final class FileWatcher: Sendable {
             if look() { return .changed }
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { return .timedOut }
-            pollDescriptors(min(left, interval))
+            // The system ignores a descriptor of -1. A signal ends it early, which only causes one more check.
+            var polled = [signal?.descriptor ?? -1, inotify].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            pollAll(&polled, for: min(left, interval))
         }
     }
 
     /// Ends all current and future waits.
     package func cancel() {
-        guard !isCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Never read, so every poll sees it.
-        var byte: UInt8 = 1
-        _ = unsafe write(cancelWriter, &byte, 1)
-    }
-
-    private func pollDescriptors(_ limit: Duration) {
-        // The system ignores a descriptor of -1.
-        var polled = [
-            pollfd(fd: cancelReader, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: inotify, events: Int16(POLLIN), revents: 0),
-        ]
-        let milliseconds = Int32(min((limit / .milliseconds(1)).rounded(.up), 1_000_000_000))
-        // A signal ends it early, which only causes one more check.
-        _ = unsafe poll(&polled, 2, milliseconds)
+        isCancelled.store(true, ordering: .releasing)
+        // Never cleared, so every poll sees it.
+        signal?.end()
     }
 
     // MARK: Checking
@@ -129,9 +111,7 @@ package final class FileWatcher: Sendable {
         var isNamed = false
         var buffer = [UInt8](repeating: 0, count: 8192)
         for _ in 0..<8 {
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                retrying { unsafe read(inotify, bytes.baseAddress, bytes.count) }
-            }
+            let count = readOnce(inotify, into: &buffer)
             guard count > 0 else { break }
             for event in DirectoryEvent.all(in: buffer.prefix(count)) {
                 if event.tells(of: fileName, in: state.watch) { isNamed = true }

@@ -1,8 +1,8 @@
-/// Splits incoming bytes into lines, with a size limit per line; for a reader that must not block.
+/// Splits incoming bytes into lines, with a size limit per line.
 ///
-/// Produces the same lines as ``LineReader``: ended by LF or CRLF, numbered from 1. Lines of only spaces and tabs are
-/// skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
-package struct LineSplitter {
+/// A line ends with LF or CRLF; the last one may end with the input. Lines are numbered from 1; those of only spaces
+/// and tabs are skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
+package struct LineSplitter: Sendable {
     private let limit: Int
     private var chunk: [UInt8] = []
     private var start = 0
@@ -50,9 +50,6 @@ package struct LineSplitter {
 
     /// Whether there is an incomplete line.
     package var hasPartialLine: Bool { !partial.isEmpty }
-
-    /// Whether the whole input has been split.
-    package var needsMore: Bool { chunk.isEmpty }
 
     private static let carriageReturn = UInt8(ascii: "\r")
 

@@ -71,7 +71,7 @@ package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
 }
 
 /// A path without links; unchanged if it does not exist.
-private func resolved(_ path: String) -> String {
+package func resolved(_ path: String) -> String {
     guard let text = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(text) }
     return unsafe String(cString: text)

@@ -75,17 +75,7 @@ public struct ServiceManager: Sendable {
     }
 
     private func send(_ text: String) {
-        guard let address else { return }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
         // The manager's queue may be full for a moment; it must not block this process for longer.
-        var limit = timeval(tv_sec: 0, tv_usec: 100_000)
-        _ = unsafe setsockopt(
-            descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
-        let bytes = Array(text.utf8)
-        _ = unsafe address.withPointer { address, length in
-            retrying { unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), address, length) }
-        }
+        _ = address?.send(Array(text.utf8), limit: .milliseconds(100))
     }
 }

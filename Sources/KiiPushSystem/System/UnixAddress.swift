@@ -31,4 +31,21 @@ package struct UnixAddress {
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
         }
     }
+
+    /// Sends a datagram; blocks while its reader is behind, for at most `limit` if there is one.
+    ///
+    /// Returns whether it was sent.
+    package func send(_ bytes: [UInt8], limit: Duration? = nil) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        if let limit {
+            var time = timeval(tv_sec: 0, tv_usec: Int(limit / .microseconds(1)))
+            _ = unsafe setsockopt(
+                descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout.size(ofValue: time)))
+        }
+        return unsafe withPointer { pointer, length in
+            retrying { unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), pointer, length) }
+        } == bytes.count
+    }
 }

@@ -11,8 +11,8 @@ struct FileLockTests {
         "a lock whose file was replaced while waiting locks the new file",
         .timeLimit(.minutes(1)))
     func removed() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("lock")
+        let directory = try Folder()
+        let path = directory["lock"]
         let first = try FileLock(path, limit: .zero)
         async let waiting = withThread { Result { () throws(ErrorNumber) in try FileLock(path, limit: .seconds(20)) } }
         // Until the second one has opened the file that is about to go.

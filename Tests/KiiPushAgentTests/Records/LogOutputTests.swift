@@ -15,17 +15,19 @@ struct LogOutputTests {
     init() throws { folder = try Folder() }
 
     /// A line of each kind: of a message, of an event, of a command.
-    private static func lines() async -> [String] {
+    private static func lines() async -> [JournalLine] {
         let receiver = PushReceiver(clock: ManualClock())
-        let lines = Mutex<[String]>([])
+        let lines = Mutex<[JournalLine]>([])
         receiver.onPushToApp("settings\n", bucket: "settings") { _, _ in }
-        receiver.onTrace { trace in lines.withLock { $0.append(JournalLine(trace).encoded) } }
+        receiver.onTrace { trace in lines.withLock { $0.append(JournalLine(trace)) } }
         _ = await receiver.receive(PayloadFixture.pushToApp(bucket: "settings").payload(.long))
         let event = ServiceEvent.transport("mqtt", .disconnected("gone", retryIn: .seconds(1)))
-        return lines.withLock { $0 } + [JournalLine(event).encoded, "kiipush receive: no such file\nPRIORITY=0"]
+        return lines.withLock { $0 } + [
+            JournalLine(event), JournalLine(asItIs: "kiipush receive: no such file\nPRIORITY=0"),
+        ]
     }
 
-    private func written(_ output: LogOutput, _ lines: [String]) -> [String] {
+    private func written(_ output: LogOutput, _ lines: [JournalLine]) -> [String] {
         var written: [String] = []
         for line in lines {
             let isWritten = output.write(line) { text in

@@ -32,9 +32,9 @@ struct LogWriterTests {
     func order() {
         let reader = Reader()
         reader.open()
-        let writer = LogWriter { reader.read($0) }
+        let writer = LogWriter { reader.read($0.description) }
         let lines = (0..<500).map { "line \($0)" }
-        for line in lines { writer.add(line) }
+        for line in lines { writer.add(JournalLine(asItIs: line)) }
         let isDone = writer.finish(within: .seconds(20))
         #expect(isDone && reader.lines == lines && writer.dropped == 0)
     }
@@ -44,8 +44,8 @@ struct LogWriterTests {
         let reader = Reader()
         let changes = Mutex<[String]>([])
         let shortages = Shortages { change in changes.withLock { $0.append("\(change)") } }
-        let writer = LogWriter(shortages: shortages) { reader.read($0) }
-        for number in 0..<LogWriter.mostLines + 7 { writer.add("line \(number)") }
+        let writer = LogWriter(shortages: shortages) { reader.read($0.description) }
+        for number in 0..<LogWriter.mostLines + 7 { writer.add(JournalLine(asItIs: "line \(number)")) }
         #expect(writer.dropped == 7 && shortages.isShort(of: .log))
         #expect(!writer.finish(within: .milliseconds(20)))
         reader.open()
@@ -58,9 +58,9 @@ struct LogWriterTests {
     @Test("the queue is bounded in bytes")
     func bytes() {
         let reader = Reader()
-        let writer = LogWriter { reader.read($0) }
+        let writer = LogWriter { reader.read($0.description) }
         let line = String(repeating: "x", count: 64 << 10)
-        for _ in 0..<10 { writer.add(line) }
+        for _ in 0..<10 { writer.add(JournalLine(asItIs: line)) }
         #expect(writer.dropped == 6)
         reader.open()
     }
@@ -70,13 +70,13 @@ struct LogWriterTests {
         let reader = Reader()
         reader.open()
         reader.go(away: true)
-        let writer = LogWriter { reader.read($0) }
+        let writer = LogWriter { reader.read($0.description) }
         for number in 0..<3 {
-            writer.add("lost \(number)")
+            writer.add(JournalLine(asItIs: "lost \(number)"))
             while writer.dropped <= number {}
         }
         reader.go(away: false)
-        writer.add("kept")
+        writer.add(JournalLine(asItIs: "kept"))
         let isDone = writer.finish(within: .seconds(20))
         #expect(isDone)
         #expect(reader.lines == ["<4>kiipush: 3 lines were dropped here, since nobody read the log", "kept"])

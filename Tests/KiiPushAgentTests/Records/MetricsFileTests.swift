@@ -1,6 +1,5 @@
 import Glibc
 import KiiPushTesting
-import Synchronization
 import Testing
 
 @testable import KiiPush
@@ -172,13 +171,4 @@ struct MetricsFileTests {
         #expect(folder.names == ["m"])
         #expect(throws: WriteError.self) { try MetricsFile(path: folder["none/m"]).write(metrics, status) }
     }
-}
-
-/// The traces of a receiver, in order.
-private final class TraceList: Sendable {
-    private let list = Mutex<[Trace]>([])
-
-    var all: [Trace] { list.withLock { $0 } }
-
-    func add(_ trace: Trace) { list.withLock { $0.append(trace) } }
 }

@@ -6,9 +6,9 @@ import Testing
 
 /// Rules from files.
 struct RulesFileTests {
-    private let directory: TemporaryDirectory
+    private let directory: Folder
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try Folder() }
 
     @Test("a rules file is read from the disk")
     func read() throws {

@@ -20,8 +20,8 @@ struct RulesWatchTests {
 
     @Test("loads a file that passes its tests, and reports one that does not")
     func changes() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.file("rules.json")
+        let directory = try Folder()
+        let path = directory["rules.json"]
         let receiver = PushReceiver(clock: ManualClock())
         receiver.register("note") { _, _ in }
         let (updates, feed) = AsyncStream.makeStream(of: String.self)
@@ -57,7 +57,7 @@ struct RulesWatchTests {
         "refuses a pipe, directory, device or socket in the file's place",
         arguments: ["pipe", "directory", "device", "socket"])
     func noFile(kind: String) async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try Folder()
         let path = try directory.write(Self.rules("first"), to: "rules.json")
         let receiver = PushReceiver(clock: ManualClock())
         receiver.register("note") { _, _ in }
@@ -67,14 +67,14 @@ struct RulesWatchTests {
         var update = updates.makeAsyncIterator()
         #expect(await update.next()?.hasSuffix("generation 1") == true)
 
-        let other = directory.file("other")
+        let other = directory["other"]
         switch kind {
         case "pipe": #expect(unsafe mkfifo(other, 0o600) == 0)
         case "directory": #expect(unsafe mkdir(other, 0o700) == 0)
         case "device": #expect(unsafe symlink("/dev/zero", other) == 0)
         default: #expect(unsafe mknod(other, S_IFSOCK | 0o600, 0) == 0)
         }
-        #expect(unsafe rename(path, directory.file("away")) == 0)
+        #expect(unsafe rename(path, directory["away"]) == 0)
         // A look between the two finds no file.
         #expect(unsafe rename(other, path) == 0)
         var refusal = await update.next()
@@ -82,7 +82,7 @@ struct RulesWatchTests {
         #expect(refusal == "\(path):1:1: \(path): cannot be read: not a regular file", "\(refusal ?? "-")")
         #expect(receiver.routes.map(\.id) == ["first"])
 
-        #expect(unsafe rename(path, directory.file("gone")) == 0)
+        #expect(unsafe rename(path, directory["gone"]) == 0)
         #expect(await update.next()?.contains("No such file") == true)
         let new = try directory.write(Self.rules("second"), to: "rules.new")
         #expect(unsafe rename(new, path) == 0)
