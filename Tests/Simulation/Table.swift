@@ -37,9 +37,9 @@ extension Row {
         Row(
             "loops that change object, topic or route", 4500, "an hour",
             [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
+        Row("a loop of one object, round trips of 3 to 15 s", 4500, "an hour", [loop(.object, isSlow: true)]),
         Row(
-            "a loop of one object, round trips of 3 to 15 s", 4500, "an hour",
-            [loop(.object, isSlow: true), loop(.object, isSlow: true, isBeside: true)]),
+            "the same after or beside honest changes", nil, "an hour", [loop(.object, isSlow: true, isBeside: true)]),
         Row(
             "a loop among 2 to 400 objects or topics", nil, "an hour", [few(.object), few(.letter), few(.ownRoute)]),
         Row("devices that hear different things", nil, "an hour", [apart(.object), apart(.letter)]),

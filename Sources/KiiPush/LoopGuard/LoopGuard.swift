@@ -13,7 +13,7 @@ import Synchronization
 ///   which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
-/// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for six seconds, to see whether
+/// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if
 ///   its messages come by themselves; see <doc:LoopSafety>. Nothing is dropped, except that the newest change of an
 ///   object may replace older ones that wait. ``paced`` shows the keys whose messages wait.
 /// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for

@@ -2,7 +2,7 @@
 ///
 /// Twenty are handled at once, and one each few seconds after that: the *floor*, which never ends. What is more is
 /// taken from an hour's *allowance*, so that a burst waits for nothing. A key that takes from it is *listened to* in
-/// the next pause: nothing of it is handled for six seconds, at a time that all devices have in common. What comes
+/// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
 /// spent; of an object, the newest change is handled and replaces older ones that wait.
@@ -36,7 +36,7 @@ struct Pace {
     private var proofs: Account
     /// When a message was handled after which none has come: the first one, or the last one if nobody waits.
     private var quietSince = Double.infinity
-    /// When the next pause begins, or has begun; whether it is a long one, or was joined, and what was heard at its end.
+    /// When the next pause begins, or has begun; whether it is long, or was joined, and what was heard at its end.
     private var pause = Double.infinity
     private var isLong = false
     private var isJoined = false

@@ -65,7 +65,8 @@ struct PaceTests {
             for (isLong, slot) in [(false, Pace.slot), (true, Pace.longSlot)] {
                 let time = Pace.nextPause(after: now, isLong: isLong)
                 #expect(time > now && time <= now + 2 * slot)
-                #expect(time.truncatingRemainder(dividingBy: slot) <= slot - Pace.Limits.letters().length(isLong: isLong))
+                let longest = Pace.Limits.letters().length(isLong: isLong)
+                #expect(time.truncatingRemainder(dividingBy: slot) <= slot - longest)
                 let tomorrow = Pace.nextPause(after: now + 86_400, isLong: isLong)
                 #expect(abs(tomorrow - time - 86_400) < 0.001, "the time of day decides")
             }

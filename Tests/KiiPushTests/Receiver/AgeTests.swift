@@ -176,7 +176,7 @@ struct AgeTests {
             let outcome = await test.send(Self.payload(sent: number == 21 ? 25 : -Int64(number))).outcome
             #expect(outcome.name == (number < 20 ? "handled" : "paced"))
         }
-        #expect(await test.advance(by: .seconds(13)).map(\.outcome.name) == ["handled", "expired"])
+        #expect(await test.advance(by: .seconds(25)).map(\.outcome.name) == ["handled", "expired"])
         #expect(log.events.count == 21)
         #expect(store.log.events.filter { $0 == "commit" }.count == 22)
     }
