@@ -17,7 +17,7 @@ package struct ControlSocket: Sendable {
     /// Names a socket; it does not exist until it is served.
     package init(path: String) { self.path = path }
 
-    /// Serves commands until the task is cancelled.
+    /// Serves commands until the task is cancelled, and answers under way have ended, or a second has passed.
     ///
     /// `listening` is called when clients can connect; `answer` performs a command, prints its lines, and returns the
     /// exit code.
@@ -44,6 +44,10 @@ package struct ControlSocket: Sendable {
                             free.give()
                         }
                     }
+                    // The process is about to end, and whoever waits would take that for no answer.
+                    let end = ContinuousClock.now + .seconds(1)
+                    var nothing: [pollfd] = []
+                    while !free.isAll, ContinuousClock.now < end { pollAll(&nothing, for: .milliseconds(5)) }
                 }
             }.get()
         } onCancel: {
@@ -266,15 +270,18 @@ extension ControlReply {
 
 /// How many more clients may be served.
 private final class ClientCount: Sendable {
+    private let most: Int
     private let free: Atomic<Int>
     private let signal: ThreadSignal
 
     init(_ count: Int, _ signal: ThreadSignal) {
+        most = count
         free = Atomic(count)
         self.signal = signal
     }
 
     var isAny: Bool { free.load(ordering: .relaxed) > 0 }
+    var isAll: Bool { free.load(ordering: .relaxed) == most }
 
     func take() { free.subtract(1, ordering: .relaxed) }
 

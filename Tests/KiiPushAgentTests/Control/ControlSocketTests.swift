@@ -1,0 +1,37 @@
+import Synchronization
+import Testing
+
+@testable import KiiPushAgent
+
+@Suite("The socket of an agent's commands", .timeLimit(.minutes(1)))
+struct ControlSocketTests {
+    @Test("it ends when the answers under way have been sent")
+    func ends() async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let events = Mutex<[String]>([])
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let serving = Task {
+            try await control.serve(listening: { listen.finish() }) { _, reply in
+                begin.finish()
+                for await _ in gate {}
+                reply.print("late")
+                events.withLock { $0.append("answered") }
+                return 7
+            }
+            events.withLock { $0.append("ended") }
+        }
+        for await _ in ready {}
+        async let answer = control.firstLine(of: ["status"])
+        for await _ in begun {}
+        serving.cancel()
+        for _ in 0..<1000 { await Task.yield() }
+        open.finish()
+        let (code, line) = try await answer
+        #expect(code == 7 && line == "late")
+        try await serving.value
+        #expect(events.withLock { $0 } == ["answered", "ended"])
+    }
+}
