@@ -98,6 +98,35 @@ struct DeliveryTests {
         try await first.value
     }
 
+    @Test("a full intake is not overrun: what fits is taken, the rest waits for room")
+    func full() async throws {
+        let broker = try Broker()
+        let room = Mutex(5)
+        let intake = TestIntake { payloads, _ throws(IntakeRefusal) in
+            let fits = room.withLock { room in
+                guard payloads.count <= room else { return false }
+                room -= payloads.count
+                return true
+            }
+            if !fits { throw .full }
+        }
+        intake.setRoom(false)
+        let texts = (1...50).map(String.init)
+        try await running(broker.settings(), intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(texts)
+            try await eventually("what fits came") { intake.texts.count == 5 && intake.isWaitedFor }
+            for _ in 0..<200 where intake.texts.count < texts.count {
+                room.withLock { $0 = 3 }
+                intake.setRoom(true)
+                intake.setRoom(false)
+                try await eventually("it is full again") { intake.isWaitedFor || intake.texts.count == texts.count }
+            }
+        }
+        #expect(intake.texts == texts)
+        #expect(intake.losses.isEmpty)
+    }
+
     @Test("a transport whose service stops leaves, and acknowledges nothing that was not taken")
     func stopping() async throws {
         let broker = try Broker()

@@ -33,6 +33,25 @@ struct RuleAgeTests {
         #expect(receiver.routes.map(\.maxAge) == [.seconds(5400), .seconds(5400), .seconds(30), nil])
     }
 
+    @Test(
+        "refuses a wrong limit at its position",
+        arguments: [
+            (#""0s""#, "1:35: expected a duration longer than 0"),
+            (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),
+            (#"true"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found true"),
+            (
+                #""soon""#,
+                "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"
+            ),
+        ])
+    func refused(value: String, problem: String) {
+        let problems = RulesSamples.problems(#"{"version":1,"delivery":{"maxAge":\#(value)},"rules":[]}"#)
+        #expect(problems == [problem])
+        #expect(
+            RulesSamples.problems(Self.file("", tests: #"[{"name":"t","now":-1,"steps":[]}]"#))
+                == ["1:52: expected a whole number from 0 to 253402300799999, found -1"])
+    }
+
     // MARK: Lint
 
     @Test("a limit that leaves no time for a second attempt is warned of, where it is stated")

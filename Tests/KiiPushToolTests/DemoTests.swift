@@ -41,4 +41,11 @@ struct DemoTests {
             left = found.map { left[$0.upperBound...] } ?? left
         }
     }
+
+    @Test("the demo tells the same story each time")
+    func sameStory() async {
+        let first = await ToolRun("demo")
+        let second = await ToolRun("demo")
+        #expect(first.output == second.output)
+    }
 }

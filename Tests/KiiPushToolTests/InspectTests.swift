@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushTesting
 import Testing
 
 @testable import kiipush
@@ -55,6 +56,18 @@ struct InspectTests {
         ] {
             #expect(line.contains(part), "\(part) is missing in \(line)")
         }
+    }
+
+    @Test("the tool says of each kind, scope and key style what it is", arguments: PayloadFixture.matrix.map(\.name))
+    func matrix(name: String) async throws {
+        let row = try #require(PayloadFixture.matrix.first { $0.name == name })
+        let file = try TemporaryFile(row.payload.bytes)
+        let transport = try #require(row.payload.transport)
+        let run = await ToolRun("inspect", "--transport", transport.name, "--format", "json", file.path)
+        let line = try #require(run.output.first)
+        #expect(line.contains("\"kind\":\"\(row.kind.rawValue)\""))
+        #expect(line.contains(row.scope.map { "\"scope\":{\"type\":\"\($0.typeName)\"" } ?? "\"scope\":null"))
+        #expect(line.contains("\"conflicts\":[]"))
     }
 
     @Test("the text names the kind in Kii's words, and says why")
@@ -255,6 +268,14 @@ struct InspectTests {
         let run = await ToolRun("inspect", file.path)
         #expect(run.code == .fine && run.output.contains(line), "\(run.output)")
         #expect(try await ToolRun.inspect(payload).contains(#""topic":null"#))
+    }
+
+    @Test(
+        "help goes to standard output and is fine",
+        arguments: [["--help"], ["help"], ["inspect", "-h"], ["demo", "--help"]])
+    func help(arguments: [String]) async {
+        let run = await ToolRun(arguments)
+        #expect(run.code == .fine && run.errors.isEmpty && run.output.first?.contains("usage:") == true)
     }
 }
 

@@ -111,6 +111,13 @@ struct KillTests {
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    @Test("the longest kill is a hundred years")
+    func longest() async throws {
+        #expect(
+            try await run(kill, "*", "--for", "36500d").output.first
+                == "everything is off until 2126-10-28T12:00:00Z, for 36500d")
+    }
+
     @Test("a later end that a target has already stays, and the tool says so")
     func later() async throws {
         _ = try await run(kill, "*", "--for", "2h")
@@ -324,6 +331,22 @@ struct KillTests {
         #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
         #expect(run.errors.first?.hasPrefix(error) == true, "\(run.errors)")
         #expect(run.errors.first?.hasSuffix("; try 'kiipush \(arguments[0]) --help'") == true)
+    }
+
+    @Test("the commands are in the tool's help, and have help of their own", arguments: ["kill", "revive"])
+    func help(command: String) async {
+        #expect(await ToolRun("help").output.joined().contains("\n  \(command) "))
+        for option in ["--help", "-h"] {
+            let run = await ToolRun(command, "a", option)
+            #expect(run.code == .fine && run.output.first?.hasPrefix("kiipush \(command): ") == true)
+        }
+        let wrong = await ToolRun("silence")
+        #expect(
+            wrong.errors == [
+                "kiipush: unknown command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, "
+                    + "dead-letters, kill, revive, report, send, refresh, unsubscribe, install, completions, "
+                    + "manual and help"
+            ])
     }
 
     @Test("a target's control characters do not reach the terminal")

@@ -79,6 +79,22 @@ struct SendTests {
         #expect(named.output.first?.contains(#""sa":"0123abcd""#) == true && named.errors.isEmpty)
     }
 
+    @Test("whoever has no right to send is told", arguments: [("user:U", "topics/t"), ("thing:T", "users/U/topics/t")])
+    func rights(sender: String, path: String) async throws {
+        let run = try await send(Self.alertOnly, ["--app", "a", "--topic", "kiicloud://\(path)", "--as", sender])
+        #expect(run.code == .failed && run.output.first?.contains(#"{"code":"notAllowed","path":"topic","#) == true)
+        let developer = ["--app", "a", "--topic", "kiicloud://\(path)", "--as", "developer"]
+        #expect(try await send(Self.alertOnly, developer).code == .fine)
+    }
+
+    @Test("another user's topic is a warning, as Kii's guide itself shows such a push")
+    func otherOwner() async throws {
+        let options = ["--app", "a", "--topic", "kiicloud://users/OTHER/topics/t", "--as", "user:U"]
+        let run = try await send(Self.alertOnly, options)
+        #expect(run.code == .fine)
+        #expect(run.output.first?.contains(#""problems":[],"warnings":[{"code":"notOwner","path":"topic","#) == true)
+    }
+
     @Test(
         "a topic that Kii cannot have, and delivery options that a network refuses, are problems",
         arguments: [

@@ -157,6 +157,9 @@ struct ProgramActionsTests {
         #expect(run.notes == ["sh: hello"])
         #expect(run.log.last == "sh: says more than 65536 bytes; the rest is dropped")
         #expect(run.log.reduce(0) { $0 + $1.utf8.count } < 80_000)
+        let long = ActionRun("for i in $(seq 2000); do printf '%5000s\\n' x; done")
+        #expect(await long.receive() == "handled")
+        #expect(long.notes.reduce(0) { $0 + $1.utf8.count } < 80_000)
     }
 
     @Test("a cancelled run ends the program and what it started, and reaps it")

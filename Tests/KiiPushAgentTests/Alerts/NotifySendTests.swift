@@ -59,6 +59,18 @@ struct NotifySendTests {
         #expect(lines == "/dev/null\n/dev/null\n/dev/null and PATH\n")
     }
 
+    @Test("the program inherits only descriptors that stay open on exec")
+    func descriptors() throws {
+        let record = directory["record"]
+        let pipe = try Pipe()
+        #expect(try show(program("all=$(readlink /proc/$$/fd/*); echo \"$all\" >'\(record)'")) == nil)
+        let theirs = Set(
+            try text(of: record).split(separator: "\n").filter { $0.hasPrefix("socket:") }.map { String($0) })
+        let ours = OpenDescriptor.all.filter { !$0.closesOnExec && $0.target.hasPrefix("socket:") }
+        #expect(theirs == Set(ours.map(\.target)))
+        withExtendedLifetime(pipe) {}
+    }
+
     // The threads that tasks run on block every signal, and a program inherits what its starter blocks and ignores.
     @Test("signals that this process blocks can end the program")
     func signalsAreLetThrough() throws {
@@ -107,6 +119,14 @@ struct NotifySendTests {
         #expect(try show(program, timeLimit: limit) == .stopped(program: program))
     }
 
+    @Test("a program that leaves a child running has ended", .timeLimit(.minutes(1)))
+    func childLeftBehind() throws {
+        let record = directory["pid"]
+        #expect(try show(program("sleep 1000 & echo $! >'\(record)'")) == nil)
+        let process = try #require(Int32(try text(of: record).dropLast()))
+        kill(process, SIGKILL)
+    }
+
     @Test("a missing or invalid program is an error")
     func cannotRun() throws {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
@@ -115,6 +135,12 @@ struct NotifySendTests {
         #expect(ProgramError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
         let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
         #expect(try show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
+    }
+
+    @Test("a program without a slash is looked for on PATH")
+    func path() throws {
+        #expect(try show("true") == nil)
+        #expect(try show("false") == .exited(program: "false", status: 1))
     }
 
     @Test("waiting for the program does not block other tasks")

@@ -110,6 +110,12 @@ struct ByteReaderTests {
         #expect(error(path + "\0.json")?.description == "\(path)\\u{0}.json: cannot be read: Invalid argument")
     }
 
+    @Test("a file without permission is unreadable", .enabled(if: geteuid() != 0, "root may read everything"))
+    func noPermission() throws {
+        let path = try directory.write([1], to: "a", mode: 0)
+        #expect(error(path) == .unreadable(name: path, ErrorNumber(rawValue: EACCES)))
+    }
+
     @Test("a file that opens and then fails is unreadable")
     func failsLater() {
         #expect(error("/proc/self/mem") == .unreadable(name: "/proc/self/mem", ErrorNumber(rawValue: EIO)))

@@ -164,6 +164,13 @@ struct KillFileTests {
         #expect(error == .unreadable(.tooLarge(name: file.path, limit: KillFile.largestSize)))
     }
 
+    @Test("reads as many kills as fit into 64 KiB")
+    func many() throws {
+        let kills = (0..<1200).map { #"{"target":"\#($0)","until":"2027-01-01T00:00:00Z"}"# }
+        try write(#"{"version":1,"kills":[\#(kills.joined(separator: ","))]}"#)
+        #expect(try file.read().kills.count == 1200)
+    }
+
     @Test("a directory or a pipe in the file's place is an error and never blocks")
     func noFile() throws {
         try folder.makeFolder("kill.json")
@@ -171,6 +178,15 @@ struct KillFileTests {
         try folder.remove("kill.json")
         guard unsafe mkfifo(file.path, 0o600) == 0 else { throw TestFailure(what: "mkfifo", code: errno) }
         #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
+    }
+
+    @Test("a path with NUL or through a file is unreadable")
+    func badPath() throws {
+        try write("{}")
+        for (path, number) in [("\(file.path)\0x", EINVAL), (file.path + "/kill.json", ENOTDIR)] {
+            let error = #expect(throws: KillFileError.self) { try KillFile(path: path).read() }
+            #expect(error == .unreadable(.unreadable(name: path, ErrorNumber(rawValue: number))))
+        }
     }
 
     // MARK: Editing
@@ -325,5 +341,12 @@ struct KillFileTests {
             unsafe stat(folder[name], &status)
             #expect(status.st_uid == 12_345 && status.st_gid == 12_346)
         }
+    }
+
+    @Test("names with control characters stay on one line of an error")
+    func safeName() {
+        let file = KillFile(path: "/none/a\n\u{1B}b")
+        let error = #expect(throws: KillFileError.self) { try file.revive(.everything) }
+        #expect(error?.description.contains("\n") == false && error?.description.contains("\u{1B}") == false)
     }
 }

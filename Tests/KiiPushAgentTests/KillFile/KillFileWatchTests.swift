@@ -82,6 +82,21 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed.isEmpty)
     }
 
+    @Test("finds a file in a directory that appears later")
+    func directoryLater() throws {
+        let loopGuard = LoopGuard(clock: clock)
+        let scene = scene
+        let watch = KillFileWatch(
+            KillFile(directory: folder["state"]), for: loopGuard, interval: .seconds(3600), wallClock: { scene.now },
+            report: scene.report)
+        watch.look()
+        try folder.makeFolder("state")
+        try KillFile(directory: folder["state"]).kill(
+            .everything, until: scene.now.advanced(by: .seconds(9)), now: scene.now)
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.everything] && scene.takeReports().isEmpty)
+    }
+
     @Test("code's kills stay, and the file's override a revive by code")
     func beside() throws {
         loopGuard.kill(.route("code"), for: .seconds(60))
@@ -114,6 +129,14 @@ struct KillFileWatchTests {
         try scene.set("2026-11-21T12:00:30Z")
         watch.look()
         #expect(loopGuard.killedUntil.mapValues(\.nanoseconds) == [.route("a"): 30_000_000_000])
+    }
+
+    @Test("accepts the longest possible kill")
+    func extremes() throws {
+        try scene.set("0001-01-01T00:00:00Z")
+        try write(("a", "9999-12-31T23:59:59.999Z"))
+        watch.look()
+        #expect(loopGuard.killed == [.route("a")])
     }
 
     // MARK: Trouble
@@ -171,6 +194,17 @@ struct KillFileWatchTests {
         try folder.replace("kill.json", with: text)
         #expect(watch.wait(timeout: .seconds(20)))
         #expect(loopGuard.killed.isEmpty && scene.takeReports().isEmpty)
+    }
+
+    @Test(
+        "keeps the last list without permission to read", .enabled(if: geteuid() != 0, "root may read everything"))
+    func noPermission() throws {
+        try write(("a", "2026-11-21T12:01:00Z"))
+        watch.look()
+        unsafe chmod(folder["kill.json"], 0)
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.route("a")])
+        #expect(scene.takeReports() == ["\(folder.path)/kill.json: cannot be read: Permission denied"])
     }
 
     @Test("bad entries are reported once for each change, and the good ones count")
@@ -244,5 +278,21 @@ struct KillFileWatchTests {
         await task.value
         #expect(loopGuard.killed == [.route("b")])
         #expect(!watch.wait(timeout: .seconds(20)))
+    }
+
+    @Test("polling finds changes that the system does not report")
+    func interval() throws {
+        let scene = scene
+        try folder.makeFolder("real")
+        try folder.makeFolder("state")
+        try folder.link("state/kill.json", to: "../real/kill.json")
+        let watch = KillFileWatch(
+            KillFile(directory: folder["state"]), for: loopGuard, interval: .milliseconds(10), wallClock: { scene.now },
+            report: scene.report)
+        watch.look()
+        try folder.write(
+            #"{"version":1,"kills":[{"target":"*","until":"2026-11-21T12:01:00Z"}]}"#, to: "real/kill.json")
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == [.everything])
     }
 }

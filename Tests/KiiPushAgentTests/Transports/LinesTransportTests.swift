@@ -54,6 +54,15 @@ struct LinesTransportTests {
         #expect(intake.events == [.ignored("line 2 is longer than the limit of a payload")])
     }
 
+    @Test("what is ready is handed over at once, at most 64 payloads, in order")
+    func batches() async throws {
+        pipe.write((1...150).map { "\($0)\n" }.joined())
+        pipe.endInput()
+        try await run(transport())
+        #expect(intake.texts == (1...150).map { "\($0)" })
+        #expect(intake.batches == [64, 64, 22])
+    }
+
     @Test("a payload is handed over as soon as its line has ended, while the input goes on")
     func atOnce() async throws {
         let task = start(transport())
@@ -92,6 +101,41 @@ struct LinesTransportTests {
         try await task.value
         let what = "1 line had been read and could not be handed over"
         #expect(intake.events == [.possibleGap(what, cause: .notAccepted)])
+    }
+
+    @Test("retries the same payloads when the inbox fails")
+    func inboxFails() async throws {
+        intake.refuse(.failed)
+        let task = start(transport())
+        pipe.write("a\nb\n")
+        pipe.endInput()
+        #expect(await comes { intake.refusals >= 2 })
+        intake.refuse(nil)
+        try await task.value
+        #expect(intake.texts == ["a", "b"])
+        #expect(intake.events == [])
+    }
+
+    @Test("ends at once when cancelled", arguments: ["", "half", "whole\n"])
+    func cancel(text: String) async throws {
+        intake.setRoom(0)
+        let task = start(transport())
+        pipe.write(text)
+        if text.hasSuffix("\n") { #expect(await comes { intake.isAwaited }) }
+        task.cancel()
+        try await task.value
+        #expect(intake.texts == [])
+    }
+
+    @Test("reads nothing if cancelled before it begins")
+    func cancelledBefore() async throws {
+        pipe.write("a\n")
+        let task = Task { [intake, transport = transport()] in
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await transport.run(intake.intake(for: "stdin"))
+        }
+        try await task.value
+        #expect(pipe.read() == "a\n")
     }
 
     @Test("ends when the service stops, and reports lost lines")

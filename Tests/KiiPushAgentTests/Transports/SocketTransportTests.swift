@@ -109,6 +109,18 @@ struct SocketTransportTests {
         #expect(other.answer() == handled)
     }
 
+    @Test("a payload left by the service is to be resent, unless stored")
+    func leftByService() async throws {
+        for (isDurable, answer) in [(false, left), (true, stored)] {
+            let socket = try await RunningSocket(isDurable: isDurable)
+            let peer = try SocketPeer(socket.path)
+            peer.send("a\n")
+            #expect(await comes { socket.intake.payloads.count == 1 })
+            socket.intake.end(0, nil)
+            #expect(peer.answer() == answer)
+        }
+    }
+
     @Test("answers a refused payload at once")
     func notTaken() async throws {
         let socket = try await RunningSocket()

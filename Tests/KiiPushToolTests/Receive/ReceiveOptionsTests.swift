@@ -163,4 +163,12 @@ struct ReceiveOptionsTests {
         #expect(
             try ReceiveOptions.read(["--rules", "r", "--mqtt", "mqtt://h/t"])?.state?.hasSuffix("/kiipush") == true)
     }
+
+    @Test("help is printed, and says what every option is")
+    func help() async {
+        let run = await ToolRun(["receive", "--help"])
+        #expect(run.code == .fine)
+        let help = run.output.joined(separator: "\n")
+        for option in ReceiveOptions.table.names { #expect(help.contains(option)) }
+    }
 }
