@@ -1,4 +1,3 @@
-import CLibrary
 import KiiPush
 
 /// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.
@@ -19,13 +18,7 @@ public struct UTCDate: Sendable, Hashable, Comparable {
     }
 
     /// The machine's wall-clock time; before the network has set it, it may be years off.
-    public static var now: UTCDate {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return UTCDate(clamping: time.tv_sec < 0 ? .min : .max) }
-        return UTCDate(clamping: product + Int64(time.tv_nsec) / 1_000_000)
-    }
+    public static var now: UTCDate { UTCDate(clamping: SystemClock().wallNow ?? 0) }
 
     /// The time that is `duration` later, rounded down to milliseconds; at most the end of the year 9999.
     public func advanced(by duration: Duration) -> UTCDate {
