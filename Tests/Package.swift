@@ -5,9 +5,11 @@ import PackageDescription
 // package for all, so that the library is compiled once for them, in release. From the repository's root:
 //     swift run -c release --package-path Tests kiipush-bench
 //     swift run -c release --package-path Tests kiipush-simulation
+//     swift run -c release --package-path Tests kiipush-faults --help
 //     swift build -c release --package-path Tests --product kiipush
 //
-// Faults needs the library's traits, Fuzz another main: they are packages of their own.
+// With the traits that the runs of faults need, and so with Debian's libsqlite3-dev and libmosquitto-dev. Fuzz needs
+// another main: it is a package of its own.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -19,7 +21,7 @@ let testKit = Target.Dependency.product(name: "KiiPushTesting", package: "kii-pu
 
 let package = Package(
     name: "kii-push-programs",
-    dependencies: [.package(name: "kii-push", path: "..")],
+    dependencies: [.package(name: "kii-push", path: "..", traits: ["SQLite", "MQTT"])],
     targets: [
         // What a message costs; gate.sh holds allocations and instructions.
         .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
@@ -39,6 +41,16 @@ let package = Package(
         .executableTarget(
             name: "kiipush-simulation", dependencies: [core, testKit], path: "Simulation",
             swiftSettings: settings + [.unsafeFlags(["-Xfrontend", "-disable-access-control"])]),
+        // Agents as processes, killed, cut off and out of disk; it looks into their database itself.
+        .systemLibrary(
+            name: "CSQLite3", path: "Faults/CSQLite3", providers: [.apt(["libsqlite3-dev"])]),
+        .executableTarget(
+            name: "kiipush-faults",
+            dependencies: [
+                "CSQLite3", core, testKit, .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
+            ],
+            path: "Faults/kiipush-faults", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -121,7 +121,7 @@ class Line:
         yield from problems
         if problems:
             return
-        sources = "".join(open(file, encoding="utf-8").read() for file in glob.glob(f"{ROOT}/{path}/Sources/{product}/**/*.swift", recursive=True))
+        sources = "".join(open(file, encoding="utf-8").read() for file in glob.glob(f"{ROOT}/{path}/*/{product}/**/*.swift", recursive=True))
         for word in words:
             option = word.strip("[]").split("=")[0]
             if option.startswith("--") and f'"{option}"' not in sources:

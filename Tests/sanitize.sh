@@ -4,8 +4,9 @@
 #   bash Tests/sanitize.sh            both
 #   bash Tests/sanitize.sh address    one of them; or thread
 #
-# address: all tests, whatever they read, write and leak in Swift, C and glibc. Not covered: memory that the process may
-# use but should not (uninitialised), and the tests that measure memory or time, which the sanitizer changes.
+# address: the tests of the modules with `unsafe` code, whatever they read, write and leak in Swift, C and glibc; with
+# --long all tests, also of those whose memory the compiler proves. Not covered: memory that the process may use but
+# should not (uninitialised), and the tests that measure memory or time, which the sanitizer changes.
 #
 # thread: the suites whose code is shared between tasks: receiver, service, middleware, stores, metrics, and libcurl's
 # loop. Swift's own libraries are not instrumented. Of Synchronization.Mutex the sanitizer sees the lock that is free
@@ -28,16 +29,19 @@ export SWIFT_BACKTRACE=enable=no
 # which are Foundation's processes and not ours.
 skip=(--skip MemoryTests --skip HostileInputTests --skip TransportContractTests --skip TLSTests
     --skip 'TransportTests/keepAlive')
-# With the thread of libcurl's loop; the other traits' tests need a broker, and are run by the step "traits".
-with=(--traits HTTP)
+# With the thread of libcurl's loop, and SQLite; the tests of MQTT need a broker, and are run by the step "traits".
+with=(--traits HTTP,SQLite)
 shared='Service|Delivery|KiiCloudHTTPTests|Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Pace|DeadLetter|OwnBucket|WriteBudget|Echo|Lineage|Identity|Kill|GuardTime|ScopeFilter|SeenStore'
 
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 
 address() {
-    local waiting='KiiPushAgentTests|KiiPushToolTests'
-    swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --skip "$waiting"
-    swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --filter "$waiting"
+    # One run each, as in the step "tests".
+    local runs=('KiiPushSQLiteTests|KiiCloudHTTPTests' KiiPushAgentTests KiiPushToolTests) tests
+    [ -z "${KIIPUSH_LONG:-}" ] || runs+=('KiiPushTests|KiiPushRules|KiiPushDelivery|KiiPushTesting|KiiPushContracts|KiiCloudTests')
+    for tests in "${runs[@]}"; do
+        swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --filter "$tests"
+    done
 }
 
 thread() {

@@ -1,7 +1,6 @@
 source "$(dirname "$0")/common.sh"
 
-swift build --quiet -c release --package-path Tests/Faults
-faults="$(swift build -c release --package-path Tests/Faults --show-bin-path)/kiipush-faults"
+faults=$(program kiipush-faults)
 swift build --quiet "${traits[@]}" --product kiipush
 durable="$(swift build "${traits[@]}" --show-bin-path)/kiipush"
 if [ -n "${KIIPUSH_LONG:-}" ]; then

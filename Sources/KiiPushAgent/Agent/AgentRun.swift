@@ -154,7 +154,9 @@ final class AgentRun: Sendable {
 
     /// Ends the agent if its state is found damaged: only a new process can heal it.
     private func watchState() {
-        state?.onDamage { [self] what in
+        // Weak: the state would keep the run that keeps it, and with it the directory's lock.
+        state?.onDamage { [weak self] what in
+            guard let self else { return }
             isStateDamaged.store(true, ordering: .relaxed)
             log.trouble(
                 "the state is damaged: \(what); this agent accepts no more payloads and exits with 1; the next start "

@@ -17,14 +17,15 @@ package struct ControlSocket: Sendable {
     /// Names a socket; it does not exist until it is served.
     package init(path: String) { self.path = path }
 
-    /// Serves commands until the task is cancelled, and answers under way have ended, or a second has passed.
+    /// Serves commands until the task is cancelled; answers under way then have until `farewell` to end.
     ///
     /// `listening` is called when clients can connect; `answer` performs a command, prints its lines, and returns the
     /// exit code.
     ///
     /// - Throws: why it cannot listen.
     package func serve(
-        shortages: Shortages? = nil, listening: @escaping @Sendable () -> Void = {},
+        shortages: Shortages? = nil, farewell: Duration = .seconds(1),
+        listening: @escaping @Sendable () -> Void = {},
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -45,7 +46,7 @@ package struct ControlSocket: Sendable {
                         }
                     }
                     // The process is about to end, and whoever waits would take that for no answer.
-                    let end = ContinuousClock.now + .seconds(1)
+                    let end = ContinuousClock.now + farewell
                     var nothing: [pollfd] = []
                     while !free.isAll, ContinuousClock.now < end { pollAll(&nothing, for: .milliseconds(5)) }
                 }

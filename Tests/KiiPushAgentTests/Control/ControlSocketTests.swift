@@ -14,7 +14,7 @@ struct ControlSocketTests {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (ready, listen) = AsyncStream.makeStream(of: Void.self)
         let serving = Task {
-            try await control.serve(listening: { listen.finish() }) { _, reply in
+            try await control.serve(farewell: .seconds(60), listening: { listen.finish() }) { _, reply in
                 begin.finish()
                 for await _ in gate {}
                 reply.print("late")
@@ -24,13 +24,15 @@ struct ControlSocketTests {
             events.withLock { $0.append("ended") }
         }
         for await _ in ready {}
-        async let answer = control.firstLine(of: ["status"])
+        let lines = Mutex<[String]>([])
+        let hear: @Sendable (String) -> Void = { line in lines.withLock { $0.append(line) } }
+        async let answer = control.ask(["status"], print: hear, error: hear)
         for await _ in begun {}
         serving.cancel()
-        for _ in 0..<1000 { await Task.yield() }
+        for _ in 0..<50 { await Task.yield() }
         open.finish()
-        let (code, line) = try await answer
-        #expect(code == 7 && line == "late")
+        #expect(try await answer == 7)
+        #expect(lines.withLock { $0 } == ["late"])
         try await serving.value
         #expect(events.withLock { $0 } == ["answered", "ended"])
     }
