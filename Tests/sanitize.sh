@@ -39,8 +39,10 @@ address() {
     # One run each, as in the step "tests".
     local runs=('KiiPushSQLiteTests|KiiCloudHTTPTests' KiiPushAgentTests KiiPushToolTests) tests
     [ -z "${KIIPUSH_LONG:-}" ] || runs+=('KiiPushTests|KiiPushRules|KiiPushDelivery|KiiPushTesting|KiiPushContracts|KiiCloudTests')
+    local options=("${with[@]}" --sanitize=address --scratch-path .build/address)
+    swift build "${options[@]}" --build-tests
     for tests in "${runs[@]}"; do
-        swift test "${with[@]}" --sanitize=address --scratch-path .build/address --parallel "${skip[@]}" --filter "$tests"
+        swift test --skip-build "${options[@]}" --parallel "${skip[@]}" --filter "$tests"
     done
 }
 
@@ -48,7 +50,7 @@ thread() {
     local folder=.build/thread/mutex
     mkdir -p "$folder"
     local clang
-    clang="$(dirname "$(readlink -f "$(command -v swift)")")/clang"
+    clang="$(dirname "$(readlink -f "$(type -P swift)")")/clang"
     "$clang" -O1 -fPIC -shared -o "$folder/libmutex.so" Tests/Sanitizers/mutex.c -ldl
     swiftc -g -sanitize=thread -parse-as-library Tests/Sanitizers/Races.swift -o "$folder/races" 2>"$folder/log" \
         || { cat "$folder/log" >&2; fail "the program with the planted races does not build"; }

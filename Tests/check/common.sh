@@ -22,6 +22,11 @@ programs=(-c release --package-path Tests)
 # So many tests at once: a limit of time says then how long a test takes, and not how long others kept it waiting.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
+# The order of a package's traits is part of every compilation, and changes from one plan to the next with the hashes of
+# the process that plans: all would be built anew.
+swift() { if [ "$1" = build ]; then SWIFT_DETERMINISTIC_HASHING=1 command swift "$@"; else command swift "$@"; fi; }
+export -f swift
+
 # program NAME: builds one of these programs, and prints its path.
 program() {
     swift build --quiet "${programs[@]}" --product "$1" >&2
