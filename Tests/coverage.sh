@@ -14,7 +14,7 @@ fail() { printf 'coverage.sh: %s\n' "$*" >&2; exit 1; }
 [[ $goal =~ ^[0-9]+([.][0-9]+)?$ ]] || { echo "coverage.sh: '$goal' is no percentage" >&2; exit 64; }
 
 # llvm-cov must be the one that the compiler came with, or it may not read what that wrote.
-llvm_cov="$(dirname "$(readlink -f "$(command -v swift)")")/llvm-cov"
+llvm_cov="$(dirname "$(readlink -f "$(type -P swift)")")/llvm-cov"
 [ -x "$llvm_cov" ] || llvm_cov=$(command -v llvm-cov) || fail "there is no llvm-cov beside swift"
 
 # One test at a time: the counters are not atomic, and counts that got lost make covered regions look missed.
