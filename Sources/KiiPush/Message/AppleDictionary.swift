@@ -67,8 +67,10 @@ public struct AppleDictionary: Sendable {
         case "badge": badge = value.integer
         case "sound": sound = value.string
         case "category": category = value.string
+        case "thread-id": threadID = value.string
         case "content-available": contentAvailable = value.bool ?? false
-        default: mutableContent = value.bool ?? false
+        case "mutable-content": mutableContent = value.bool ?? false
+        default: break
         }
     }
 

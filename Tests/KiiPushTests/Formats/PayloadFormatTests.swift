@@ -135,11 +135,16 @@ struct PayloadFormatTests {
         let format = ScriptedFormat(push: { () throws(DecodeError) in
             var push = ForeignPush(alert: Alert(title: "t", subtitle: nil, body: "b"))
             push.ownKeys = ["scripted"]
-            push.apple = [("badge", .string("3"))]
+            push.apple = [
+                ("badge", .string("3")), ("mutable-content", .number("1")), ("thread-id", .string("h")),
+                ("relevance-score", .number("0")),
+            ]
             return push
         })
         let message = try PushMessage(RawPayload(#"{"scripted":1,"x":2,"from":"y"}"#), formats: [format])
-        #expect(message.data.keys == ["x"] && message.aps?.badge == 3 && message.aps?.alert?.title == "t")
+        let aps = try #require(message.aps)
+        #expect(message.data.keys == ["x"] && aps.badge == 3 && aps.alert?.title == "t")
+        #expect(aps.mutableContent && aps.threadID == "h" && aps["relevance-score"] == .number("0"))
     }
 
     // MARK: Bad formats
