@@ -5,18 +5,19 @@ struct WriteBudgets {
     /// How many seconds a further write takes to earn, as long as an object's floor: a loop's writes are its events.
     static let every = 10.0
 
-    private var used: [ExactText: (messages: Double, at: Double, last: UInt64)] = [:]
+    /// Of each route, the messages that count now, and the last ones that were counted.
+    private var used: [ExactText: (messages: Double, at: Double, last: [UInt64])] = [:]
 
     /// Takes a message that writes from a route's budget; false if that is spent.
     ///
     /// Further writes for the same message are free, so that one that needs many can succeed.
     mutating func spend(_ route: String, for messageID: UInt64, _ now: Double) -> Bool {
         if used.count >= Self.mostRoutes { used = [:] }
-        let (messages, at, last) = used[ExactText(route)] ?? (0, now, .max)
-        if last == messageID { return true }
+        let (messages, at, last) = used[ExactText(route)] ?? (0, now, [])
+        if last.contains(messageID) { return true }
         let left = max(0, messages - (now - at) / Self.every)
         guard left <= Pace.burst - 1 else { return false }
-        used[ExactText(route)] = (left + 1, now, messageID)
+        used[ExactText(route)] = (left + 1, now, last.suffix(Int(Pace.burst) - 1) + [messageID])
         return true
     }
 }

@@ -49,6 +49,15 @@ struct WriteBudgetTests {
         }
     }
 
+    @Test("messages whose handlers write at once are counted once each")
+    func interleaved() throws {
+        let loopGuard = LoopGuard(clock: ManualClock())
+        for _ in 0..<30 {
+            for message in 1...20 { try loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        }
+        #expect(throws: WriteBudgetSpent.self) { try loopGuard.spendWrite(of: "r", for: 21) }
+    }
+
     @Test("an unlimited route, and a guard with its pace off, count no writes", arguments: [true, false])
     func unlimited(isRoute: Bool) async {
         let receiver = Self.receiver(ManualClock(), isRoute ? .unlimited : .standard)
