@@ -80,16 +80,12 @@ extension DataDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
     private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        guard let double = value.double, let text = value.string else { throw mismatch(type, "a number") }
-        if text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
-            if let whole = Value(exactly: double) { return whole }
-        } else {
-            // From the text, because a 64-bit value does not fit a Double, nor a UInt64 an Int64.
-            let whole = text.prefix { $0 != "." }
-            let fraction = text[whole.endIndex...].dropFirst()
-            if fraction.allSatisfy({ $0 == "0" }), let exact = Value(whole) { return exact }
+        guard value.double != nil, let text = value.string else { throw mismatch(type, "a number") }
+        // From the text, because a 64-bit value does not fit a Double, nor a UInt64 an Int64.
+        guard let whole = DecimalText(text)?.whole(type) else {
+            throw mismatch(type, "a whole number that fits \(type)")
         }
-        throw mismatch(type, "a whole number that fits \(type)")
+        return whole
     }
 }
 

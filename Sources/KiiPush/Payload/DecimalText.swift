@@ -80,6 +80,15 @@ package struct DecimalText: Hashable {
 
     private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
 
+    /// The value as a whole number; nil if it has a fraction, or does not fit.
+    package func whole<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) -> Value? {
+        guard !digits.isEmpty else { return 0 }
+        // No number of 128 bits has more digits.
+        guard exponent >= digits.count, exponent < 40 else { return nil }
+        let zeros = String(repeating: "0", count: exponent - digits.count)
+        return Value("\(isNegative ? "-" : "")\(String(decoding: digits, as: UTF8.self))\(zeros)")
+    }
+
     /// The value in one spelling: equal numbers have equal ones.
     package var canonical: String {
         let point = farExponent.isEmpty ? "" : "e\(String(decoding: farExponent, as: UTF8.self))"

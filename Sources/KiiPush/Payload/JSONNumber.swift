@@ -2,25 +2,25 @@
 package enum JSONNumber {
     /// The whole number in `range`; nil if it is not a JSON number, has a fraction, or is too large.
     package static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        guard let truncated = truncated(text, range) else { return nil }
-        // Only a number with a point or an exponent can have a fraction.
-        for index in range where text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") {
-            guard let value = double(text, range), value == value.rounded() else { return nil }
-        }
-        return truncated
+        plain(text, range) ?? DecimalText(text, range)?.whole()
     }
 
     /// The number in `range` without its fraction; for times, whose fractions do not matter.
     static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        plain(text, range) ?? viaDouble(text, range)
+    }
+
+    /// The number in `range` if it is nothing but a few digits, as most are.
+    private static func plain(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         let isNegative = !range.isEmpty && text[range.lowerBound] == UInt8(ascii: "-")
         let digits = text.extracting(isNegative ? range.dropFirst() : range)
         // Nineteen digits could overflow, and anything but plain digits needs the full grammar.
         guard !digits.isEmpty, digits.count <= 18, digits[0] != UInt8(ascii: "0") || digits.count == 1 else {
-            return viaDouble(text, range)
+            return nil
         }
         var value: Int64 = 0
         for index in 0..<digits.count {
-            guard digits[index].isDigit else { return viaDouble(text, range) }
+            guard digits[index].isDigit else { return nil }
             value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
         }
         return isNegative ? -value : value

@@ -17,7 +17,8 @@ struct JSONNumberTests {
             ("1000000000000000000", 1_000_000_000_000_000_000), ("9223372036854775807", Int64.max),
             ("-9223372036854775808", Int64.min), ("1e3", 1000), ("1E3", 1000), ("1.5e1", 15), ("10e-1", 1), ("1.0", 1),
             ("-2.000", -2), ("0e5", 0), ("9007199254740993.0", 9_007_199_254_740_993),
-            ("1403844866395.0", 1_403_844_866_395),
+            ("1403844866395.0", 1_403_844_866_395), ("9007199254740993e0", 9_007_199_254_740_993),
+            ("92233720368547758070e-1", Int64.max), ("0e999999999999999999", 0),
             ("1.403844866395e12", 1_403_844_866_395),
         ])
     func integers(_ text: String, _ expected: Int64) {
@@ -61,6 +62,14 @@ struct JSONNumberTests {
     @Test("fractions are doubles", arguments: [("0.1", 0.1), ("-10.5", -10.5), ("1e-3", 0.001), ("2.5E2", 250)])
     func doubles(_ text: String, _ expected: Double) {
         #expect(double(text) == expected)
+    }
+
+    @Test(
+        "the least fraction is one",
+        arguments: ["0.99999999999999999999", "1.00000000000000001", "9007199254740993.5", "1e-999999999999999999"])
+    func leastFraction(_ text: String) {
+        #expect(integer(text) == nil)
+        #expect(throws: DecodingError.self) { try Int64(from: DataDecoder(.number(text), path: [])) }
     }
 
     @Test("only the range is read")
