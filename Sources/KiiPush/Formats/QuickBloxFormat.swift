@@ -61,7 +61,9 @@ public struct QuickBloxFormat: PayloadFormat {
             alert: contents.text.map { Alert(title: nil, subtitle: nil, body: $0) }, data: data)
         push.ownKeys = QuickBloxParameter.allCases.map(\.rawValue)
         for (key, value) in members where value != .null {
-            guard let name = QuickBloxParameter(rawValue: key)?.appleKey else { continue }
+            // By bytes: `init(rawValue:)` compares what Unicode takes for equal, and that is slow for a hostile key.
+            let parameter = QuickBloxParameter.allCases.first { $0.rawValue.isExactly(key) }
+            guard let name = parameter?.appleKey else { continue }
             push.apple.append((name, value))
         }
         return push

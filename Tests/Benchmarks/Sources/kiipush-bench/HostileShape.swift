@@ -54,6 +54,9 @@ struct HostileShape: Sendable {
         HostileShape("a key of marks in the wrong order") {
             "{\"\(repeated("\u{301}\u{323}", ($0 - 60) / 4))\":1}"
         },
+        HostileShape("a key of marks in the wrong order, beside one of QuickBlox") {
+            "{\"VOIPCall\":1,\"i\(repeated("\u{301}\u{323}", ($0 - 80) / 4))\":1}"
+        },
         HostileShape("a key of marks in the wrong order, in Apple's dictionary", over: .apns) {
             #"{"aps":{"alert":{"\#(repeated("\u{301}\u{323}", ($0 - 60) / 4))":"a"}}}"#
         },
