@@ -128,6 +128,10 @@ extension DeadLetterGuarantee {
             second.id = id
             second.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(1), bytesLost: 100)
             try trial.expectLetters([first, second], "afterwards")
+            trial.expect(try trial.store.add(letter(3, size: 700, keys: [1])) == id, "it should be counted")
+            second.summary = DeadLetter.Summary(count: 3, firstArrivedAt: .seconds(1), bytesLost: 800)
+            try trial.expectLetters([first, second], "when a payload was larger than the share")
+            _ = try trial.add(letter(4, size: 300, keys: [2]))
         },
         DeadLetterGuarantee("a wider key may use half of the letters, whatever its narrow keys", capacity: 8) {
             trial in

@@ -120,7 +120,7 @@ extension PushService {
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
-        letter.keys = DeadLetter.Key.keys(undecodable: payload)
+        letter.keys = DeadLetter.keys(undecodable: payload)
         do {
             try receiver.putAside(letter)
             works(.deadLetters)

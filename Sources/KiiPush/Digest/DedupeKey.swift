@@ -1,4 +1,4 @@
-/// The identity of a message for deduplication: 128 bits under the receiver's secret.
+/// What equal messages have in common: 128 bits; for deduplication, under the receiver's secret.
 public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
     /// The first half of its bits, for a store to write.
     public let first: UInt64

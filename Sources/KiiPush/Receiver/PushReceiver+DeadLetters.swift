@@ -11,7 +11,7 @@ extension PushReceiver {
         var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
-        letter.keys = DeadLetter.Key.keys(message.message, reason, routes.first)
+        letter.keys = DeadLetter.keys(message.message, reason, routes.first)
         do {
             try putAside(letter)
             return .deadLettered(reason)

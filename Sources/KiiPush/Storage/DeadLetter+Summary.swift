@@ -2,18 +2,7 @@
 
 extension DeadLetter {
     /// The key of the dead letters that share a part of a store: 128 bits, the same in every process.
-    public struct Key: Sendable, Hashable {
-        /// The first half of its bits, for a store to write.
-        public let first: UInt64
-        /// The second half of its bits.
-        public let second: UInt64
-
-        /// Makes a key from its bits, as a store reads them back.
-        public init(first: UInt64, second: UInt64) {
-            self.first = first
-            self.second = second
-        }
-    }
+    public typealias Key = DedupeKey
 
     /// The messages that a dead letter represents.
     ///
@@ -55,31 +44,29 @@ extension DeadLetter {
     }
 }
 
-extension DeadLetter.Key {
+extension DeadLetter {
     /// The keys of a message's dead letter: one of its route, its bucket, topic or sender, and the reason; and one of
     /// the route and the reason.
-    static func keys(_ message: PushMessage, _ reason: DeadLetter.Reason, _ route: String?) -> [DeadLetter.Key] {
+    static func keys(_ message: PushMessage, _ reason: Reason, _ route: String?) -> [Key] {
         let wide = digest(reason, route ?? "")
         var narrow = wide
         if let group = ResourceKey(groupOf: message) {
             narrow.add(group.digest.first)
             narrow.add(group.digest.second)
         }
-        return [narrow, wide].map { DeadLetter.Key($0.finish()) }
+        return [narrow.finish(), wide.finish()]
     }
 
     /// The keys of the dead letter of an undecodable payload: one of its transport, and one for all.
-    package static func keys(undecodable payload: RawPayload) -> [DeadLetter.Key] {
-        [payload.transport?.name ?? "", ""].map { DeadLetter.Key(digest(.undecodable, $0).finish()) }
+    package static func keys(undecodable payload: RawPayload) -> [Key] {
+        [payload.transport?.name ?? "", ""].map { digest(.undecodable, $0).finish() }
     }
 
-    private static func digest(_ reason: DeadLetter.Reason, _ text: String) -> KeyedDigest {
+    private static func digest(_ reason: Reason, _ text: String) -> KeyedDigest {
         var digest = KeyedDigest(.published)
         for (meaning, part) in [(UInt8(1), reason.rawValue), (2, text)] {
             digest.add(meaning, part.utf8.span, 0..<part.utf8.count)
         }
         return digest
     }
-
-    private init(_ digest: DedupeKey) { self.init(first: digest.first, second: digest.second) }
 }

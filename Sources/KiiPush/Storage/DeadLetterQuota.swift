@@ -61,18 +61,24 @@ package struct DeadLetterQuota: Sendable {
     }
 
     private func isBeyondShare(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
-        for (index, key) in all.enumerated() {
-            guard let totals = keys[key] else { continue }
-            let (letters, bytes) = index == 0 ? (capacity / 10, mostBytes / 5) : (capacity / 2, mostBytes / 2)
-            if totals.count >= max(letters, 1) || totals.bytes + size > bytes { return true }
+        exceedsBytes(all, size)
+            || all.enumerated().contains { index, key in
+                keys[key].map { $0.count >= max(index == 0 ? capacity / 10 : capacity / 2, 1) } ?? false
+            }
+    }
+
+    /// Whether a key that has dead letters already would have too many bytes.
+    private func exceedsBytes(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
+        all.enumerated().contains { index, key in
+            keys[key].map { $0.bytes + size > (index == 0 ? mostBytes / 5 : mostBytes / 2) } ?? false
         }
-        return false
     }
 
     private mutating func fold(_ size: Int, into id: UInt64) -> Place {
-        let old = letters[id]?.bytes ?? 0
-        let replaces = size - old <= mostBytes - all.bytes
-        if replaces { resize(id, by: size - old) }
+        guard let old = letters[id] else { return .folded(into: id, replacesPayload: false) }
+        let growth = size - old.bytes
+        let replaces = growth <= 0 || growth <= mostBytes - all.bytes && !exceedsBytes(old.keys, growth)
+        if replaces { resize(id, by: growth) }
         return .folded(into: id, replacesPayload: replaces)
     }
 
