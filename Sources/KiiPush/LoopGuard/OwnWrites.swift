@@ -89,8 +89,13 @@ struct OwnWrites {
             Announcement(number: lastNumber, change: change, since: since, end: end))
         order.append((key, lastNumber, end))
         count += 1
-        if order.count > Self.limit, let oldest = order.popFirst(), remove(oldest.number, of: oldest.key) {
-            givenUp += 1
+        while count > Self.limit, let oldest = order.popFirst() {
+            if remove(oldest.number, of: oldest.key) { givenUp += 1 }
+        }
+        // Behind a write that waits for long, those that have ended since.
+        if order.count > 2 * Self.limit {
+            let waiting = waiting
+            _ = order.removeAll { write in waiting[write.key]?.contains { $0.number == write.number } != true }
         }
         return lastNumber
     }

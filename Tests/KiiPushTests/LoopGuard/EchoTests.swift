@@ -367,6 +367,18 @@ struct EchoTests {
         for number in [1, 2, 5000, 10_000] { #expect(try judge(number) == "echo") }
     }
 
+    @Test("writes that have ended make room for others, although an older one waits")
+    func ended() throws {
+        let loopGuard = makeGuard()
+        let first = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "first"))
+        for number in 0..<50_000 {
+            loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "o\(number)")).failed()
+        }
+        #expect(loopGuard.forgottenEarly == 0 && first.key != nil)
+        let event = PayloadFixture.pushToApp(object: "first", sender: nil).payload(.long)
+        #expect(try loopGuard.judge(event, at: .seconds(0)) == "echo")
+    }
+
     @Test("writes whose time is over make room for others, and are not counted as given up")
     func expiry() throws {
         let clock = ManualClock()
