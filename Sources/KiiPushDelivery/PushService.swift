@@ -115,7 +115,7 @@ public final class PushService: Sendable {
     @discardableResult
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
         let number = listeners.withLock { $0.add(listener) }
-        return ListenerToken { [weak self] in self?.listeners.withLock { $0.remove(number) } }
+        return ListenerToken { [weak self] in _ = self?.listeners.withLock { $0.remove(number) } }
     }
 
     func tell(_ event: ServiceEvent) { listeners.withLock { $0.call }?(event) }

@@ -1,49 +1,25 @@
-/// This device's identities, prepared for comparison with a payload's sender.
+/// This device's identities, for comparison with a payload's sender.
 package struct Identities {
-    private struct Identity {
-        let kind: Classified.SenderKind
-        let id: String
-
-        init(_ sender: Sender) {
-            kind =
-                switch sender {
-                case .user: .user
-                case .thing: .thing
-                case .admin: .admin
-                }
-            id = sender.id
-        }
-    }
-
-    /// The identities as they were given.
-    let me: [Sender], writesAs: [Sender]
-    private let own: [Identity]
-    private let shared: [Identity]
-
-    init(me: [Sender], writesAs: [Sender]) {
-        self.me = me
-        self.writesAs = writesAs
-        own = me.map(Identity.init)
-        shared = writesAs.map(Identity.init)
-    }
+    let me: [Sender]
+    let writesAs: [Sender]
 
     /// The id of the first identity.
-    var first: String? { own.first?.id }
+    var first: String? { me.first?.id }
 
     /// Whether only this device can have sent the message.
-    func isMe(_ message: PushMessage) -> Bool { Self.contains(own, message) }
+    func isMe(_ message: PushMessage) -> Bool { Self.contains(me, message) }
 
     /// Who caused the message, as far as its sender and these identities say.
     func author(of message: PushMessage) -> OwnWrites.Author {
-        if message.storage.classified.senderKind == .none || Self.contains(own, message)
-            || Self.contains(shared, message)
+        if message.storage.classified.senderKind == .none || Self.contains(me, message)
+            || Self.contains(writesAs, message)
         {
             return .own
         }
-        return own.isEmpty && shared.isEmpty ? .unknown : .stranger
+        return me.isEmpty && writesAs.isEmpty ? .unknown : .stranger
     }
 
-    private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {
+    private static func contains(_ identities: [Sender], _ message: PushMessage) -> Bool {
         let classified = message.storage.classified
         guard !identities.isEmpty, classified.senderKind != .none else { return false }
         let buffer = message.storage.buffer

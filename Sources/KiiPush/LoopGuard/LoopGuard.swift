@@ -81,8 +81,8 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        let verdict = state.withLock { state in judge(&message, &state) }
-        if case .later = verdict, let news = state.withLock({ $0.takeNews() }) { news.listener(news.key) }
+        let (verdict, news) = state.withLock { state in (judge(&message, &state), state.takeNews()) }
+        if let news { for key in news.keys { news.listener(key) } }
         return verdict
     }
 
@@ -140,7 +140,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     @discardableResult
     public func onPaced(_ listener: @escaping @Sendable (PacedKey) -> Void) -> ListenerToken {
         let number = state.withLock { $0.paceListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.state.withLock { $0.paceListeners.remove(number) } }
+        return ListenerToken { [weak self] in _ = self?.state.withLock { $0.paceListeners.remove(number) } }
     }
 
     // MARK: Kill switch
@@ -230,7 +230,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     @discardableResult
     public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
         let number = state.withLock { $0.listeners.add(listener) }
-        return ListenerToken { [weak self] in self?.state.withLock { $0.listeners.remove(number) } }
+        return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
     }
 
     /// How many expected writes could start a loop.

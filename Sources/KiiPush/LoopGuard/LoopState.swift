@@ -135,10 +135,10 @@ extension LoopState {
 }
 
 extension LoopState {
-    /// The key that has just begun to let messages wait, and the listener to tell.
-    mutating func takeNews() -> (key: PacedKey, listener: @Sendable (PacedKey) -> Void)? {
-        guard let key = paces.takeNews(), let listener = paceListeners.call else { return nil }
-        return (key, listener)
+    /// The keys that have just begun to let messages wait, and the listener to tell.
+    mutating func takeNews() -> (keys: [PacedKey], listener: @Sendable (PacedKey) -> Void)? {
+        guard paces.hasNews, case let keys = paces.takeNews(), let listener = paceListeners.call else { return nil }
+        return (keys, listener)
     }
 }
 

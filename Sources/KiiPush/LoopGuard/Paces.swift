@@ -33,8 +33,8 @@ struct Paces {
     private var own = PaceTable(capacity: mostKeys)
     private var wide = PaceTable(capacity: mostRoutes)
     private var records: [ResourceKey: Record] = [:]
-    /// The key that has just begun to let messages wait, until it is reported.
-    private var news: ResourceKey?
+    /// The keys that have just begun to let messages wait, until they are reported.
+    private var news: [ResourceKey] = []
 
     /// What the wall clock is ahead of the guard's clock, modulo a day, and when that was read: keys pause at times of
     /// day that all devices have in common.
@@ -229,7 +229,7 @@ struct Paces {
             if records.count > Self.mostRoutes { forgetRecords(now) }
             records[key] = Record(
                 level: level, route: route.id, subject: message.message.paceSubject, since: now, reportedAt: now)
-            news = key
+            news.append(key)
         }
         if level == .object, let time = message.message.serverTime, let newest = records[key]?.newest {
             records[key]?.newest = max(time, newest)
@@ -255,11 +255,12 @@ struct Paces {
             .sorted { $0.since < $1.since }
     }
 
-    /// Takes the key that has just begun to let messages wait.
-    mutating func takeNews() -> PacedKey? {
-        guard let key = news else { return nil }
-        news = nil
-        return records[key].map { snapshot(key, $0) }
+    var hasNews: Bool { !news.isEmpty }
+
+    /// Takes the keys that have just begun to let messages wait.
+    mutating func takeNews() -> [PacedKey] {
+        defer { news = [] }
+        return news.compactMap { key in records[key].map { snapshot(key, $0) } }
     }
 
     private func snapshot(_ key: ResourceKey, _ record: Record) -> PacedKey {

@@ -323,3 +323,13 @@ extension Span where Element == UInt8 {
                 == "crypto".utf8.span.word(at: 0, length: 6)
     }
 }
+
+extension Sender {
+    package var kind: Classified.SenderKind {
+        switch self {
+        case .user: .user
+        case .thing: .thing
+        case .admin: .admin
+        }
+    }
+}

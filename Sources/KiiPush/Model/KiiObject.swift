@@ -1,16 +1,18 @@
 /// An object in a bucket: a handle to fetch it by.
 ///
-/// A push about a deleted object has one too; fetching it gives 404.
-public struct KiiObject: Sendable {
+/// A push about a deleted object has one too; fetching it gives 404. Two are equal if their buckets and ids are, to the
+/// byte.
+public struct KiiObject: Sendable, Hashable {
     /// The bucket that holds it.
     public let bucket: KiiBucket
     /// The object's id, exactly as received.
-    public let id: String
+    public var id: String { exact.text }
+    private let exact: ExactText
 
     /// Names an object.
     public init(bucket: KiiBucket, id: String) {
         self.bucket = bucket
-        self.id = id
+        exact = ExactText(id)
     }
 
     /// The object's URI.
@@ -18,18 +20,5 @@ public struct KiiObject: Sendable {
         KiiURI(
             owner: .init(bucket.scope),
             resource: .object(bucket: bucket.name, isEncrypted: bucket.isEncrypted, id: id))
-    }
-}
-
-extension KiiObject: Hashable {
-    /// Whether two objects have the same id, to the byte, in the same bucket.
-    public static func == (left: KiiObject, right: KiiObject) -> Bool {
-        left.id.isExactly(right.id) && left.bucket == right.bucket
-    }
-
-    /// Hashes bucket and id.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(bucket)
-        id.hashExactly(into: &hasher)
     }
 }

@@ -1,9 +1,12 @@
 /// A user of a Kii app: an id to fetch it by.
-public struct KiiUser: Sendable {
+///
+/// Two are equal if their ids are, to the byte.
+public struct KiiUser: Sendable, Hashable {
+    private let exact: ExactText
     /// The user's id, exactly as received; it need not be a UUID.
-    public let id: String
+    public var id: String { exact.text }
     /// Names a user by id.
-    public init(id: String) { self.id = id }
+    public init(id: String) { exact = ExactText(id) }
     /// The URI, `kiicloud://users/…`.
     public var uri: KiiURI { KiiURI(owner: .user(id)) }
     /// A topic of the user's.
@@ -13,11 +16,14 @@ public struct KiiUser: Sendable {
 }
 
 /// A group of users of a Kii app.
-public struct KiiGroup: Sendable {
+///
+/// Two are equal if their ids are, to the byte.
+public struct KiiGroup: Sendable, Hashable {
+    private let exact: ExactText
     /// The group's id, exactly as received.
-    public let id: String
+    public var id: String { exact.text }
     /// Names a group by id.
-    public init(id: String) { self.id = id }
+    public init(id: String) { exact = ExactText(id) }
     /// The URI, `kiicloud://groups/…`.
     public var uri: KiiURI { KiiURI(owner: .group(id)) }
     /// A topic of the group's.
@@ -27,39 +33,18 @@ public struct KiiGroup: Sendable {
 }
 
 /// A thing of a Kii app.
-public struct KiiThing: Sendable {
+///
+/// Two are equal if their ids are, to the byte.
+public struct KiiThing: Sendable, Hashable {
+    private let exact: ExactText
     /// The thing's id, exactly as received; `th.…`, or `VENDOR_THING_ID:…` as REST users write it.
-    public let id: String
+    public var id: String { exact.text }
     /// Names a thing by id.
-    public init(id: String) { self.id = id }
+    public init(id: String) { exact = ExactText(id) }
     /// The URI, `kiicloud://things/…`.
     public var uri: KiiURI { KiiURI(owner: .thing(id)) }
     /// A topic of the thing's.
     public func topic(_ name: String) -> KiiTopic { KiiScope.thing(self).topic(name) }
     /// A bucket of the thing's.
     public func bucket(_ name: String) -> KiiBucket { KiiScope.thing(self).bucket(name) }
-}
-
-extension KiiUser: Hashable {
-    /// Whether two users have the same id, to the byte.
-    public static func == (left: KiiUser, right: KiiUser) -> Bool { left.id.isExactly(right.id) }
-
-    /// Hashes the id's bytes.
-    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
-}
-
-extension KiiGroup: Hashable {
-    /// Whether two groups have the same id, to the byte.
-    public static func == (left: KiiGroup, right: KiiGroup) -> Bool { left.id.isExactly(right.id) }
-
-    /// Hashes the id's bytes.
-    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
-}
-
-extension KiiThing: Hashable {
-    /// Whether two things have the same id, to the byte.
-    public static func == (left: KiiThing, right: KiiThing) -> Bool { left.id.isExactly(right.id) }
-
-    /// Hashes the id's bytes.
-    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
 }

@@ -159,15 +159,6 @@ extension HandlerContext {
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
             message: routed.message, watch: watch, recorder: routed.recorder, answers: routed.answers)
     }
-
-    init(
-        _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, attempt: Int = 1, _ route: Route,
-        _ watch: (any WriteWatch)?, _ recorder: TraceRecorder? = nil
-    ) {
-        self.init(
-            messageID: id, arrivedAt: arrivedAt, attemptNumber: UInt32(truncatingIfNeeded: attempt), matched: route,
-            message: message, watch: watch, recorder: recorder, answers: nil)
-    }
 }
 
 extension HandlerContext {

@@ -35,10 +35,13 @@ package struct Listeners<Event>: Sendable {
         return last
     }
 
-    /// Removes a listener, if it exists.
-    package mutating func remove(_ number: Int) {
+    /// Removes a listener, if it exists; returns those before, to be released outside of the lock around this: the
+    /// end of what a listener has captured may call back.
+    package mutating func remove(_ number: Int) -> Listeners {
+        let before = self
         all.removeAll { $0.number == number }
         combine()
+        return before
     }
 
     private mutating func combine() {

@@ -57,15 +57,17 @@ extension PushReceiver {
             var all = routes
             all.replaceSubrange(own, with: loaded)
             let table = RouteTable(all, generation: known.generation + 1)
-            let isDone = setup.withLock { setup in
-                guard setup.revision == before else { return false }
+            // What goes is released outside of the lock: the end of what a handler has captured may call back.
+            let replaced = setup.withLock { setup -> ([Route], RouteTable?)? in
+                guard setup.revision == before else { return nil }
+                let replaced = (setup.routes, setup.table)
                 loaded.takeCounts(of: setup.routes[own])
                 setup.loaded.routes = own.lowerBound..<(own.lowerBound + loaded.count)
                 setup.loaded.generation += 1
                 setup.replaceRoutes(all, table)
-                return true
+                return replaced
             }
-            if isDone { return table.generation }
+            if replaced != nil { return table.generation }
         }
     }
 
@@ -104,6 +106,6 @@ extension HandlerRegistry {
     public func register(
         _ name: String, handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
-        receiver.setup.withLock { $0.loaded.handlers[ExactText(name)] = handler }
+        _ = receiver.setup.withLock { $0.loaded.handlers.updateValue(handler, forKey: ExactText(name)) }
     }
 }

@@ -39,6 +39,8 @@ extension PushReceiver {
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
         let (table, listener) = currentSetup()
-        return (table, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+        guard listener != nil else { return (table, nil) }
+        // Not that listener: it may be removed before the message ends.
+        return (table, TraceRecorder(clock, generation: table.generation) { [weak self] in self?.listener?($0) })
     }
 }

@@ -13,7 +13,7 @@ extension HandlerRegistry {
     @discardableResult
     public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
         let number = receiver.setup.withLock { $0.traceListeners.add(listener) }
-        return ListenerToken { [weak receiver] in receiver?.setup.withLock { $0.traceListeners.remove(number) } }
+        return ListenerToken { [weak receiver] in _ = receiver?.setup.withLock { $0.traceListeners.remove(number) } }
     }
 
     /// Calls `listener` with each message that is dead-lettered from now on.
@@ -28,7 +28,9 @@ extension HandlerRegistry {
     @discardableResult
     public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
         let number = receiver.setup.withLock { $0.deadLetterListeners.add(listener) }
-        return ListenerToken { [weak receiver] in receiver?.setup.withLock { $0.deadLetterListeners.remove(number) } }
+        return ListenerToken { [weak receiver] in
+            _ = receiver?.setup.withLock { $0.deadLetterListeners.remove(number) }
+        }
     }
 }
 

@@ -36,7 +36,7 @@ public final class PushReceiver: Sendable {
     /// The state that can change while the receiver runs; read once per message.
     struct Setup {
         private(set) var routes: [Route] = []
-        var ids: Set<String> = []
+        var ids: Set<ExactText> = []
         var traceListeners = Listeners<Trace>()
         var deadLetterListeners = Listeners<DeadLetter>()
         var listener: (@Sendable (Trace) -> Void)? { traceListeners.call }
@@ -57,14 +57,14 @@ public final class PushReceiver: Sendable {
         mutating func replaceRoutes(_ routes: [Route], _ table: RouteTable) {
             self.routes = routes
             self.table = table
-            ids = Set(routes.map(\.id))
+            ids = Set(routes.map { ExactText($0.id) })
             revision += 1
         }
 
         /// An id for the next route, made of its kind and its number; a higher number if that id is in use.
         func freeID(_ kind: String) -> String {
             var number = routes.count + 1
-            while ids.contains("\(kind)-\(number)") { number += 1 }
+            while ids.contains(ExactText("\(kind)-\(number)")) { number += 1 }
             return "\(kind)-\(number)"
         }
     }
@@ -132,7 +132,8 @@ public final class PushReceiver: Sendable {
     package func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
-            precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
+            precondition(
+                setup.ids.insert(ExactText(id)).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(
                 Route(
                     id: id, criteria: criteria, flow: options.flow, pace: options.pace, loop: options.loop,

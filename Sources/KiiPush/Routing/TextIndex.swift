@@ -20,17 +20,7 @@ package struct FiledText: Hashable {
     }
 
     package let field: Field
-    package let text: String
-
-    /// Compares bytes, like the lookup: two Unicode spellings of one letter are different texts.
-    package static func == (left: FiledText, right: FiledText) -> Bool {
-        left.field == right.field && left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(field)
-        for byte in text.utf8 { hasher.combine(byte) }
-    }
+    package let text: ExactText
 
     /// For each part with exact texts in a route: those texts, one of which a message must have.
     package static func all(of criteria: RouteCriteria) -> [[FiledText]] {
@@ -40,7 +30,7 @@ package struct FiledText: Hashable {
             (.bucket, criteria.bucket?.exactTexts), (.topic, criteria.topic?.exactTexts),
             (.sender, criteria.sender?.exactIDs),
         ]
-        return texts.compactMap { field, texts in texts.map { $0.map { FiledText(field: field, text: $0) } } }
+        return texts.compactMap { field, texts in texts.map { $0.map { FiledText(field: field, text: ExactText($0)) } } }
     }
 }
 
@@ -79,7 +69,7 @@ package struct TextIndex: Sendable {
         var slots = [Int32](repeating: -1, count: capacity)
         for (key, numbers) in filed {
             let start = UInt32(texts.count)
-            texts += key.text.utf8
+            texts += key.text.text.utf8
             let text = start..<UInt32(texts.count)
             let hash = Self.hash(key.field, texts.span, Int(text.lowerBound)..<Int(text.upperBound))
             var slot = Int(truncatingIfNeeded: hash) & (capacity - 1)

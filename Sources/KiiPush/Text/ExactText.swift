@@ -47,8 +47,8 @@ extension String {
     }
 }
 
-/// A dictionary key that compares a text by its bytes.
-package struct ExactText: Hashable {
+/// A text that is compared and hashed by its bytes.
+package struct ExactText: Hashable, Sendable {
     package let text: String
 
     package init(_ text: String) { self.text = text }

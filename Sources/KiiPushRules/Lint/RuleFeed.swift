@@ -146,13 +146,7 @@ struct RuleFeeds {
 extension SenderPattern {
     /// Whether the profile accepts an identity.
     func takes(_ identity: Sender) -> Bool {
-        let kind: Classified.SenderKind =
-            switch identity {
-            case .user: .user
-            case .thing: .thing
-            case .admin: .admin
-            }
-        return alternatives.contains { $0.kind == kind && $0.id.matches(identity.id) }
+        alternatives.contains { $0.kind == identity.kind && $0.id.matches(identity.id) }
     }
 }
 

@@ -134,7 +134,7 @@ public final class SQLiteDatabase: Sendable {
     public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) -> ListenerToken {
         let (number, error) = damage.withLock { damage in (damage.listeners.add(listener), damage.error) }
         if let error { listener(error) }
-        return ListenerToken { [weak self] in self?.damage.withLock { $0.listeners.remove(number) } }
+        return ListenerToken { [weak self] in _ = self?.damage.withLock { $0.listeners.remove(number) } }
     }
 
     private func tellOfDamage(_ error: SQLiteError) {

@@ -253,6 +253,16 @@ struct PacedMessageTests {
         #expect(bench.loopGuard.paced.isEmpty, "\(bench.loopGuard.paced)")
     }
 
+    @Test("listeners hear of each route whose messages begin to wait")
+    func listenerOfRoutes() async {
+        let bench = PacingBench([("r", .every(.seconds(1))), ("s", .every(.seconds(1)))], isTopic: true)
+        let told = EventLog()
+        bench.loopGuard.onPaced { told.add($0.route) }
+        await bench.spend("a")
+        await bench.send(21, "a")
+        #expect(told.events == ["r", "s"] && bench.loopGuard.paced.count == 2)
+    }
+
     @Test("listeners hear of a key when it begins to wait, at most once a minute")
     func listener() async {
         let bench = PacingBench([("r", .every(.seconds(1)))], isTopic: true)

@@ -43,6 +43,40 @@ struct TraceTests {
         #expect(log.events.dropFirst(5) == ["4"])
     }
 
+    @Test("a removed listener hears nothing more, not even of a message whose handler runs")
+    func removedMeanwhile() async {
+        let receiver = PushReceiver(clock: clock) {}
+        let token = receiver.onTrace { [traces] in traces.add($0) }
+        receiver.onAny("r") { _, _ in token.remove() }
+        #expect(await "\(receiver.receive(event))" == "handled")
+        #expect(traces.traces.isEmpty)
+    }
+
+    @Test("what a removed listener or a replaced handler has captured may call the receiver as it ends")
+    func endsOutsideOfLocks() {
+        final class Last: Sendable {
+            let receiver: PushReceiver
+            let log: EventLog
+
+            init(_ receiver: PushReceiver, _ log: EventLog) { (self.receiver, self.log) = (receiver, log) }
+            deinit { log.add("\(receiver.metrics.received), \(receiver.loopGuard?.paced.count ?? -1)") }
+        }
+        let (receiver, log) = (PushReceiver(clock: clock), EventLog())
+        func listener<Event>() -> @Sendable (Event) -> Void {
+            let last = Last(receiver, log)
+            return { _ in _ = last }
+        }
+        receiver.onTrace(listener()).remove()
+        receiver.onDeadLetter(listener()).remove()
+        receiver.loopGuard?.onPaced(listener()).remove()
+        receiver.loopGuard?.onRisk(listener()).remove()
+        let handler: @Sendable (PushMessage) -> Void = listener()
+        receiver.register("h") { message, _ in handler(message) }
+        #expect(log.events.count == 4)
+        receiver.register("h") { _, _ in }
+        #expect(log.events.count >= 4)
+    }
+
     @Test("listeners are called before the outcome returns")
     func beforeReturn() async {
         let receiver = PushReceiver(clock: clock) {}
