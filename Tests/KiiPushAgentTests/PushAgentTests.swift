@@ -95,12 +95,86 @@ struct PushAgentTests {
         #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
     }
 
-    @Test("runs once, and locks its directory")
-    func once() async throws {
+    private struct TransportFailure: Error {}
+
+    private struct FailingTransport: PushTransport {
+        let name = "failing"
+        let abilities: TransportAbilities = []
+
+        func run(_ intake: PushIntake) async throws {
+            _ = await (try await intake.submitWaiting(PushAgentTests.ring)).end()
+            throw TransportFailure()
+        }
+    }
+
+    @Test(
+        "runs once, and locks its directory until it has run, though it failed and somebody holds it",
+        arguments: [0, 1])
+    func once(code: Int32) async throws {
         let agent = try PushAgent(state: .directory(folder.path))
+        // What the guides show, and a cycle.
+        agent.onPushToUser("door", topic: "door") { _, _ in agent.note("the bell") }
         #expect(throws: AgentError.self) { try PushAgent(state: .directory(folder.path)) }
-        #expect(try await agent.exitCode(AskingTransport {}) == 0)
+        if code == 0 {
+            #expect(try await agent.exitCode(AskingTransport {}) == code)
+        } else {
+            #expect(try await agent.exitCode(FailingTransport()) == code)
+        }
         await #expect(throws: AgentError.self) { try await agent.exitCode(AskingTransport {}) }
+        let next = try PushAgent(state: .directory(folder.path))
+        #expect(try await next.exitCode(AskingTransport {}) == 0)
+    }
+
+    /// Reports its connection when it may, and runs until it is stopped.
+    private struct Reporting: PushTransport {
+        let name: String
+        let abilities: TransportAbilities = []
+        let event: TransportEvent
+        let after: AsyncStream<Void>
+
+        func run(_ intake: PushIntake) async throws {
+            for await _ in after {}
+            intake.report(event)
+            let (end, _) = AsyncStream.makeStream(of: Void.self)
+            for await _ in end {}
+        }
+    }
+
+    @Test("a connection does not hide another one that is refused")
+    func twoLinks() async throws {
+        let agent = try PushAgent(state: .directory(folder.path))
+        let (now, begin) = AsyncStream.makeStream(of: Void.self)
+        let (refused, isRefused) = AsyncStream.makeStream(of: Void.self)
+        let (connected, isConnected) = AsyncStream.makeStream(of: Void.self)
+        agent.onEvent { event in
+            if case .transport("a", .refused) = event { isRefused.finish() }
+            if case .transport("b", .connected) = event { isConnected.finish() }
+        }
+        begin.finish()
+        let run = Task {
+            try await agent.exitCode(
+                Reporting(name: "a", event: .refused("no right", retryIn: .seconds(60)), after: now),
+                Reporting(name: "b", event: .connected("there"), after: refused))
+        }
+        for await _ in connected {}
+        let status = try await ControlSocket(state: folder.path).firstLine(of: ["status"])
+        run.cancel()
+        #expect(try await run.value == 0)
+        #expect(status.code == 1 && status.line.contains(#""broker""#), "\(status)")
+    }
+
+    @Test("a capture that cannot be written is reported once")
+    func noCapture() async throws {
+        var settings = AgentSettings()
+        settings.capture = "/nowhere/captured"
+        let lines = Mutex<[String]>([])
+        let host = AgentHost(isQuiet: false) { line in
+            lines.withLock { $0.append(line) }
+            return true
+        }
+        let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
+        #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(LinesTransport()) == 0)
+        #expect(lines.withLock { $0.filter { $0.contains("/nowhere/captured") }.count } == 1)
     }
 
     @Test("two brokers or an unknown handler end it with 1 at the start")

@@ -21,35 +21,59 @@ final class ProgramGuardian: Sendable {
         for one in $groups; do kill -s KILL -- "-$one"; done
         """
 
-    /// The pipe's end; nil without a shell, whose start is retried with the next program.
-    private let writeEnd = Mutex<Int32?>(nil)
+    private struct State {
+        /// The pipe's end; nil without a shell, whose start is retried with the next program.
+        var writeEnd: Int32?
+        var groups: Set<pid_t> = []
+
+        /// Starts a shell, and names all groups to it.
+        mutating func start() {
+            writeEnd = ProgramGuardian.start()
+            _ = send(groups.map { "b \($0)\n" }.joined())
+        }
+
+        /// Sends lines to the shell; false if it has ended.
+        ///
+        /// Never blocks: nobody waits for the shell. A few lines are written completely.
+        func send(_ lines: String) -> Bool {
+            guard let writeEnd else { return false }
+            let bytes = Array(lines.utf8)
+            return unsafe write(writeEnd, bytes, bytes.count) >= 0 || errno != EPIPE
+        }
+    }
+
+    private let state = Mutex(State())
 
     deinit {
-        if let end = writeEnd.withLock({ $0 }) { close(end) }
+        if let end = state.withLock({ $0.writeEnd }) { close(end) }
     }
 
     /// Starts the shell if there is none; call it before starting a program, so that its group can be reported at once.
     func prepare() {
-        writeEnd.withLock { end in end = end ?? Self.start() }
+        state.withLock { state in if state.writeEnd == nil { state.start() } }
     }
 
     /// Records that a process group has begun.
-    func began(_ group: pid_t) { tell("b \(group)\n") }
+    func began(_ group: pid_t) {
+        state.withLock { state in
+            state.groups.insert(group)
+            Self.tell("b \(group)\n", &state)
+        }
+    }
 
     /// Records that a process group has ended; call it before the id can be reused.
-    func ended(_ group: pid_t) { tell("e \(group)\n") }
-
-    private func tell(_ line: String) {
-        writeEnd.withLock { end in
-            if end == nil { end = Self.start() }
-            guard let descriptor = end else { return }
-            let bytes = Array(line.utf8)
-            // Never blocks: nobody waits for the shell. A line this short is written completely. Another shell is
-            // started only if this one has ended: one that still runs would keep the pipe open.
-            guard unsafe write(descriptor, bytes, bytes.count) < 0, errno == EPIPE else { return }
-            close(descriptor)
-            end = nil
+    func ended(_ group: pid_t) {
+        state.withLock { state in
+            state.groups.remove(group)
+            Self.tell("e \(group)\n", &state)
         }
+    }
+
+    private static func tell(_ line: String, _ state: inout State) {
+        guard !state.send(line) else { return }
+        // Another shell is started only if this one has ended: one that still runs would keep the pipe open.
+        if let end = state.writeEnd { close(end) }
+        state.start()
     }
 
     /// Starts the shell, and returns the pipe to it; nil if it cannot be started.

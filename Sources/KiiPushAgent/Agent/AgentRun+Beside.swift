@@ -7,16 +7,19 @@ import KiiPushSystem
 extension AgentRun {
     /// The tasks that run beside the service.
     struct Beside {
-        /// Kills, rules, metrics, the log's counts, the watchdog.
+        /// Kills, rules, the log's counts, the watchdog.
         var tasks: [Task<Void, Never>]
+        /// The metrics file and the status.
+        var reports: Task<Void, Never>?
         /// The control socket.
         var commands: Task<Void, Never>?
 
-        /// Ends all, and waits until the control socket is removed: the process is about to end.
+        /// Ends all, and waits until the control socket is removed and the metrics file is written: the process is about
+        /// to end, and writes that file once more.
         func end() async {
             for task in tasks { task.cancel() }
-            commands?.cancel()
-            await commands?.value
+            for task in [reports, commands] { task?.cancel() }
+            for task in [reports, commands] { await task?.value }
         }
     }
 
@@ -42,7 +45,7 @@ extension AgentRun {
         }
         var tell: (@Sendable (AgentStatus) -> Void)?
         if manager.isPresent { tell = { [weak self] in self?.tellManager($0) } }
-        beside.tasks.append(Task { [tell] in await reports.keep(tell) })
+        beside.reports = Task { [tell] in await reports.keep(tell) }
         beside.tasks.append(Task { await log.keepTellingLeftOut() })
         beside.tasks.append(Task { await reports.silence.run { log.tell($0) } })
         let most = settings.service.concurrency

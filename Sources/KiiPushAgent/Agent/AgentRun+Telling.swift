@@ -20,6 +20,8 @@ extension AgentRun {
         for limit in settings.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
             log.trouble("--silent-after: \(Suggestion.unknown("route", limit.route, known: known))")
         }
+        let (count, most) = (settings.silentAfter.count, SilenceWatch.mostLimits)
+        if count > most { log.trouble("--silent-after: there are \(count) limits, and only the first \(most) count") }
     }
 
     /// Starts reporting outcomes and events.
@@ -53,7 +55,9 @@ extension AgentRun {
         tellManager { $0.problems = $0.link == nil ? status.problems : status.ownProblems }
     }
 
-    private func tellManager(link: String) { tellManager { $0.link = link } }
+    private func tellManager(_ transport: String, _ link: AgentRun.Link) {
+        tellManager { $0.links[transport] = link }
+    }
 
     private func tellManager(_ change: (inout Managed) -> Void) {
         let text: String? = managed.withLock { managed in
@@ -69,13 +73,15 @@ extension AgentRun {
         switch event {
         case .transport(let name, .connected(let detail)):
             hasConnected.store(true, ordering: .relaxed)
-            log.shortages.end(.broker)
-            tellManager(link: "connected: \(detail)")
+            tellManager(name, Link(text: "connected: \(detail)", isConnected: true))
+            if managed.withLock({ !$0.links.values.contains(where: \.isRefused) }) { log.shortages.end(.broker) }
             do { try transports.noteSession(name) } catch { log.trouble("\(error)") }
-        case .transport(_, .disconnected(let why, _)): tellManager(link: "not connected: \(why)")
+        case .transport(let name, .disconnected(let why, _)):
+            let isRefused = managed.withLock { $0.links[name]?.isRefused ?? false }
+            tellManager(name, Link(text: "not connected: \(why)", isRefused: isRefused))
         case .transport(let name, .refused(let why, _)):
+            tellManager(name, Link(text: "refused: \(why)", isRefused: true))
             log.shortages.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
-            tellManager(link: "refused: \(why)")
         default: break
         }
     }

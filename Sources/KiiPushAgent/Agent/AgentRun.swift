@@ -35,11 +35,24 @@ final class AgentRun: Sendable {
 
     /// What is reported to the service manager.
     struct Managed {
-        /// Nil until a connection was reported.
-        var link: String?
+        /// What each transport has reported of its connection, by name.
+        var links: [String: Link] = [:]
         var problems: [String] = []
 
+        /// A connection that is lacking, else the first one; nil until one was reported.
+        var link: String? {
+            let links = links.sorted { $0.key < $1.key }.map(\.value)
+            return (links.first { !$0.isConnected } ?? links.first)?.text
+        }
+
         var text: String { problems.isEmpty ? link ?? "accepts payloads" : problems.joined(separator: "; ") }
+    }
+
+    /// The state of a transport's connection.
+    struct Link {
+        let text: String
+        var isConnected = false
+        var isRefused = false
     }
 
     /// Prepares a run; it accepts nothing before ``run()``.
@@ -109,7 +122,7 @@ final class AgentRun: Sendable {
         watchState()
         defer { log.tellLeftOut(all: true) }
         let result = await run.result
-        await taps.end()
+        taps.end()
         await beside.end()
         return end(try result.get())
     }
@@ -167,14 +180,12 @@ final class AgentRun: Sendable {
         }
     }
 
-    /// Reports how it ended, and closes the state.
+    /// Reports how it ended.
     private func end(_ report: DrainReport) -> ExitCode {
         log.note(
             "stopped: \(receiver.metrics.received) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
-        // So that the file is complete without its log; later writes are refused.
-        state?.close()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(

@@ -112,10 +112,12 @@ extension AgentSettings {
 
     /// The same with as many concurrent handlers as open files allow, if each may start a program.
     func fitted(startsPrograms: Bool, _ log: AgentLog) -> AgentSettings {
-        guard startsPrograms else { return self }
         var settings = self
+        // As in the service.
+        settings.service.concurrency = max(1, service.concurrency)
+        guard startsPrograms else { return settings }
         let fitting = DescriptorLimit.makeRoom(for: service.concurrency)
-        guard fitting < service.concurrency else { return self }
+        guard fitting < service.concurrency else { return settings }
         settings.service.concurrency = fitting
         log.trouble(
             "handling \(fitting) at once, not \(service.concurrency): the limit of open files is too low; raise it "

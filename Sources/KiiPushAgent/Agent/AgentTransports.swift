@@ -39,11 +39,18 @@ struct AgentTransports: Sendable {
         sockets = transports.compactMap { $0 as? SocketTransport }
         answers = transports.compactMap { $0 as? any AnswerSender }
         bringsAgain = transports.allSatisfy { !$0.abilities.isDisjoint(with: [.refuses, .redelivers]) }
-        let file = settings.capture.map { CaptureFile(path: $0) }
+        let (file, failure) = (settings.capture.map { CaptureFile(path: $0) }, Current<String>())
         let watched = transports.map { transport in
             // A descriptor counts as connected from the start; all others report their connection.
             WatchedTransport(transport, counts, connects: !(transport is LinesTransport)) { payload in
-                file?.add(payload) { log.trouble("\($0)") }
+                guard let file else { return }
+                do throws(WriteError) {
+                    try file.add(payload)
+                    failure.set(nil)
+                } catch {
+                    // Once, not with every payload.
+                    if failure.set("\(error)") { log.trouble("\(error)") }
+                }
             }
         }
         let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []

@@ -177,6 +177,8 @@ public final class PushAgent: HandlerRegistry, Sendable {
     /// Runs on signals that are caught already.
     package func serve(_ sources: [any PushTransport]) async -> ExitCode {
         var made: AgentRun?
+        // Another agent may use the directory, though somebody still holds this one.
+        defer { state?.close() }
         do {
             let run = try AgentRun(self, sources)
             made = run

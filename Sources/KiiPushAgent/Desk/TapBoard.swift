@@ -10,12 +10,6 @@ final class TapBoard: Sendable {
     private struct State {
         var readers: [TapReader] = []
         var isOver = false
-        var waiter: CheckedContinuation<Void, Never>?
-
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-            defer { waiter = nil }
-            return waiter
-        }
     }
 
     private let isAny = Atomic<Bool>(false)
@@ -43,12 +37,10 @@ final class TapBoard: Sendable {
 
     /// Removes a watcher.
     func remove(_ reader: TapReader) {
-        let waiter = state.withLock { state in
+        state.withLock { state in
             state.readers.removeAll { $0 === reader }
             isAny.store(!state.readers.isEmpty, ordering: .relaxed)
-            return state.readers.isEmpty ? state.takeWaiter() : nil
         }
-        waiter?.resume()
     }
 
     /// Whether the agent ends, so that nobody can watch it any more.
@@ -57,24 +49,13 @@ final class TapBoard: Sendable {
     /// The current number of watchers.
     var count: Int { state.withLock { $0.readers.count } }
 
-    /// Reports the agent's end to all, and waits at most a second until they have received their queues.
-    func end() async {
-        for reader in state.withLock({ state in
+    /// Reports the agent's end to all; the socket of commands waits until they have received their queues.
+    func end() {
+        let readers = state.withLock { state in
             state.isOver = true
             return state.readers
-        }) { reader.end() }
-        let limit = Task {
-            try? await Task.sleep(for: .seconds(1))
-            state.withLock { $0.takeWaiter() }?.resume()
         }
-        await withCheckedContinuation { waiter in
-            let isNow = state.withLock { state in
-                if !state.readers.isEmpty { state.waiter = waiter }
-                return state.readers.isEmpty
-            }
-            if isNow { waiter.resume() }
-        }
-        limit.cancel()
+        for reader in readers { reader.end() }
     }
 }
 

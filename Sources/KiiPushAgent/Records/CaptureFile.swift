@@ -67,11 +67,6 @@ package final class CaptureFile: Sendable {
         }
     }
 
-    /// Records a payload, for callers that cannot throw.
-    package func add(_ payload: RawPayload, _ trouble: (any Error) -> Void) {
-        do throws(WriteError) { try add(payload) } catch { trouble(error) }
-    }
-
     private func open(_ state: inout State, at time: MonotonicInstant) throws(ErrorNumber) {
         state.file = nil
         let file = try OpenCapture(path)

@@ -17,6 +17,7 @@ package final class RulesWatch: Sendable {
     private let report: @Sendable (RulesUpdate) -> Void
     /// The file's contents at the last check, or why it could not be read.
     private let last = Mutex(Contents.none)
+    private let lastCheck = Mutex<Task<Void, Never>?>(nil)
 
     private enum Contents: Equatable {
         case none
@@ -33,7 +34,21 @@ package final class RulesWatch: Sendable {
     }
 
     /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
+    ///
+    /// One check after another: a slow one must not load what it has read before a newer file.
     package func look() async {
+        let check = lastCheck.withLock { last in
+            let check = Task { [before = last] in
+                await before?.value
+                await self.check()
+            }
+            last = check
+            return check
+        }
+        await check.value
+    }
+
+    private func check() async {
         let contents = read()
         // The system may report a change more than once, or report one without effect.
         let isNew = last.withLock { last in

@@ -3,6 +3,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
 import KiiPushSQLite
+import Synchronization
 
 /// A state directory that only this process uses: its stores, and other persistent state.
 package final class AgentState: Sendable {
@@ -14,7 +15,8 @@ package final class AgentState: Sendable {
     }
 
     let directory: String
-    private let lock: FileLock
+    /// Nil when it is closed.
+    private let lock: Mutex<FileLock?>
     /// Nil if the directory existed before.
     private let firstStart: FirstStart?
     #if SQLite
@@ -62,16 +64,24 @@ package final class AgentState: Sendable {
     private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
         self.directory = directory
         self.firstStart = firstStart
-        self.lock = lock
+        self.lock = Mutex(lock)
         #if SQLite
         database = try heals ? SQLiteDatabase(healing: directory) : SQLiteDatabase(directory: directory)
         #endif
     }
 
-    deinit { lock.unlock() }
+    deinit { close() }
 
-    /// Closes the stores, as at a normal end.
+    /// Closes the stores, as at a normal end; another agent may then use the directory.
     func close() {
+        closeStores()
+        lock.withLock { lock in
+            lock?.unlock()
+            lock = nil
+        }
+    }
+
+    private func closeStores() {
         #if SQLite
         database.close()
         #endif
@@ -80,8 +90,9 @@ package final class AgentState: Sendable {
     /// Closes the stores, and removes the directory if it did not exist before: for a start that failed before anything
     /// arrived.
     func leaveNothing() {
-        close()
+        closeStores()
         firstStart?.undo()
+        close()
     }
 
     /// The last healing of the database while its old file exists: the report, and whether it is new.

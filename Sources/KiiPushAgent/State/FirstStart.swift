@@ -32,6 +32,7 @@ struct FirstStart: Sendable {
         guard let names = StateDirectory.names(in: directory), Self.ownFiles.isSuperset(of: names) else { return }
         // The lock last: until then no other agent starts here.
         for name in names.sorted(by: { $1 == "agent.lock" && $0 != $1 }) { _ = unsafe unlink("\(directory)/\(name)") }
-        for path in missing where unsafe rmdir(path) != 0 { return }
+        // With a slash at its end, the state directory has two names.
+        for path in missing where unsafe rmdir(path) != 0 && errno != ENOENT { return }
     }
 }

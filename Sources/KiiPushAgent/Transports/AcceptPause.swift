@@ -26,7 +26,9 @@ struct AcceptPause {
     /// Records why a client could not be accepted; false if that is not a shortage, or nobody is notified of those.
     mutating func failed(_ number: ErrorNumber) -> Bool {
         end = .now + Self.length
-        lack = Shortage.Kind(number)
+        let kind = Shortage.Kind(number)
+        if let lack, lack != kind { shortages?.end(lack) }
+        lack = kind
         guard let lack, let shortages else { return false }
         shortages.begin(lack, "\(what) cannot be accepted (\(number)); they wait")
         return true

@@ -31,7 +31,7 @@ package final class FileWatcher: Sendable {
     private let directory: String
     private let fileName: [UInt8]
     /// -1 if the system has none, so that only ``interval`` applies.
-    private let inotify: Int32
+    let inotify: Int32
     private let isCancelled = Atomic<Bool>(false)
     /// Ended when it is cancelled; nil without a descriptor for it, so that a wait ends at the next check.
     private let signal: ThreadSignal?
@@ -115,7 +115,11 @@ package final class FileWatcher: Sendable {
             guard count > 0 else { break }
             for event in DirectoryEvent.all(in: buffer.prefix(count)) {
                 if event.tells(of: fileName, in: state.watch) { isNamed = true }
-                if event.ends(state.watch) { state.watch = nil }
+                if let watch = state.watch, event.ends(watch) {
+                    // One whose directory was moved away would stay.
+                    inotify_rm_watch(inotify, watch.number)
+                    state.watch = nil
+                }
             }
         }
         return isNamed

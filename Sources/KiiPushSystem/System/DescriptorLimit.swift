@@ -18,7 +18,7 @@ package enum DescriptorLimit {
         var limit = rlimit()
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard unsafe getrlimit(kind, &limit) == 0 else { return programs }
-        let needed = rlim_t(beside + perProgram * programs)
+        let needed = rlim_t(beside + perProgram * min(max(programs, 1), 1 << 20))
         if limit.rlim_cur < needed {
             var raised = limit
             raised.rlim_cur = min(needed, limit.rlim_max)

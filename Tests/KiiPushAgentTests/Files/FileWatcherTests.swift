@@ -141,6 +141,22 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .seconds(20)) == .changed)
     }
 
+    @Test("watches one directory, however often it is moved away")
+    func oneWatch() throws {
+        try folder.makeFolder("x")
+        let watcher = watcher("x/a")
+        for number in 0..<5 {
+            try folder.move("x", to: "old\(number)")
+            try folder.makeFolder("x")
+            _ = watcher.wait(timeout: .zero)
+        }
+        try folder.write("1", to: "x/a")
+        #expect(watcher.wait(timeout: .seconds(20)) == .changed)
+        let bytes = try ByteReader(regularFile: "/proc/self/fdinfo/\(watcher.inotify)").readAll(limit: 65_536)
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count { $0.hasPrefix("inotify ") } == 1, "\(lines)")
+    }
+
     // MARK: Looks
 
     @Test("polling finds changes behind a link, and another link")

@@ -25,6 +25,17 @@ struct AcceptPauseTests {
         #expect(told.count == 2 && told[0].contains("clients of /run/s cannot be accepted"))
     }
 
+    @Test("ends with the shortage of another resource, or another failure", arguments: [ENOMEM, EPERM])
+    func otherShortage(then number: Int32) {
+        let shortages = Shortages()
+        var pause = AcceptPause(shortages, what: "clients")
+        _ = pause.failed(ErrorNumber(rawValue: EMFILE))
+        _ = pause.failed(ErrorNumber(rawValue: number))
+        #expect(!shortages.isShort(of: .descriptors) && shortages.isShort(of: .memory) == (number == ENOMEM))
+        pause.succeeded()
+        #expect(shortages.current.isEmpty)
+    }
+
     @Test("another failure, and one that nobody is told of, is no shortage; both have a pause")
     func other() {
         let shortages = Shortages()

@@ -18,7 +18,7 @@ struct FirstStartTests {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
         let input = try TemporaryFile("", name: "input")
         let above = rules.path + ".d"
-        let state = above + "/deep/state"
+        let state = above + "/deep/state/"
         let run = try ChildRun(["receive", "--rules", rules.path, "--state", state] + options, input: input.path)
         #expect(run.code == 1 || run.code == 64, "\(run.errors)")
         #expect(run.errors.contains("nowhere") || run.errors.contains("MQTT") || run.code == 64, "\(run.errors)")

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 import Testing
 
 @testable import kiipush
@@ -24,8 +25,22 @@ struct OrphanTests {
             ((try? pids.contents()) ?? "").split(separator: "\n").compactMap { pid_t($0) }
         }
         try agent.wait { _ in processes().count == 4 }
+        // Without the shell that guards them, the next program brings another one.
+        let shells = try Self.children(of: agent.process).filter { !processes().contains($0) }
+        #expect(shells.count == 1)
+        for shell in shells { #expect(kill(shell, SIGKILL) == 0) }
+        let third = ReceiveTests.lines.split(separator: "\n")[0]
+        #expect(unsafe write(feed, "\(third)\n", third.utf8.count + 1) == third.utf8.count + 1)
+        try agent.wait { _ in processes().count == 6 }
         #expect(try agent.stop(SIGKILL) == 256 + SIGKILL)
         try agent.wait { _ in processes().allSatisfy { Self.isOver($0) } }
+    }
+
+    private static func children(of process: pid_t) throws -> [pid_t] {
+        try #require(StateDirectory.names(in: "/proc/\(process)/task")).flatMap { thread in
+            let bytes = try ByteReader(regularFile: "/proc/\(process)/task/\(thread)/children").readAll(limit: 4096)
+            return String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+        }
     }
 
     /// Whether a process is gone, or waits for nothing but its parent.

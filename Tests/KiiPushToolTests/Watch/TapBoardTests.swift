@@ -82,7 +82,7 @@ struct TapBoardTests {
         readers.append(try #require(try board.add(TapOptions())))
         for reader in readers { board.remove(reader) }
         #expect(board.count == 0)
-        await board.end()
+        board.end()
         #expect(try board.add(TapOptions()) == nil)
     }
 
