@@ -102,6 +102,31 @@ struct RulesHostileTests {
         #expect(time < .seconds(60))
     }
 
+    /// Files of some hundred kilobytes, each with one part that is very long.
+    private static let slowToLint: [(what: String, text: String)] = [
+        (
+            "one variable of a shell script, which it sets at its end",
+            rule(#""then":{"run":["sh","-c","\#(String(repeating: "$topic", count: 10_000)) topic"]}"#)
+        )
+    ]
+
+    private static func rule(_ parts: String, settings: String = "") -> String {
+        #"{"version":1,\#(settings)"rules":[{"id":"a",\#(parts)}]}"#
+    }
+
+    @Test("reads, lints and counts files that are designed to be slow")
+    func slowToLint() throws {
+        for (what, text) in Self.slowToLint {
+            let time = try ContinuousClock().measure {
+                let rules = try RoutingRules(text)
+                _ = rules.lint()
+                _ = RuleCoverage(rules)
+            }
+            // In a debug build on a busy machine; in a release build it is well below a second.
+            #expect(time < .seconds(60), "\(what): \(time)")
+        }
+    }
+
     @Test("ten thousand rules, each with a test, are read and loaded, and found by what they ask for")
     func tenThousand() async throws {
         let rules = (0..<10_000).map { number in
