@@ -98,7 +98,8 @@ struct RulesLint {
     mutating func reportIncomplete(_ what: String) {
         report(
             .notAllCompared, .start, nil,
-            "the file is too large to compare all \(what); split it, or give its rules exact buckets, topics and owners")
+            "the file is too large to compare all \(what); split it, or give its rules exact buckets, topics and "
+                + "owners")
     }
 
     /// A rule's id in quotes, shortened for one line.
