@@ -95,7 +95,7 @@ struct MQTTRulesTests {
         #expect(error.problems.first.map { $0.position.column > 30 } == true)
     }
 
-    @Test("a rule on commands takes a command with one of its actions, and with * every Direct Push with a response topic")
+    @Test("a rule on commands takes those with one of its actions, and with * every Direct Push with a response topic")
     func commands() throws {
         let text = #"""
             {"version": 1, "rules": [
