@@ -35,6 +35,9 @@ extension RoutingRule {
         }
     }
 
+    /// The position of a condition; nil if the file does not state it.
+    package func place(_ name: String, _ key: String?) -> SourcePosition? { places[Self.label(name, key)] }
+
     /// The positions of the conditions that the file states, by ``label(_:_:)``.
     var places: [ExactText: SourcePosition] {
         Dictionary(conditions.map { (Self.label($0.name, $0.key), $0.position) }) { first, _ in first }

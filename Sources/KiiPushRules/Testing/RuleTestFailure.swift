@@ -151,7 +151,7 @@ public struct RuleVerdict: Sendable {
                 if rule.flow == .stop { taker = rule.id }
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }
-            let place = rule.places[RoutingRule.label(missed.name, missed.key)] ?? rule.position
+            let place = rule.place(missed.name, missed.key) ?? rule.position
             return RuleVerdict(rule: rule.id, position: place, answer: .misses(missed))
         }
     }
