@@ -27,7 +27,7 @@ public struct RuleTestStep: Sendable {
     public enum Action: Sendable, Hashable {
         /// A payload arrives.
         case receive(Incoming)
-        /// A handler announces a write to this object or bucket, and completes it.
+        /// A handler announces a write to this object, and completes it.
         case write(KiiURI)
         /// Something is switched off.
         case kill(KillTarget)
@@ -158,7 +158,7 @@ extension RulesReader {
                 "expected exactly one of \(Self.stepActions.joined(separator: ", ")) in a step, found \(named.count)")
             return nil
         }
-        if !["payload", "raw", "gap"].contains(name) { refuseKeysOfMessages(object, name) }
+        refuseKeysOfMessages(object, name)
         guard let action = stepAction(name, value, object, known) else { return nil }
         return RuleTestStep(
             at: now, action: action, expect: expect, position: position(node.offset),
@@ -166,9 +166,16 @@ extension RulesReader {
     }
 
     private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
-        for key in ["transport", "mqtt", "fail", "expect"] {
+        let keys =
+            switch name {
+            case "payload", "raw": [String]()
+            case "gap": ["mqtt"]
+            default: ["transport", "mqtt", "fail", "expect"]
+            }
+        for key in keys {
             guard let member = object.member(key) else { continue }
-            report(member.keyOffset, "'\(key)' needs a payload; no message arrives at a step with '\(name)'")
+            let why = name == "gap" ? "no broker sends a gap" : "no message arrives at a step with '\(name)'"
+            report(member.keyOffset, "'\(key)' needs a payload; \(why)")
         }
     }
 
@@ -177,12 +184,8 @@ extension RulesReader {
     ) -> RuleTestStep.Action? {
         switch name {
         case "write":
-            return target(value, "the kiicloud:// URI of an object or a bucket", fills: false) { resource in
-                switch resource {
-                case .object, .bucket: true
-                case .none, .topic: false
-                }
-            }.map { .write($0) }
+            return target(value, "the kiicloud:// URI of an object", fills: false) { $0.object != nil }
+                .map { .write($0) }
         case "kill": return killTarget(value, known).map { .kill($0) }
         case "revive": return killTarget(value, known).map { .revive($0) }
         case "gap":

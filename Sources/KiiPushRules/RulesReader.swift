@@ -56,18 +56,16 @@ struct RulesReader {
 
     // MARK: Problems
 
+    private var hasRoom: Bool { problems.count + otherProblems.count < RulesError.mostProblems }
+
     /// Records a problem.
     mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
-        guard problems.count < RulesError.mostProblems else {
-            omitted += 1
-            return
-        }
-        problems.append((offset, what()))
+        if hasRoom { problems.append((offset, what())) } else { omitted += 1 }
     }
 
     /// Records a problem of another text.
     mutating func report(_ problem: RulesError.Problem) {
-        if otherProblems.count < RulesError.mostProblems { otherProblems.append(problem) } else { omitted += 1 }
+        if hasRoom { otherProblems.append(problem) } else { omitted += 1 }
     }
 
     /// Records that a value has the wrong type.
@@ -245,10 +243,10 @@ struct RulesReader {
 
     /// A `kiicloud://` URI of something that can be written to; nil if it is none, which is reported.
     mutating func target(
-        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI.Resource) -> Bool
+        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool
     ) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
-        guard let uri = KiiURI(text), accepts(uri.resource) else {
+        guard let uri = KiiURI(text), accepts(uri) else {
             report(node.offset, "expected \(what), found '\(Suggestion.shown(text))'")
             return nil
         }

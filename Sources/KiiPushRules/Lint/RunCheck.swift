@@ -56,14 +56,21 @@ extension RulesLint {
 
     /// The first placeholder of a rule in an argument, or in a script a variable of its name that it does not set.
     private static func messageField(in argument: String, isShell: Bool) -> String? {
+        // There are few names of fields, but a script may use one of them many times.
+        var known: Set<String> = []
+        func sets(_ name: String) -> Bool {
+            guard known.contains(name) || argument.sets(name) else { return false }
+            known.insert(name)
+            return true
+        }
         for piece in argument.split(separator: "$").dropFirst(argument.begins(exactlyWith: "$") ? 0 : 1) {
             if piece.first == "{", let end = piece.utf8.firstIndex(of: UInt8(ascii: "}")) {
                 let text = String(piece[piece.index(after: piece.startIndex)..<end])
                 guard (try? RuleField(text)) != nil else { continue }
-                if !isShell || text.utf8.contains(UInt8(ascii: ".")) || !argument.sets(text) { return "${\(text)}" }
+                if !isShell || text.utf8.contains(UInt8(ascii: ".")) || !sets(text) { return "${\(text)}" }
             } else if isShell {
                 let text = String(piece.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
-                if (try? RuleField(text)) != nil, !argument.sets(text) { return "$\(text)" }
+                if (try? RuleField(text)) != nil, !sets(text) { return "$\(text)" }
             }
         }
         return nil

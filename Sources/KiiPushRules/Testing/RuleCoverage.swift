@@ -4,10 +4,10 @@ public import KiiPush
 ///
 /// Points: each rule, when it matches a message; and each condition of `when` and each key of `data`, twice: when it
 /// holds, and when it fails. The conditions of a rule are evaluated in a fixed order (kind, bucket, object, topic,
-/// scope, scopeID, events, sender, transport, certainty, data, all, any, not), and a condition counts only if all
-/// before it held, so that it decided; inside `any`, only if no part before it held. A condition that always holds has
-/// one point only. Rules behind one that stopped the message are not
-/// evaluated and not counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
+/// scope, scopeID, events, sender, format, type, command, transport, mqtt, certainty, data, all, any, not), and a
+/// condition counts only if all before it held, so that it decided; inside `any`, only if no part before it held. A
+/// condition that always holds has one point only. Rules behind one that stopped the message are not evaluated and not
+/// counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
 public struct RuleCoverage: Sendable {
     /// A point that no test has covered.
     public struct Gap: Sendable, Hashable, CustomStringConvertible {
@@ -89,11 +89,10 @@ public struct RuleCoverage: Sendable {
     mutating func add(_ other: RuleCoverage) {
         for (index, tally) in other.tallies.enumerated() where tallies.indices.contains(index) {
             tallies[index].isTaken = tallies[index].isTaken || tally.isTaken
+            // By position, since with other values a condition may match anything, and is then none.
+            let numbers = Dictionary(tally.conditions.enumerated().map { ($1.position, $0) }) { first, _ in first }
             for (number, condition) in tallies[index].conditions.enumerated() {
-                // By position, since with other values a condition may match anything, and is then none.
-                guard let same = tally.conditions.firstIndex(where: { $0.position == condition.position }) else {
-                    continue
-                }
+                guard let same = numbers[condition.position] else { continue }
                 if tally.held[same] { tallies[index].held[number] = true }
                 if tally.missed[same] { tallies[index].missed[number] = true }
             }
