@@ -190,6 +190,20 @@ struct NoBrokerTests {
         }
     }
 
+    @Test("a link that breaks behind an unacknowledged message does not end the transport on a later link")
+    func brokenBehindMessage() async throws {
+        let message: [UInt8] = [0x32, 10, 0, 4] + "push".utf8 + [0, 1, 0, UInt8(ascii: "x")]
+        // The second link has half of an answer, so that nothing is to be written behind the first read.
+        let broker = try ScriptedBroker(
+            answers: [
+                [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + message + [0xE0, 2, 0x8E, 0]], [[0x20]],
+            ], 100)
+        let intake = TestIntake()
+        try await running(broker.settings(.v5), intake) { _ in
+            try await eventually("lost three times", within: 5) { intake.losses.count >= 3 }
+        }
+    }
+
     @Test(
         "a transport that waits for a host which does not answer ends at once when it is cancelled",
         arguments: MQTTSettings.Version.allCases)
