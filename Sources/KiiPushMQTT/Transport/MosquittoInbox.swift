@@ -117,6 +117,9 @@ final class MosquittoInbox {
         (newRetained, last) = (retained, [:])
     }
 
+    /// Has retained messages accepted again: while one in memory has not ended, its copy must not count as known.
+    func forgetRetained() { (retained, newRetained, last) = (RetainedMarks(), RetainedMarks(), [:]) }
+
     // MARK: From the callbacks
 
     fileprivate func note(_ answer: Answer) {
