@@ -225,6 +225,16 @@ struct NoBrokerTests {
         #expect(intake.events.isEmpty)
     }
 
+    @Test(
+        "retained messages that are no text differ by their bytes",
+        arguments: [[0x80], [0x81], [0x80, 0x80]] as [[UInt8]])
+    func binaryMarks(payload: [UInt8]) {
+        let settings = MQTTSettings(host: "127.0.0.1", port: 1883, topic: "push")
+        var marks = RetainedMarks()
+        let areOther = [[0x82], payload, payload].map { marks.keep(settings, "push", $0) }
+        #expect(areOther == [true, true, false])
+    }
+
     @Test("a transport that is cancelled before it runs ends at once")
     func cancelledBefore() async throws {
         var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push")
