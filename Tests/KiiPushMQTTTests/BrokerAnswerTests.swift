@@ -75,6 +75,33 @@ struct BrokerAnswerTests {
         try await start(sending: "f", expecting: ["f"])
     }
 
+    @Test("a session of MQTT 5 that the broker has forgotten does not bring a retained message again")
+    func retainedBehindLostSession() async throws {
+        let broker = try Broker()
+        let folder = try Folder()
+        try broker.publish(["kept"], isRetained: true)
+        for (text, texts) in [("a", ["kept", "a"]), ("b", ["b"])] {
+            let intake = TestIntake()
+            let settings = broker.settings {
+                $0.version = .v5
+                $0.retainedFile = "\(folder.path)/retained"
+            }
+            try await running(settings, intake) { _ in
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try broker.publish([text])
+                try await eventually("the last came") { intake.texts.last == text }
+            }
+            #expect(intake.texts == texts && intake.connections[0].contains("new session"))
+            try await broker.sawEnd()
+            // A clean session with its client id ends the device's.
+            try run(
+                [
+                    "mosquitto_sub", "-V", "mqttv5", "-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "device", "-t",
+                    "other", "-E",
+                ], output: "\(broker.folder.path)/sub")
+        }
+    }
+
     @Test("a retained message that only memory has is accepted again by a new process")
     func retainedInMemory() async throws {
         let broker = try Broker()
