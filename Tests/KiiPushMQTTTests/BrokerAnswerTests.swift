@@ -20,17 +20,23 @@ struct BrokerAnswerTests {
         #expect(intake.gaps.count == 1 && intake.gaps[0].contains("QoS 0"))
     }
 
-    @Test("a retained message comes once, not again with each link", arguments: MQTTSettings.Version.allCases)
-    func retained(version: MQTTSettings.Version) async throws {
+    @Test(
+        "a retained message comes once, not again with each link, also if it was published while the first one stood",
+        arguments: MQTTSettings.Version.allCases, [true, false])
+    func retained(version: MQTTSettings.Version, isLive: Bool) async throws {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
-        try broker.publish(["kept"], isRetained: true)
+        if !isLive { try broker.publish(["kept"], isRetained: true) }
         let intake = TestIntake()
         let settings = broker.settings {
             $0.version = version
             $0.port = relay.port
         }
         try await running(settings, intake) { _ in
+            if isLive {
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try broker.publish(["kept"], isRetained: true)
+            }
             try await eventually("it came") { intake.texts == ["kept"] }
             for round in 2...4 {
                 relay.cut()

@@ -107,11 +107,13 @@ final class MosquittoInbox {
 
     /// Removes the payloads that the broker redelivers; the others are the only copies.
     func removeWhatComesAgain() {
+        // Some of the last ones may not have been accepted.
+        if !payloads.isEmpty { last = [:] }
+        newRetained = retained
         let left = zip(payloads, comesAgain).filter { !$0.1 }.map(\.0)
         payloads = left
         comesAgain = left.map { _ in false }
         bytes = left.reduce(0) { $0 + $1.size }
-        (newRetained, last) = (retained, [:])
     }
 
     /// Has retained messages accepted again: while one in memory has not ended, its copy must not count as known.
