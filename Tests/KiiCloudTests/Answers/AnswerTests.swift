@@ -166,6 +166,14 @@ struct CloudErrorTests {
         #expect("\(error)" == "THING_NOT_FOUND (status 404)")
     }
 
+    @Test("a code of this library in an answer counts as none, so that no error prints the server's words")
+    func ownCodes() {
+        for code in [CloudError.Code.unsendable, .notUnderstood] {
+            let error = error(400, #"{"errorCode":"\#(code)","message":"hidden\nwords","field":"f"}"#)
+            #expect(error.description == "UNKNOWN (status 400)" && error["field"] == "f")
+        }
+    }
+
     @Test("a token that the server repeats is not kept")
     func tokens() {
         let error = error(403, #"{"errorCode":"WRONG_TOKEN","message":"m","accessToken":"t0ken","appID":"a"}"#)
