@@ -40,7 +40,7 @@ final class CurlQueue: Sendable {
             state.purge()
             // Some of them need not wait.
             let free = settings.mostAtOnce - state.running
-            guard state.waiting.count < settings.mostWaiting + free else { return .full(waiting: settings.mostWaiting) }
+            guard state.waiting.count - free < settings.mostWaiting else { return .full(waiting: settings.mostWaiting) }
             if state.multi == nil {
                 guard let multi = CurlMulti(settings) else { return .unusable("libcurl has no memory") }
                 guard startThread({ CurlRounds(multi, self).serve() }) else {

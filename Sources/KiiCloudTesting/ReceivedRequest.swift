@@ -8,7 +8,8 @@ struct ReceivedRequest {
     /// Reads the request line and the headers, with the empty line; the request must name one of the hosts.
     init(head: ArraySlice<UInt8>, body: [UInt8], hosts: Set<String>) {
         var lines = Self.lines(head)
-        let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+        let first = lines.isEmpty ? "" : lines.removeFirst()
+        let words = first.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
         var wrong: [String] = []
         let method = words.first.flatMap { HTTPRequest.Method(rawValue: $0) }
         if method == nil || words.count != 3 || words.last != "HTTP/1.1" { wrong.append("a wrong request line") }

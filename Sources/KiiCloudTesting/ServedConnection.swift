@@ -32,8 +32,9 @@ struct ServedConnection {
     private mutating func nextRequest() -> ReceivedRequest? {
         while true {
             if let end = ReceivedRequest.endOfHeaders(unread) {
-                let needed = end + ReceivedRequest.bodyLength(unread[..<end])
-                if unread.count >= needed {
+                let length = ReceivedRequest.bodyLength(unread[..<end])
+                if unread.count - end >= length {
+                    let needed = end + length
                     defer { unread.removeFirst(needed) }
                     return ReceivedRequest(head: unread[..<end], body: Array(unread[end..<needed]), hosts: hosts)
                 }

@@ -143,6 +143,13 @@ struct TransportTests {
         }
     }
 
+    @Test("bounds of any size work", arguments: [(8, Int.max), (.max, 1000), (.max, .max)])
+    func largestBounds(atOnce: Int, waiting: Int) async throws {
+        let bench = try Bench { ($0.mostAtOnce, $0.mostWaiting) = (atOnce, waiting) }
+        #expect(try await bench.client.perform(.readObject(bench.object)) == nil)
+        await bench.transport.close()
+    }
+
     @Test("settings of no use are refused")
     func settings() {
         let changes: [(inout CurlSettings) -> Void] = [

@@ -1,9 +1,10 @@
 #if MQTT
 import KiiPush
 import KiiPushDelivery
-import KiiPushMQTT
 import Synchronization
 import Testing
+
+@testable import KiiPushMQTT
 
 /// Answers over a real broker: to the response topic, with the correlation data, once the broker has confirmed them.
 @Suite(.timeLimit(.minutes(2)))
@@ -100,6 +101,21 @@ struct AnswerTests {
         let idle = try MQTTTransport(broker.settings { $0.version = .v5 })
         let send = Task { try await idle.send(Self.answer(4, to: "answers/me")) }
         send.cancel()
+        await #expect(throws: CancellationError.self) { try await send.value }
+    }
+
+    @Test("a send that is cancelled while its answer is being published ends at once")
+    func cancelledWhilePublished() async throws {
+        let outgoing = Outgoing()
+        let send = Task { try await outgoing.send(Self.answer(5, to: "answers/me")) }
+        var items: [Outgoing.Item] = []
+        try await eventually("it waits") {
+            items = outgoing.waiting
+            return !items.isEmpty
+        }
+        send.cancel()
+        outgoing.published(items[0], as: 1)
+        outgoing.confirmed(1, nil)
         await #expect(throws: CancellationError.self) { try await send.value }
     }
 

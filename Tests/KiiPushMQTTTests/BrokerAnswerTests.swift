@@ -20,17 +20,23 @@ struct BrokerAnswerTests {
         #expect(intake.gaps.count == 1 && intake.gaps[0].contains("QoS 0"))
     }
 
-    @Test("a retained message comes once, not again with each link", arguments: MQTTSettings.Version.allCases)
-    func retained(version: MQTTSettings.Version) async throws {
+    @Test(
+        "a retained message comes once, not again with each link, also if it was published while the first one stood",
+        arguments: MQTTSettings.Version.allCases, [true, false])
+    func retained(version: MQTTSettings.Version, isLive: Bool) async throws {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
-        try broker.publish(["kept"], isRetained: true)
+        if !isLive { try broker.publish(["kept"], isRetained: true) }
         let intake = TestIntake()
         let settings = broker.settings {
             $0.version = version
             $0.port = relay.port
         }
         try await running(settings, intake) { _ in
+            if isLive {
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try broker.publish(["kept"], isRetained: true)
+            }
             try await eventually("it came") { intake.texts == ["kept"] }
             for round in 2...4 {
                 relay.cut()
@@ -73,6 +79,33 @@ struct BrokerAnswerTests {
         try await start(sending: "d", expecting: ["d"])
         try broker.publish([""], isRetained: true)
         try await start(sending: "f", expecting: ["f"])
+    }
+
+    @Test("a session of MQTT 5 that the broker has forgotten does not bring a retained message again")
+    func retainedBehindLostSession() async throws {
+        let broker = try Broker()
+        let folder = try Folder()
+        try broker.publish(["kept"], isRetained: true)
+        for (text, texts) in [("a", ["kept", "a"]), ("b", ["b"])] {
+            let intake = TestIntake()
+            let settings = broker.settings {
+                $0.version = .v5
+                $0.retainedFile = "\(folder.path)/retained"
+            }
+            try await running(settings, intake) { _ in
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try broker.publish([text])
+                try await eventually("the last came") { intake.texts.last == text }
+            }
+            #expect(intake.texts == texts && intake.connections[0].contains("new session"))
+            try await broker.sawEnd()
+            // A clean session with its client id ends the device's.
+            try run(
+                [
+                    "mosquitto_sub", "-V", "mqttv5", "-h", "127.0.0.1", "-p", "\(broker.port)", "-i", "device", "-t",
+                    "other", "-E",
+                ], output: "\(broker.folder.path)/sub")
+        }
     }
 
     @Test("a retained message that only memory has is accepted again by a new process")

@@ -47,6 +47,31 @@ struct MemoryInboxTests {
         #expect(intake.losses.isEmpty && intake.gaps.isEmpty)
     }
 
+    @Test(
+        "a retained message that has not ended when its link ends, or is to be tried later, is accepted again, once",
+        arguments: MQTTSettings.Version.allCases, [true, false])
+    func retained(version: MQTTSettings.Version, isClean: Bool) async throws {
+        for isCut in [true, false] {
+            let broker = try Broker()
+            let relay = try Relay(to: broker.port)
+            try broker.publish(["kept"], isRetained: true)
+            let intake = TestIntake(isDurable: false)
+            let settings = broker.settings {
+                ($0.version, $0.cleanSession, $0.port) = (version, isClean, relay.port)
+            }
+            try await running(settings, intake) { _ in
+                try await eventually("it came") { intake.texts == ["kept"] }
+                if isCut { relay.cut() } else { intake.end(0, .duplicate(.inFlight(.retryLater))) }
+                try await eventually("it came again", within: 5) { intake.texts == ["kept", "kept"] }
+                intake.end(1, .superseded)
+                try await eventually("connected again") { intake.connections.count == 2 }
+                try broker.publish(["next"])
+                try await eventually("the next came") { intake.texts.last == "next" }
+            }
+            #expect(intake.texts == ["kept", "kept", "next"])
+        }
+    }
+
     @Test("what a service with an inbox in memory has not handled when it stops comes again")
     func drained() async throws {
         let broker = try Broker()

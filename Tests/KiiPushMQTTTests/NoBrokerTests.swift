@@ -190,6 +190,20 @@ struct NoBrokerTests {
         }
     }
 
+    @Test("a link that breaks behind an unacknowledged message does not end the transport on a later link")
+    func brokenBehindMessage() async throws {
+        let message: [UInt8] = [0x32, 10, 0, 4] + "push".utf8 + [0, 1, 0, UInt8(ascii: "x")]
+        // The second link has half of an answer, so that nothing is to be written behind the first read.
+        let broker = try ScriptedBroker(
+            answers: [
+                [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + message + [0xE0, 2, 0x8E, 0]], [[0x20]],
+            ], 100)
+        let intake = TestIntake()
+        try await running(broker.settings(.v5), intake) { _ in
+            try await eventually("lost three times", within: 5) { intake.losses.count >= 3 }
+        }
+    }
+
     @Test(
         "a transport that waits for a host which does not answer ends at once when it is cancelled",
         arguments: MQTTSettings.Version.allCases)
@@ -209,6 +223,16 @@ struct NoBrokerTests {
         try await task.value
         #expect(start.duration(to: .now) < .seconds(10))
         #expect(intake.events.isEmpty)
+    }
+
+    @Test(
+        "retained messages that are no text differ by their bytes",
+        arguments: [[0x80], [0x81], [0x80, 0x80]] as [[UInt8]])
+    func binaryMarks(payload: [UInt8]) {
+        let settings = MQTTSettings(host: "127.0.0.1", port: 1883, topic: "push")
+        var marks = RetainedMarks()
+        let areOther = [[0x82], payload, payload].map { marks.keep(settings, "push", $0) }
+        #expect(areOther == [true, true, false])
     }
 
     @Test("a transport that is cancelled before it runs ends at once")

@@ -19,7 +19,8 @@ final class ScriptedBroker: Sendable {
         patience: Int32 = 2000
     ) throws { try self.init(answers: [[connection, subscription + then]], patience) }
 
-    private init(answers: [[[UInt8]]], _ patience: Int32) throws {
+    /// Answers the packets of each link by one text after another: the links by one list after another, and over again.
+    init(answers: [[[UInt8]]], _ patience: Int32) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         port = try Loopback.bind(listener)
         try #require(listen(listener, 8) == 0)

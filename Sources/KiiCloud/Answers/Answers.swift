@@ -8,14 +8,16 @@ extension HTTPResponse {
     func error() -> CloudError {
         let wait = self[header: "Retry-After"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
         if status == 429 { return CloudError(.tooManyRequests, status: status, retryAfter: wait) }
-        guard let fields = try? members(), let code = fields["errorCode"]?.string, !code.isEmpty else {
+        guard let fields = try? members(), let name = fields["errorCode"]?.string, !name.isEmpty else {
             return CloudError(.unknown, status: status, retryAfter: wait)
         }
+        var code = CloudError.Code(name)
+        // Of an error with one of these codes, the message is printed.
+        if code == .unsendable || code == .notUnderstood { code = .unknown }
         let message = fields["message"]?.string ?? ""
         let hidden = ["errorCode", "message", "accessToken", "refreshToken", "token"]
         let others = KeyedData(fields.members.filter { !hidden.contains($0.key) })
-        return CloudError(
-            CloudError.Code(code), status: status, retryAfter: wait, message: message, fields: others)
+        return CloudError(code, status: status, retryAfter: wait, message: message, fields: others)
     }
 
     /// The members of the answer's object.

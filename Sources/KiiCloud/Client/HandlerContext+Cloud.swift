@@ -2,7 +2,7 @@ public import KiiPush
 
 /// A write of an object's fields.
 public enum ObjectWrite: Sendable, Hashable {
-    /// Creates the object; fails if it exists.
+    /// Creates the object; fails if it exists with other fields.
     case create(KeyedData)
     /// Replaces all fields of the object; if a version is named, only that version.
     case replace(KeyedData, ifMatch: String? = nil)

@@ -17,8 +17,9 @@ extension KiiClient {
     /// Writes an object, and finds out whether the write happened if its answer is lost.
     ///
     /// If there is no answer, a write that cannot happen twice is retried after growing pauses: one that creates the
-    /// object, or names a version. If Kii then refuses it, the object is read: if it has exactly these fields, the
-    /// write had happened, and counts as a success. Any other write is sent once, as by ``perform(_:)``.
+    /// object, or names a version. If Kii refuses it, since the object exists or has another version, the object is
+    /// read: if it has what the write would have written, the write counts as a success, also if somebody else made
+    /// it. Any other write is sent once, as by ``perform(_:)``.
     ///
     /// - Parameters:
     ///   - object: the object.

@@ -106,9 +106,11 @@ public struct MQTTSettings: Sendable, Hashable {
     public var hadSession = false
     /// A file that remembers the topics' retained messages over a restart, as digests; nil, the default, for none.
     ///
-    /// A broker sends a retained message again with each subscription, except in a persistent session of MQTT 5. With
-    /// the file and a durable inbox each is accepted once per change, for the last 1,000 topics that had one: equal
-    /// bytes of one topic count as the same message. An empty message, which clears it, is acknowledged and ignored.
+    /// A broker sends a retained message again with each subscription, except in a session of MQTT 5 that it has kept.
+    /// With the file and a durable inbox each is accepted once per change, for the last 1,000 topics that had one:
+    /// equal bytes of one topic count as the same message. One that is published while the device is connected comes
+    /// without the retained flag, so it may be accepted once more after a restart. An empty message, which clears it,
+    /// is acknowledged and ignored.
     public var retainedFile: String?
     /// A message that is published when the subscriptions are granted, such as `online`; nil for none.
     public var birth: Announcement?

@@ -16,11 +16,11 @@ extension MQTTSession {
     /// Queues the answers that wait; each ends when the broker has confirmed it.
     func publishAnswers(_ link: borrowing MosquittoClient) {
         guard subscribedAt != nil, link.descriptor >= 0 else { return }
-        for item in outgoing.take() {
+        for item in outgoing.waiting {
             do throws(MosquittoClient.Failure) {
                 outgoing.published(item, as: try link.publish(item.answer))
             } catch {
-                outgoing.end(item, AnswerRefused("it cannot be published: \(error.what)"))
+                outgoing.refused(item, AnswerRefused("it cannot be published: \(error.what)"))
             }
         }
     }

@@ -52,11 +52,13 @@ extension MQTTSession {
         } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
             && arrivals.bytes < Self.mostBytes
         lag.read(arrivals.count - first, window: MosquittoClient.usualWindow, .now)
+        // In any case, or the next link would have to send it.
+        let mustAcknowledge = arrivals.takeAcknowledgement()
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
         if let failure { throw .lost(failure) }
         guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
-        if arrivals.takeAcknowledgement(), !link.wantsWrite {
+        if mustAcknowledge, !link.wantsWrite {
             throw .final(.acknowledgesEarly(MosquittoClient.libraryVersion))
         }
         try handOver()

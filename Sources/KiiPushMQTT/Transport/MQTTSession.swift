@@ -119,6 +119,7 @@ final class MQTTSession {
                 // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
                 outgoing.publishAgain()
+                if !unended.isEmpty || unended.retried > 0 { arrivals.forgetRetained() }
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
                 if case .renewed = error {

@@ -19,8 +19,6 @@ final class MosquittoInbox {
     private let filters: [MQTTTopicFilter]
     private let limit: Int
     private let isSessionClean: Bool
-    /// Whether the broker repeats retained messages at each subscription.
-    private let repeatsRetained: Bool
     /// The prefix of libmosquitto's log lines about messages; the next character is the DUP flag.
     private let logPrefix: [CChar]
 
@@ -59,7 +57,6 @@ final class MosquittoInbox {
         filters = settings.topicFilters
         limit = settings.payloadLimit
         isSessionClean = settings.cleanSession
-        repeatsRetained = settings.version != .v5 || settings.cleanSession
         logPrefix = Array("Client \(clientID) received PUBLISH (d".utf8CString.dropLast())
     }
 
@@ -110,12 +107,17 @@ final class MosquittoInbox {
 
     /// Removes the payloads that the broker redelivers; the others are the only copies.
     func removeWhatComesAgain() {
+        // Some of the last ones may not have been accepted.
+        if !payloads.isEmpty { last = [:] }
+        newRetained = retained
         let left = zip(payloads, comesAgain).filter { !$0.1 }.map(\.0)
         payloads = left
         comesAgain = left.map { _ in false }
         bytes = left.reduce(0) { $0 + $1.size }
-        (newRetained, last) = (retained, [:])
     }
+
+    /// Has retained messages accepted again: while one in memory has not ended, its copy must not count as known.
+    func forgetRetained() { (retained, newRetained, last) = (RetainedMarks(), RetainedMarks(), [:]) }
 
     // MARK: From the callbacks
 
@@ -149,17 +151,15 @@ final class MosquittoInbox {
             return retainWhatIsAccepted()
         }
         let isRetained = unsafe message.retain
-        if repeatsRetained {
-            let (place, hash) = (topic.hashValue, copy.hashValue)
-            let isKnown = isRetained && !newRetained.keep(settings, topic, copy)
-            // Equal to the message before it: published while this device was away, and queued in its session too.
-            if isKnown || isRetained && last[place] == hash {
-                counts.retainedAgain += 1
-                return retainWhatIsAccepted()
-            }
-            if last.count == RetainedMarks.most { last = [:] }
-            last[place] = hash
+        let (place, hash) = (topic.hashValue, copy.hashValue)
+        let isKnown = isRetained && !newRetained.keep(settings, topic, copy)
+        // Equal to the message before it: published while this device was connected, or queued in its session too.
+        if isKnown || isRetained && last[place] == hash {
+            counts.retainedAgain += 1
+            return retainWhatIsAccepted()
         }
+        if last.count == RetainedMarks.most { last = [:] }
+        last[place] = hash
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
         payload.arrivedAt = now
         payload.mqtt = unsafe publish(topic, isRetained: isRetained, properties)

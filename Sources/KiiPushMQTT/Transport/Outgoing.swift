@@ -21,6 +21,10 @@ final class Outgoing: Sendable {
         var published: [Int32: Item] = [:]
         /// Wakes the thread while the transport runs.
         var signal: ThreadSignal?
+
+        mutating func removeWaiting(_ number: UInt64) -> Item? {
+            waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0) }
+        }
     }
 
     private let state = Mutex(State())
@@ -52,9 +56,7 @@ final class Outgoing: Sendable {
 
     private func cancel(_ number: UInt64) {
         let item: Item? = state.withLock { state in
-            if let index = state.waiting.firstIndex(where: { $0.number == number }) {
-                return state.waiting.remove(at: index)
-            }
+            if let item = state.removeWaiting(number) { return item }
             guard let (id, item) = state.published.first(where: { $0.value.number == number }) else { return nil }
             state.published[id] = nil
             return item
@@ -67,24 +69,24 @@ final class Outgoing: Sendable {
     /// Wakes the thread from now on when there is an answer; with nil, nobody.
     func wake(_ signal: ThreadSignal?) { state.withLock { $0.signal = signal } }
 
-    /// Takes the answers that wait.
-    func take() -> [Item] {
+    /// The answers that wait; each waits until it is published or refused.
+    var waiting: [Item] { state.withLock { $0.waiting } }
+
+    /// Records that an answer was published as the packet of an id, unless it was cancelled meanwhile.
+    func published(_ item: Item, as id: Int32) {
         state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
+            if let item = state.removeWaiting(item.number) { state.published[id] = item }
         }
     }
 
-    /// Records that an answer was published as the packet of an id.
-    func published(_ item: Item, as id: Int32) { state.withLock { $0.published[id] = item } }
+    /// Ends the wait for an answer that cannot be published, unless it was cancelled meanwhile.
+    func refused(_ item: Item, _ refusal: AnswerRefused) {
+        state.withLock { $0.removeWaiting(item.number) }?.waiter.resume(throwing: refusal)
+    }
 
     /// Ends the wait for the packet of an id; other packets have nobody who waits.
     func confirmed(_ id: Int32, _ refusal: AnswerRefused?) {
         guard let item = state.withLock({ $0.published.removeValue(forKey: id) }) else { return }
-        end(item, refusal)
-    }
-
-    func end(_ item: Item, _ refusal: AnswerRefused?) {
         if let refusal { item.waiter.resume(throwing: refusal) } else { item.waiter.resume() }
     }
 

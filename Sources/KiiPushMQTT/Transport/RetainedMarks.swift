@@ -51,7 +51,8 @@ struct RetainedMarks: Equatable {
         _ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]
     ) -> (topic: String, message: String) {
         let place = "\(settings.host):\(settings.port) \(topic)"
-        let message = "\(place) \(payload.count) \(String(decoding: payload, as: UTF8.self))"
+        let text = String(validating: payload, as: UTF8.self) ?? payload.description
+        let message = "\(place) \(payload.count) \(text)"
         return (ResourceKey(own: place).digest.description, ResourceKey(own: message).digest.description)
     }
 }

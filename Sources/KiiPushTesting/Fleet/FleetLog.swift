@@ -113,9 +113,10 @@ struct FleetLog {
         return report
     }
 
-    /// Records the sums for every completed interval.
-    mutating func sample(until time: Int64) {
-        while Int64(report.samples.count) * interval < time {
+    /// Records the sums for every completed interval; of those in which nothing happens any more, for the first.
+    mutating func sample(until time: Int64, isQuiet: Bool) {
+        let end = isQuiet ? min(time, Int64(report.samples.count) * interval + 1) : time
+        while Int64(report.samples.count) * interval < end {
             report.samples.append(
                 FleetReport.Sample(
                     seconds: Double(Int64(report.samples.count) * interval) / 1000, deliveries: report.deliveries,

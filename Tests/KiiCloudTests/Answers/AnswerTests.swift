@@ -82,7 +82,8 @@ struct AnswerTests {
         let (name, request, status, code) = Self.questions[number]
         #expect(try request.answer(response(204)), "\(name)")
         #expect(try !request.answer(refusal(status, code)), "\(name)")
-        for (status, code) in [(404, "APP_NOT_FOUND"), (401, "UNAUTHORIZED"), (500, "UNDEFINED_ERROR")] {
+        for (status, code) in [(404, "APP_NOT_FOUND"), (401, "UNAUTHORIZED"), (500, "UNDEFINED_ERROR"), (302, "MOVED")]
+        {
             let error = try #require(throws: CloudError.self) { try request.answer(refusal(status, code)) }
             #expect(error.code.name == code, "\(name)")
         }
@@ -164,6 +165,14 @@ struct CloudErrorTests {
         dump(error, to: &dumped)
         for text in ["\(error)", String(reflecting: error), dumped] { #expect(!text.contains("hidden"), "\(text)") }
         #expect("\(error)" == "THING_NOT_FOUND (status 404)")
+    }
+
+    @Test("a code of this library in an answer counts as none, so that no error prints the server's words")
+    func ownCodes() {
+        for code in [CloudError.Code.unsendable, .notUnderstood] {
+            let error = error(400, #"{"errorCode":"\#(code)","message":"hidden\nwords","field":"f"}"#)
+            #expect(error.description == "UNKNOWN (status 400)" && error["field"] == "f")
+        }
     }
 
     @Test("a token that the server repeats is not kept")

@@ -64,6 +64,7 @@ struct ConfirmedWriteTests {
         await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
         let there = await #expect(throws: CloudError.self) { try await client.write(object, .create(["n": 2])) }
         #expect(there?.code == .objectAlreadyExists)
+        #expect(try await client.write(object, .create(["n": 5])).version == "2", "it has these fields already")
     }
 
     @Test("without an answer at last the object is read; where that fails too it is uncertain")

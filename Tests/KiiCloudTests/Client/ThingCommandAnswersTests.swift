@@ -60,8 +60,12 @@ struct ThingCommandAnswersTests {
                 Issue.record("\(status) is no success")
             } catch { #expect((error is AnswerRefused) == isFinal, "\(status): \(error)") }
         }
-        await #expect(throws: AnswerRefused.self) {
-            try await answers.send(Self.unsent(Answer(.succeeded), RawPayload("{}")))
+        for payload in [
+            "{}", #"{"commandID":".","actions":[{"a":[{"b":1}]}]}"#, #"{"commandID":"..","actions":[{"a":[{"b":1}]}]}"#,
+        ] {
+            await #expect(throws: AnswerRefused.self, "\(payload)") {
+                try await answers.send(Self.unsent(Answer(.succeeded), RawPayload(payload, transport: .mqtt)))
+            }
         }
         #expect(try !answers.takes(PushMessage(RawPayload(#"{"a":1}"#))))
     }
