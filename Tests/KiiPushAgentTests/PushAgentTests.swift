@@ -131,10 +131,12 @@ struct PushAgentTests {
         let abilities: TransportAbilities = []
         let event: TransportEvent
         let after: AsyncStream<Void>
+        let reported: AsyncStream<Void>.Continuation
 
         func run(_ intake: PushIntake) async throws {
             for await _ in after {}
             intake.report(event)
+            reported.finish()
             let (end, _) = AsyncStream.makeStream(of: Void.self)
             for await _ in end {}
         }
@@ -146,15 +148,12 @@ struct PushAgentTests {
         let (now, begin) = AsyncStream.makeStream(of: Void.self)
         let (refused, isRefused) = AsyncStream.makeStream(of: Void.self)
         let (connected, isConnected) = AsyncStream.makeStream(of: Void.self)
-        agent.onEvent { event in
-            if case .transport("a", .refused) = event { isRefused.finish() }
-            if case .transport("b", .connected) = event { isConnected.finish() }
-        }
         begin.finish()
         let run = Task {
             try await agent.exitCode(
-                Reporting(name: "a", event: .refused("no right", retryIn: .seconds(60)), after: now),
-                Reporting(name: "b", event: .connected("there"), after: refused))
+                Reporting(
+                    name: "a", event: .refused("no right", retryIn: .seconds(60)), after: now, reported: isRefused),
+                Reporting(name: "b", event: .connected("there"), after: refused, reported: isConnected))
         }
         for await _ in connected {}
         let status = try await ControlSocket(state: folder.path).firstLine(of: ["status"])
