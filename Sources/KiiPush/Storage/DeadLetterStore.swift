@@ -74,10 +74,10 @@ public struct DeadLetter: Sendable, Identifiable {
 /// - A dead letter is returned as it was added, the payload byte for byte, except for the number, until it is removed.
 ///   The store documents the times of dead letters of an earlier process.
 /// - No key uses more than its share: a tenth of the dead letters and a fifth of the bytes for the first of the
-///   ``DeadLetter/keys``, half for any other; only its first dead letter may be larger. Beyond the share, and when the store is full, a dead letter is merged
-///   into the last one of its key, which then represents both: it has the newest payload, and its
-///   ``DeadLetter/summary`` counts. A dead letter without a key, or the first of its keys in a full store, is refused:
-///   none is forgotten uncounted.
+///   ``DeadLetter/keys``, half for any other; only its first dead letter may be larger. Beyond the share, and when the
+///   store is full, a dead letter is merged into the last one of its key, which then represents both: it has the newest
+///   payload that fits, and its ``DeadLetter/summary`` counts. A dead letter without a key, or the first of its keys in
+///   a full store, is refused: none is forgotten uncounted.
 /// - Numbers increase from 1 and are never reused, not even that of a dead letter that was removed.
 /// - A call that throws has changed nothing.
 ///

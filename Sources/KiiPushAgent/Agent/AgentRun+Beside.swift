@@ -14,8 +14,8 @@ extension AgentRun {
         /// The control socket.
         var commands: Task<Void, Never>?
 
-        /// Ends all, and waits until the control socket is removed and the metrics file is written: the process is about
-        /// to end, and writes that file once more.
+        /// Ends all, and waits until the control socket is removed and the metrics file is written: the process ends,
+        /// and writes that file once more.
         func end() async {
             for task in tasks { task.cancel() }
             for task in [reports, commands] { task?.cancel() }
