@@ -107,8 +107,49 @@ struct RulesHostileTests {
         (
             "one variable of a shell script, which it sets at its end",
             rule(#""then":{"run":["sh","-c","\#(String(repeating: "$topic", count: 10_000)) topic"]}"#)
-        )
+        ),
+        (
+            "owners, and others that are served",
+            rule(
+                #""when":{"scope":\#(list(10_000, "user:b"))},\#(then)"#,
+                settings: #""serving":\#(list(10_000, "user:a")),"#)
+        ),
+        (
+            "patterns of owners, and others that are served",
+            rule(
+                #""when":{"scope":\#(list(5_000, "user:b*"))},\#(then)"#,
+                settings: #""serving":\#(list(5_000, "user:a*")),"#)
+        ),
+        (
+            "owners of two conditions",
+            rule(#""when":{"scope":\#(list(10_000, "user:b")),"scopeID":\#(list(10_000, "a"))},\#(then)"#)
+        ),
+        (
+            "patterns of owners of two conditions",
+            rule(#""when":{"scope":\#(list(5_000, "user:b*")),"scopeID":\#(list(5_000, "a*"))},\#(then)"#)
+        ),
+        (
+            "own identities, and as many senders",
+            rule(
+                #""when":{"sender":\#(list(10_000, "user:a"))},\#(then)"#,
+                settings: #""me":\#(list(10_000, "user:a")),"#)
+        ),
+        (
+            "buckets that a rule writes to, and patterns of others",
+            #"{"version":1,"rules":[{"id":"a","when":{"bucket":\#(list(10_000, "a"))},"then":{"write":"#
+                + #"{"object":"kiicloud://buckets/${bucket}/objects/o","fields":{"n":1}}}},"#
+                + #"{"id":"b","when":{"bucket":\#(list(10_000, "b*"))},\#(then)}]}"#
+        ),
     ]
+
+    private static let then = #""then":{"handler":"h"}"#
+
+    /// Texts with a number each, before the star if they have one.
+    private static func list(_ count: Int, _ text: String) -> String {
+        let isPattern = text.hasSuffix("*")
+        let texts = (0..<count).map { "\"\(isPattern ? String(text.dropLast()) : text)\($0)\(isPattern ? "*" : "")\"" }
+        return "[\(texts.joined(separator: ","))]"
+    }
 
     private static func rule(_ parts: String, settings: String = "") -> String {
         #"{"version":1,\#(settings)"rules":[{"id":"a",\#(parts)}]}"#

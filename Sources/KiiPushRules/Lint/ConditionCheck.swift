@@ -86,6 +86,7 @@ extension RulesLint {
 
     mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
         guard let scopes = profile.scopes else { return }
+        if PossibleScope.hasTooManyPairs(rule.criteria) { hasComparedScopes = false }
         guard !scopes.isEmpty else {
             let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
             report(
@@ -95,7 +96,7 @@ extension RulesLint {
             )
             return
         }
-        guard let serving = rules.serving, !scopes.contains(where: { $0.mayBe(serving) }) else { return }
+        guard served?.mayServe(oneOf: scopes) == false else { return }
         let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
         report(
             .notServed, position(fault, of: rule), rule.id,
@@ -109,9 +110,7 @@ extension RulesLint {
         let isOwn = sender.alternatives.allSatisfy { alternative in
             guard let texts = alternative.id.exactTexts else { return false }
             return texts.allSatisfy { text in
-                rules.me.contains { me in
-                    me.id.isExactly(text) && SenderPattern([alternative]).takes(me)
-                }
+                me[ExactText(text)]?.contains { SenderPattern([alternative]).takes($0) } == true
             }
         }
         guard isOwn else { return }

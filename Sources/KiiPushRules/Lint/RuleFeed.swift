@@ -16,7 +16,7 @@ package struct RuleFeed: Sendable, Hashable {
 /// A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to User. Kii adds no data
 /// to a Push to App, and its payload names this device as the sender.
 struct RuleFeeds {
-    /// The most pairs of a write and a rule that are compared.
+    /// The most pairs of a name or id of a write and one of a rule that are compared.
     private static let mostPairs = 4_000_000
 
     /// The most feeds that are kept.
@@ -29,15 +29,17 @@ struct RuleFeeds {
     private var byTopic: [ExactText: [Int]] = [:]
     private var otherBuckets: [Int] = []
     private var otherTopics: [Int] = []
+    private var served: ServedScopes?
     private var pairsLeft = Self.mostPairs
     private(set) var feeds: [RuleFeed] = []
 
     /// Whether all pairs were compared.
-    var isComplete: Bool { pairsLeft > 0 && feeds.count < Self.mostFeeds }
+    var isComplete: Bool { pairsLeft > 0 && feeds.count < Self.mostFeeds && served?.isComplete != false }
 
     init(_ rules: RoutingRules, _ profiles: [RuleProfile]) {
         self.rules = rules
         self.profiles = profiles
+        served = rules.serving.map { ServedScopes($0) }
         guard rules.rules.contains(where: { !$0.writes.isEmpty || $0.ownTarget != nil }) else { return }
         for (number, profile) in profiles.enumerated() where !profile.isEmpty && !isCut(profile) {
             if profile.kinds.contains(KindSet(.pushToApp)) {
@@ -80,7 +82,7 @@ struct RuleFeeds {
 
     /// The rules that may match the push of a write, up to the first that stops it.
     private mutating func takers(of target: RoutingRule.Target, by rule: RoutingRule) -> [Int] {
-        guard let written = written(target, by: rule) else { return [] }
+        guard pairsLeft > 0, let written = written(target, by: rule) else { return [] }
         let criteria = written.criteria
         let candidates: [Int]
         if let bucket = criteria.bucket {
@@ -92,8 +94,8 @@ struct RuleFeeds {
         }
         var takers: [Int] = []
         for number in candidates {
+            pairsLeft -= written.size * profiles[number].size
             guard pairsLeft > 0 else { break }
-            pairsLeft -= 1
             guard profiles[number].mayMeet(written) else { continue }
             takers.append(number)
             if rules.rules[number].flow == .stop, profiles[number].takesAll(of: written) { break }
@@ -112,13 +114,13 @@ struct RuleFeeds {
     }
 
     /// The profile of a write's push; nil if it does not reach this receiver.
-    private func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
+    private mutating func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
         if let app = rules.app, let other = target.uri.appID, !app.isExactly(other) { return nil }
         guard let criteria = target.template.map({ $0.criteria(of: rule.criteria) }) ?? Self.criteria(of: target.uri)
         else { return nil }
         var profile = RuleProfile(criteria)
         profile.hasNoData = profile.kinds == KindSet(.pushToApp)
-        if let serving = rules.serving, profile.scopes?.contains(where: { $0.mayBe(serving) }) != true { return nil }
+        if served?.mayServe(oneOf: profile.scopes ?? []) == false { return nil }
         return profile
     }
 

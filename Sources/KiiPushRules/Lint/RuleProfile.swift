@@ -9,6 +9,8 @@ struct RuleProfile {
     let certainty: UInt8
     /// The scopes that they allow; nil for any, or none.
     let scopes: [PossibleScope]?
+    /// The number of its buckets, objects, topics or ids, whichever is largest; at least 1.
+    let size: Int
     /// Whether the messages carry no data, such as the events of Kii's own servers.
     var hasNoData = false
 
@@ -28,6 +30,9 @@ struct RuleProfile {
         self.kinds = kinds
         certainty = kinds.isDisjoint(with: ofLikely) ? wantedCertainty & ~Self.bit(.likely) : wantedCertainty
         scopes = PossibleScope.all(of: criteria)
+        let ids = (scopes ?? []).reduce(0) { $0 + $1.ids.reduce(0) { $0 + $1.alternatives.count } }
+        let names = [criteria.bucket, criteria.object, criteria.topic].map { $0?.alternatives.count ?? 1 }
+        size = names.reduce(ids) { max($0, $1) }
     }
 
     private static func bit(_ certainty: Certainty) -> UInt8 {

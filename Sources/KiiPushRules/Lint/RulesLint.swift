@@ -37,12 +37,20 @@ struct RulesLint {
     var dead: Set<Int> = []
     /// Those of `dead` that never even match.
     var unmatched: Set<Int> = []
+    /// The scopes that are served; nil for all.
+    var served: ServedScopes?
+    /// Whether the conditions `scope` and `scopeID` of each rule were compared.
+    var hasComparedScopes = true
+    /// The device's own identities, by id.
+    let me: [ExactText: [Sender]]
     /// The rules already reported as feeding themselves.
     var reportedSelf: Set<Int> = []
 
     init(_ rules: RoutingRules) {
         self.rules = rules
         profiles = rules.rules.map { RuleProfile($0.criteria) }
+        served = rules.serving.map { ServedScopes($0) }
+        me = Dictionary(grouping: Set(rules.me)) { ExactText($0.id) }
     }
 
     mutating func run(_ handlers: [String]?) {
@@ -50,6 +58,7 @@ struct RulesLint {
         checkSettings()
         checkSettingIDs()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }
+        if !hasComparedScopes || served?.isComplete == false { reportIncomplete("scopes") }
         checkShadows()
         checkDedupe()
         let feeds = RuleFeeds(rules, profiles)
@@ -89,7 +98,8 @@ struct RulesLint {
     mutating func reportIncomplete(_ what: String) {
         report(
             .notAllCompared, .start, nil,
-            "the file is too large to compare all \(what); split it, or give its rules exact buckets or topics")
+            "the file is too large to compare all \(what); split it, or give its rules exact buckets, topics and "
+                + "owners")
     }
 
     /// A rule's id in quotes, shortened for one line.

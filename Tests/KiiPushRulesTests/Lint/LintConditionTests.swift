@@ -95,6 +95,23 @@ struct LintConditionTests {
             ])
     }
 
+    @Test("of very many patterns of scopes, not all are compared, which is told; names are compared however many")
+    func manyScopes() throws {
+        func list(_ text: String, _ end: String) -> String {
+            "[\((0..<1_500).map { "\"\(text)\($0)\(end)\"" }.joined(separator: ","))]"
+        }
+        func finding(_ end: String, _ serving: String) throws -> String? {
+            let text = LintSamples.file(
+                [LintSamples.rule("a", #"{"topic":"t","scope":\#(list("user:b", end))}"#)],
+                settings: #""serving":\#(serving),"#)
+            return try LintSamples.findings(text).first
+        }
+        #expect(try finding("", list("user:a", "")) == "3:31 notServed")
+        #expect(try finding("*", list("user:a", "*")) == "1:1 notAllCompared")
+        #expect(try finding("*", #"["user:a*"]"#) == "3:31 notServed")
+        #expect(try finding("", #"["user:a*","user:b1499"]"#) == nil)
+    }
+
     @Test("a finding prints as compilers do, with what to do, and shows control characters of the file as escapes")
     func description() throws {
         let text = LintSamples.file([
