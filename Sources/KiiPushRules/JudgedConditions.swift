@@ -16,30 +16,35 @@ extension RoutingRule {
 
     /// The conditions in the order of evaluation, the same as that of ``explain(_:)``; those inside a combined one
     /// follow it.
-    package var judgedConditions: [JudgedCondition] { judged(criteria, path: "") }
+    package var judgedConditions: [JudgedCondition] { judged(criteria, path: "", places) }
 
-    private func judged(_ criteria: RouteCriteria, path: String) -> [JudgedCondition] {
+    private func judged(
+        _ criteria: RouteCriteria, path: String, _ places: [ExactText: SourcePosition]
+    ) -> [JudgedCondition] {
         criteria.conditions(isRoot: path.isEmpty).flatMap { condition -> [JudgedCondition] in
             let name = path + condition.name
-            let place = place(name, condition.key)
+            let place = places[Self.label(name, condition.key)]
             var canMiss = true
             var inner: [JudgedCondition] = []
             switch condition {
             case .key(.certainty): canMiss = !Certainty.allCases.allSatisfy(criteria.certainty.contains)
             case .key, .data: break
-            case .group(let group): inner = group.paths(name).flatMap { judged($0.criteria, path: $0.path) }
+            case .group(let group): inner = group.paths(name).flatMap { judged($0.criteria, path: $0.path, places) }
             }
             return [JudgedCondition(name: name, key: condition.key, position: place, canMiss: canMiss)] + inner
         }
     }
 
     /// The position of a condition; nil if the file does not state it.
-    package func place(_ name: String, _ key: String?) -> SourcePosition? {
-        conditions.first { condition in
-            condition.name.isExactly(name)
-                && (key.map { condition.key?.isExactly($0) == true } ?? (condition.key == nil))
-        }?.position
+    package func place(_ name: String, _ key: String?) -> SourcePosition? { places[Self.label(name, key)] }
+
+    /// The positions of the conditions that the file states, by ``label(_:_:)``.
+    var places: [ExactText: SourcePosition] {
+        Dictionary(conditions.map { (Self.label($0.name, $0.key), $0.position) }) { first, _ in first }
     }
+
+    /// A condition's name, with the data's key behind a space, which no name has.
+    static func label(_ name: String, _ key: String?) -> ExactText { ExactText(key.map { "\(name) \($0)" } ?? name) }
 
     /// Evaluates the conditions in order until one decides; returns whether the rule matches.
     ///

@@ -124,8 +124,10 @@ extension RulesLint {
     // MARK: Data
 
     mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
+        guard !rule.criteria.data.isEmpty else { return }
+        let places = rule.places
         for condition in rule.criteria.data {
-            let place = position("data", condition.key, of: rule)
+            let place = places[RoutingRule.label("data", condition.key)] ?? rule.position
             let key = "'\(Suggestion.shown(condition.key))'"
             if condition.predicate.neverHolds {
                 report(

@@ -111,9 +111,8 @@ struct RulesLint {
     }
 
     /// The position of a rule's condition; the rule's own position if the file does not state the condition.
-    func position(_ condition: String, _ key: String? = nil, of rule: RoutingRule) -> SourcePosition {
-        rule.conditions.first { condition == $0.name && (key == nil || $0.key?.isExactly(key ?? "") == true) }?.position
-            ?? rule.position
+    func position(_ condition: String, of rule: RoutingRule) -> SourcePosition {
+        rule.conditions.first { condition == $0.name }?.position ?? rule.position
     }
 }
 

@@ -89,11 +89,10 @@ public struct RuleCoverage: Sendable {
     mutating func add(_ other: RuleCoverage) {
         for (index, tally) in other.tallies.enumerated() where tallies.indices.contains(index) {
             tallies[index].isTaken = tallies[index].isTaken || tally.isTaken
+            // By position, since with other values a condition may match anything, and is then none.
+            let numbers = Dictionary(tally.conditions.enumerated().map { ($1.position, $0) }) { first, _ in first }
             for (number, condition) in tallies[index].conditions.enumerated() {
-                // By position, since with other values a condition may match anything, and is then none.
-                guard let same = tally.conditions.firstIndex(where: { $0.position == condition.position }) else {
-                    continue
-                }
+                guard let same = numbers[condition.position] else { continue }
                 if tally.held[same] { tallies[index].held[number] = true }
                 if tally.missed[same] { tallies[index].missed[number] = true }
             }

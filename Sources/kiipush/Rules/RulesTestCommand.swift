@@ -53,15 +53,20 @@ struct RulesTestCommand {
         let clock = ContinuousClock()
         let start = clock.now
         var suite = JUnitReport.Suite(file: rules.file)
-        var coverage = RuleCoverage(rules)
+        var coverage = options.measuresCoverage ? RuleCoverage(rules) : nil
         var fileSums = RulesTestSums()
         let tests = rules.tests.filter { isWanted.matches($0.name) }
         if let missing = runner.missingTests { fail([missing], &suite) }
         var progress = Progress(rules.file, tests.count, console)
         for test in tests {
             let began = clock.now
-            let result =
-                options.measuresCoverage ? await runner.run(test, counting: &coverage) : await runner.run(test)
+            let result: RuleTestResult
+            if var counted = coverage.take() {
+                result = await runner.run(test, counting: &counted)
+                coverage = counted
+            } else {
+                result = await runner.run(test)
+            }
             fileSums.add(result)
             suite.add(result, began.duration(to: clock.now))
             if !result.passed { progress.clear() }
@@ -81,7 +86,7 @@ struct RulesTestCommand {
             let sum = noMatch.map { console.ink($0, .warning) } ?? fileSums.text(console.ink)
             console.print("\(escaped(rules.file)): \(sum)")
         }
-        if options.measuresCoverage { tell(coverage, of: rules) }
+        if let coverage { tell(coverage, of: rules) }
     }
 
     // MARK: Reporting
