@@ -144,6 +144,10 @@ struct RulesHostileTests {
             "keys of the data",
             rule(#""when":{"data":{\#((0..<20_000).map { "\"k\($0)\":1" }.joined(separator: ","))}},\#(then)"#)
         ),
+        (
+            "placeholders without an end",
+            rule(#""when":{"topic":"\#(String(repeating: "${param.", count: 50_000))"},\#(then)"#)
+        ),
     ]
 
     private static let then = #""then":{"handler":"h"}"#

@@ -92,9 +92,12 @@ struct ParameterTable {
         let (bytes, opening) = (Array(text.utf8), Array(opening.utf8))
         var index = 0
         while index < bytes.count {
-            if bytes[index] == opening[0], bytes[index...].starts(with: opening),
-                let end = bytes[index...].firstIndex(of: UInt8(ascii: "}"))
-            {
+            if bytes[index] == opening[0], bytes[index...].starts(with: opening) {
+                guard let end = bytes[index...].firstIndex(of: UInt8(ascii: "}")) else {
+                    // No later one ends either.
+                    plain += bytes[index...]
+                    break
+                }
                 if !plain.isEmpty { parts.append(.text(String(decoding: plain, as: UTF8.self))) }
                 plain = []
                 parts.append(.parameter(String(decoding: bytes[(index + opening.count)..<end], as: UTF8.self)))
