@@ -54,10 +54,9 @@ extension RouteCriteria {
             }
             switch condition {
             case .key(let key):
-                let actual = key.actual(message)
+                let actual = key == .mqtt ? mqtt?.found(in: message) : key.actual(message)?.quotedAsJSON
                 return check(
-                    actual?.quotedAsJSON, key.holds(self, message),
-                    actual == nil ? key.reasonForNothing(message) : nil)
+                    actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
             case .data(let data):
                 let actual = data.actual(message)
                 return check(
@@ -136,7 +135,7 @@ extension PushMessage {
 }
 
 extension WhenCondition {
-    /// The message's value for this condition, from its public properties.
+    /// The message's value for this condition, from its public properties; the condition `mqtt` looks at several.
     fileprivate func actual(_ message: PushMessage) -> String? {
         switch self {
         case .kind: message.kind.rawValue
@@ -159,9 +158,9 @@ extension WhenCondition {
         case .type: ForeignPushMessage(message)?.type
         case .command:
             DirectPushMessage(message)?.command.map { $0.actions.map(\.name).joined(separator: ", ") }
-                ?? (message.storage.mqtt?.responseTopic == nil ? nil : "*")
+                ?? (message.kind == .directPush && message.storage.mqtt?.responseTopic != nil ? "*" : nil)
         case .transport: message.storage.routedTransport?.name
-        case .mqtt: message.storage.mqtt?.topic
+        case .mqtt: nil
         case .certainty: message.certainty.rawValue
         }
     }
@@ -183,7 +182,9 @@ extension WhenCondition {
         case .format: return "no format has claimed the payload"
         case .type:
             return message.format == nil ? "no format has claimed the payload" : "its format has read none"
-        case .command: return "it is no command of Thing-IF, and has no response topic"
+        case .command:
+            guard message.kind == .directPush else { return "a \(message.kind) is no command" }
+            return "it is no command of Thing-IF, and has no response topic"
         case .transport: return "none was given"
         case .mqtt: return "nothing is known of MQTT"
         case .kind, .events, .certainty: return nil
@@ -216,6 +217,23 @@ extension WhenCondition {
         }
         let buffer = message.storage.buffer
         return only.matchesContent(buffer.span, message.storage)
+    }
+}
+
+extension MQTTPattern {
+    /// What the broker said of that which the condition asks for, in the condition's form; nil if it said nothing.
+    fileprivate func found(in message: PushMessage) -> String? {
+        guard let publish = message.storage.mqtt else { return nil }
+        let properties = userProperties.keys.sorted().compactMap { name in publish[name].map { (name, $0) } }
+        return JSONWriter.object { writer in
+            if !topics.isEmpty { writer.member("topic", publish.topic) }
+            if isRetained != nil { writer.member("retained", publish.isRetained) }
+            if contentType != nil, let type = publish.contentType { writer.member("contentType", type) }
+            guard !properties.isEmpty else { return }
+            writer.member("userProperties") { writer in
+                for (name, value) in properties { writer.member(name, value) }
+            }
+        }
     }
 }
 

@@ -57,6 +57,28 @@ struct MQTTRulesTests {
     }
 
     @Test(
+        "an explanation shows what the broker said of that which a condition asks for",
+        arguments: [
+            (#"{"topic":"b"}"#, #"{"topic":"a"}"#), (#"{"contentType":"x/y"}"#, "{}"),
+            (
+                #"{"topic":"a","retained":true,"userProperties":{"u":"1","v":"2"}}"#,
+                #"{"topic":"a","retained":false,"userProperties":{"v":"3"}}"#
+            ),
+        ])
+    func found(condition: String, found: String) throws {
+        let rules = try RoutingRules(
+            #"{"version":1,"rules":[{"id":"a","when":{"mqtt":\#(condition)},"then":{"handler":"h"}}]}"#)
+        var payload = RawPayload("{}", transport: .mqtt)
+        var mqtt = MQTTPublish(topic: "a")
+        mqtt.userProperties = [.init(name: "v", value: "3"), .init(name: "w", value: "4")]
+        payload.mqtt = mqtt
+        let check = try #require(rules.rules[0].explain(try PushMessage(payload)).first)
+        #expect(check.actual == found && !check.holds)
+        let other = rules.rules[0].explain(try PushMessage(RawPayload("{}"))).first
+        #expect(other?.actual == nil && other?.reason == "nothing is known of MQTT")
+    }
+
+    @Test(
         "what cannot hold is refused with its place",
         arguments: [
             (#""when":{"mqtt":{"topic":"a#"}}"#, "expected '#' only as the last level, alone"),
@@ -73,7 +95,7 @@ struct MQTTRulesTests {
         #expect(error.problems.first.map { $0.position.column > 30 } == true)
     }
 
-    @Test("a rule on commands takes a command with one of its actions, and with * every message with a response topic")
+    @Test("a rule on commands takes those with one of its actions, and with * every Direct Push with a response topic")
     func commands() throws {
         let text = #"""
             {"version": 1, "rules": [
@@ -95,12 +117,15 @@ struct MQTTRulesTests {
             (try message(command), ["power", "any"]), (try message(#"{"a":1}"#, responseTopic: "r"), ["any"]),
             (try message(#"{"a":1}"#), []),
             (try message(command.replacing("turnPower", with: "turnpower")), ["any"]),
+            (try message(#"{"topic":"t","objectScopeType":"APP"}"#, responseTopic: "r"), []),
         ] {
             let found = rules.rules.filter { $0.explain(message).allSatisfy(\.holds) }.map(\.id)
             #expect(found == taken, "\(message)")
         }
         let checks = rules.rules[0].explain(try message(#"{"a":1}"#))
         #expect(checks.first?.reason == "it is no command of Thing-IF, and has no response topic")
+        let push = rules.rules[1].explain(try message(#"{"topic":"t","objectScopeType":"APP"}"#, responseTopic: "r"))
+        #expect(push.first?.actual == nil && push.first?.reason == "a Push to User is no command")
         #expect(rules.rules[0].explain(try message(command)).first?.actual == #""dim, turnPower""#)
         let wrong =
             #"{"version":1,"rules":[{"id":"a","when":{"command":"x","kind":"pushToApp"},"then":{"handler":"h"}}]}"#

@@ -20,7 +20,7 @@ package struct RouteCriteria: Sendable, Hashable {
     package var format: TextPattern?
     /// The type that its format has read.
     package var type: TextPattern?
-    /// The actions of a command; one that takes anything matches every message whose sender waits for an answer.
+    /// The actions of a command; one that takes anything matches every Direct Push whose sender waits for an answer.
     package var command: TextPattern?
     package var certainty: [Certainty]
     /// Tested late, because they read the payload again.

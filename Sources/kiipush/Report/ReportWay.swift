@@ -59,7 +59,10 @@ extension ReportWay {
             let checks = rule.told.flatMap(\.withParts).map { check in
                 // Inside of combined conditions, the name is a path.
                 let field = check.name.split(separator: "/").last.map { String($0) } ?? ""
-                let isHidden = !showsValues && ["data", "sender", "scopeID", "scope"].contains(field)
+                let isHidden =
+                    !showsValues
+                    && (["data", "sender", "scopeID", "scope"].contains(field)
+                        || field == "mqtt" && check.expected.contains(exactly: "userProperties"))
                 return Check(
                     name: check.name, key: check.key.map(Self.shown), expected: Self.shown(check.expected),
                     actual: isHidden ? nil : check.actual.map(Self.shown) ?? check.reason.map(Self.shown),
