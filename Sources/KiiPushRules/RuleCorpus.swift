@@ -18,32 +18,36 @@ package struct RuleCorpus: Sendable {
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file)
         do throws(RulesError) {
-            var reader = RulesReader(source)
             let root = try RoutingRules.checkedRoot(source)
-            if reader.isBarePayload(root) {
-                throw RulesError(file, .start, "this looks like a payload, not a step; wrap it: {\"payload\": …}")
-            }
+            try refuse(root, source)
+            var reader = RulesReader(source)
             let step = reader.step(root, &now, RuleNames([], isComplete: false))
             if let error = reader.error { throw error }
             guard let step else { throw RulesError(file, .start, "no step") }
             if case .receive = step.action { return step }
-            throw RulesError(file, .start, "expected 'payload' or 'raw': a corpus contains incoming messages only")
+            throw Self.noMessage(file, .start)
         } catch {
             throw error.moved(toLine: number)
         }
     }
-}
 
-extension RulesReader {
-    /// Whether an object has no key of a step, not even a mistyped one.
-    fileprivate mutating func isBarePayload(_ root: RulesNode) -> Bool {
-        guard root.token.kind == .object, let object = object(root, "a step"), !object.members.isEmpty else {
-            return false
+    /// Throws for a bare payload, an object without a key of a step, not even a mistyped one; and for a gap.
+    private func refuse(_ root: RulesNode, _ source: RulesSource) throws(RulesError) {
+        // What this reader finds wrong, the next one reports.
+        var reader = RulesReader(source)
+        guard let object = reader.object(root, "a step"), !object.members.isEmpty else { return }
+        if let gap = object.member("gap") { throw Self.noMessage(file, reader.position(gap.keyOffset)) }
+        let hasKeys = object.members.contains { member in
+            RulesReader.stepKeys.containsExactly(member.key)
+                || Suggestion.of(member.key, among: ["payload", "transport", "expect"]) != nil
         }
-        return object.members.allSatisfy { member in
-            !Self.stepKeys.contains { $0.isExactly(member.key) }
-                && Suggestion.of(member.key, among: ["payload", "transport", "expect"]) == nil
+        guard hasKeys else {
+            throw RulesError(file, .start, "this looks like a payload, not a step; wrap it: {\"payload\": …}")
         }
+    }
+
+    private static func noMessage(_ file: String, _ position: SourcePosition) -> RulesError {
+        RulesError(file, position, "expected 'payload' or 'raw': a corpus contains incoming messages only")
     }
 }
 

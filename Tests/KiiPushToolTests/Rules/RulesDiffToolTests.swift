@@ -103,6 +103,18 @@ struct RulesDiffToolTests {
         #expect(run.errors.allSatisfy { !$0.hasPrefix("C:3") })
     }
 
+    @Test("what is no message is refused at its place, a gap too; a captured gap is a payload")
+    func noMessages() async throws {
+        let rules = #"{"version":1,"rules":[{"id":"g","on":"gap","then":{"handler":"h"}}]}"#
+        let captured = #"{"transport":"kiipush.gap","payload":{"gap":"sessionLost","reason":"","number":1}}"#
+        let run = try await diff(
+            rules, Self.rules("a"),
+            [#"{"kill":"*"}"#, #"{"at":"1s","gap":"sessionLost"}"#, captured].joined(separator: "\n"))
+        let why = "expected 'payload' or 'raw': a corpus contains incoming messages only"
+        #expect(run.code == .unanswered && run.errors == ["C:1:1: \(why)", "C:2:12: \(why)"])
+        #expect(run.output.contains("      1  was  handled by g, calling h"), "\(run.output)")
+    }
+
     @Test("of what is no corpus twenty errors are told; one that has messages is read to its end")
     func manyBadLines() async throws {
         let bad = String(repeating: "no\n", count: 50)
