@@ -193,7 +193,7 @@ extension RulesReader {
     private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected, fills: true) { $0 != .none }.map { ($0, node.offset) }
+            target(node, expected, fills: true) { $0.resource != .none }.map { ($0, node.offset) }
         } ?? []
     }
 }

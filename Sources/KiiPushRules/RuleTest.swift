@@ -27,7 +27,7 @@ public struct RuleTestStep: Sendable {
     public enum Action: Sendable, Hashable {
         /// A payload arrives.
         case receive(Incoming)
-        /// A handler announces a write to this object or bucket, and completes it.
+        /// A handler announces a write to this object, and completes it.
         case write(KiiURI)
         /// Something is switched off.
         case kill(KillTarget)
@@ -177,12 +177,8 @@ extension RulesReader {
     ) -> RuleTestStep.Action? {
         switch name {
         case "write":
-            return target(value, "the kiicloud:// URI of an object or a bucket", fills: false) { resource in
-                switch resource {
-                case .object, .bucket: true
-                case .none, .topic: false
-                }
-            }.map { .write($0) }
+            return target(value, "the kiicloud:// URI of an object", fills: false) { $0.object != nil }
+                .map { .write($0) }
         case "kill": return killTarget(value, known).map { .kill($0) }
         case "revive": return killTarget(value, known).map { .revive($0) }
         case "gap":

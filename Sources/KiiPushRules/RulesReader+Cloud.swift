@@ -53,11 +53,7 @@ extension RulesReader {
     private mutating func cloudTarget(
         _ node: RulesNode, _ what: String, _ accepts: (KiiURI) -> Bool
     ) -> RuleTarget? {
-        guard let uri = target(node, what, fills: false, { _ in true }) else { return nil }
-        guard accepts(uri) else {
-            report(node.offset, "expected \(what), found '\(Suggestion.shown(uri.description))'")
-            return nil
-        }
+        guard let uri = target(node, what, fills: false, accepts) else { return nil }
         do throws(RuleTemplateError) { return try RuleTarget(uri, &parameters) } catch {
             report(node.offset, error.what)
             return nil

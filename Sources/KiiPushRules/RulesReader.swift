@@ -245,10 +245,10 @@ struct RulesReader {
 
     /// A `kiicloud://` URI of something that can be written to; nil if it is none, which is reported.
     mutating func target(
-        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI.Resource) -> Bool
+        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool
     ) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
-        guard let uri = KiiURI(text), accepts(uri.resource) else {
+        guard let uri = KiiURI(text), accepts(uri) else {
             report(node.offset, "expected \(what), found '\(Suggestion.shown(text))'")
             return nil
         }

@@ -256,11 +256,15 @@ struct RulesErrorTests {
             ),
             (
                 #"{"name":"n","steps":[{"write":"kiicloud://users/U1/topics/t"}]}"#,
-                "2:31: expected the kiicloud:// URI of an object or a bucket, found 'kiicloud://users/U1/topics/t'"
+                "2:31: expected the kiicloud:// URI of an object, found 'kiicloud://users/U1/topics/t'"
             ),
             (
-                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b","expect":{}}]}"#,
-                "2:63: 'expect' needs a payload; no message arrives at a step with 'write'"
+                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b"}]}"#,
+                "2:31: expected the kiicloud:// URI of an object, found 'kiicloud://users/U1/buckets/b'"
+            ),
+            (
+                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b/objects/o","expect":{}}]}"#,
+                "2:73: 'expect' needs a payload; no message arrives at a step with 'write'"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"fail":["relod"]}]}"#,

@@ -132,10 +132,6 @@ struct RuleTestRunnerTests {
                 #"{"name":"T","steps":[{"kill":"*"},{"raw":"","expect":{}}]}"#,
                 "2:54: test 'T', step 2 (line 2): nothing is expected of the message; it was undecodable (empty), so expect at least its outcome"
             ),
-            (
-                #"{"name":"T","steps":[{"write":"kiicloud://buckets/b"}]}"#,
-                "2:22: test 'T', step 1 (line 2): a write to kiicloud://buckets/b announces nothing: an event is known by its object; name a bucket's object"
-            ),
         ])
     func missing(test: String, problem: String) async throws {
         let tests = test.isEmpty ? "" : ",\"tests\":[\n\(test)]"
