@@ -321,6 +321,9 @@ struct KillTests {
                 "kiipush kill: --list shows what is off, and takes neither a target nor any option"
             ),
             (["kill", "--list", "--for", "1h"], "kiipush kill: --list shows what is off"),
+            (["kill", "--list", "--params", "p"], "kiipush kill: --list shows what is off"),
+            (["kill", "a", "--params", "p"], "kiipush kill: --params and --param need --rules"),
+            (["kill", "a", "--param", "x=1"], "kiipush kill: --params and --param need --rules"),
             (["kill", "a", "--state", ""], "kiipush kill: --state needs a directory's name"),
             (["revive"], "kiipush revive: name a target"),
             (["revive", "a", "--for", "1h"], "kiipush revive: unknown option --for"),

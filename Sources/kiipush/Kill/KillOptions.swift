@@ -45,7 +45,8 @@ struct KillOptions: ReadsRules {
     /// Takes the operands of `kiipush kill`, and checks combinations of options.
     mutating func kill(_ operands: [String]) throws(Arguments.Mistake) {
         if let flag = flags.first {
-            guard operands.isEmpty, duration == nil, rules == nil, flags.allSatisfy({ $0 == flag }) else {
+            guard operands.isEmpty, duration == nil, rules == nil, params.isEmpty, flags.allSatisfy({ $0 == flag })
+            else {
                 let what = flag == "--list" ? "shows what is off" : "puts a broken file out of the way"
                 throw Arguments.Mistake(
                     text: "\(flag) \(what), and takes neither a target nor any option except --state")
@@ -53,6 +54,7 @@ struct KillOptions: ReadsRules {
             action = flag == "--list" ? .list : .reset
         } else {
             action = .kill(try Self.target(operands), duration ?? .seconds(3600))
+            try params.check(rules: rules)
         }
         try setDirectory()
     }

@@ -45,14 +45,16 @@ struct ReportCommand: ReadsRules {
             options, operands throws(Arguments.Mistake) in
             if options.isWatching {
                 try Arguments.none(operands, hint: "--watch reads no capture")
-                guard options.rules == nil, options.app == nil else {
-                    throw Arguments.Mistake(text: "--watch reports the agent's own rules: leave out --rules and --app")
+                guard options.rules == nil, options.params.isEmpty, options.app == nil else {
+                    throw Arguments.Mistake(
+                        text: "--watch reports the agent's own rules: leave out --rules, --params, --param and --app")
                 }
             } else if options.duration != nil {
                 throw Arguments.Mistake(text: "--for needs --watch")
             } else if operands.count != 1 {
                 throw Arguments.Mistake(text: "expected one capture, or --watch")
             }
+            try options.params.check(rules: options.rules)
             guard !options.output.isEmpty else {
                 throw Arguments.Mistake(text: "--output is missing, such as -o report.html")
             }

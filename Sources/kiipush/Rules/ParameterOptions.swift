@@ -17,6 +17,11 @@ struct ParameterOptions {
 
     /// Whether none is given.
     var isEmpty: Bool { file == nil && texts.isEmpty }
+
+    /// Refuses values where no rules are given that could use them.
+    func check(rules: String?) throws(Arguments.Mistake) {
+        guard rules != nil || isEmpty else { throw Arguments.Mistake(text: "--params and --param need --rules") }
+    }
 }
 
 /// The options of a command that reads rules.

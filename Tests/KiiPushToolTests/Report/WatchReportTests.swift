@@ -74,7 +74,10 @@ struct WatchReportTests {
         "a combination without a meaning is refused with what to do",
         arguments: [
             (["--watch", "a.jsonl"], "unexpected argument 'a.jsonl'; --watch reads no capture"),
-            (["--watch", "--rules", "r"], "--watch reports the agent's own rules: leave out --rules and --app"),
+            (["--watch", "--rules", "r"], "--watch reports the agent's own rules: leave out --rules, --params,"),
+            (["--watch", "--params", "p"], "--watch reports the agent's own rules: leave out --rules, --params,"),
+            (["--params", "p", "a.jsonl"], "--params and --param need --rules"),
+            (["--param", "x=1", "a.jsonl"], "--params and --param need --rules"),
             (["--for", "1s", "a.jsonl"], "--for needs --watch"),
             ([], "expected one capture, or --watch"),
         ])
