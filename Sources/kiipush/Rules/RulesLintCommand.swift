@@ -30,6 +30,9 @@ struct RulesLintCommand: ReadsRules {
             options, operands throws(Arguments.Mistake) in
             if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
+            guard (operands + [options.corpus]).count(where: { $0 == "-" }) <= 1 else {
+                throw Arguments.Mistake(text: "standard input can be only one of the files")
+            }
         }
         guard case .options(let options) = reading else { return reading.code }
         let code = options.files.map { options.lint($0, console) }.max() ?? .fine
@@ -40,16 +43,21 @@ struct RulesLintCommand: ReadsRules {
     private func checkCorpus(_ console: Console) async -> ExitCode {
         guard let corpus else { return .fine }
         let findings = CorpusFindings(corpus: corpus)
+        var isEmpty = true
         do throws(ReadError) {
             let isReadable = try await CorpusFile(path: corpus, console: console)
-                .eachLine { bytes, number in try findings.take(bytes, number) }
+                .eachLine { bytes, number in
+                    isEmpty = false
+                    return try findings.take(bytes, number)
+                }
+            if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to check") }
             for finding in findings.all {
                 switch format {
                 case .text: console.error(console.errorInk.located(escaped(finding.text)))
                 case .json: console.print(finding.json)
                 }
             }
-            return !isReadable || isStrict && !findings.all.isEmpty ? .failed : .fine
+            return !isReadable || isEmpty || isStrict && !findings.all.isEmpty ? .failed : .fine
         } catch {
             console.error("\(error)")
             return .failed
@@ -112,7 +120,7 @@ struct RulesLintCommand: ReadsRules {
         ],
         exits: [
             (.fine, "no errors"),
-            (.failed, "an error, or a warning under --strict, or a file cannot be read"),
+            (.failed, "an error, or a warning under --strict, or a file cannot be read, or the corpus is empty"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -51,8 +51,19 @@ struct RulesLintToolTests {
         #expect(strict.code == .failed && strict.output.count == 3)
         #expect(
             strict.output.first?.contains(#""line":2,"column":1,"severity":"warning","code":"messageHint""#) == true)
+        let empty = try TemporaryFile("\n", name: "corpus.jsonl")
+        let unchecked = await ToolRun("rules", "lint", "--corpus", empty.path, rules.path)
+        #expect(unchecked.code == .failed)
+        #expect(unchecked.errors == ["\(empty.path):1:1: the corpus is empty; nothing to check"])
         let none = await ToolRun("rules", "lint", "--corpus", "/nowhere/x", rules.path)
         #expect(none.code == .failed && none.errors == ["/nowhere/x: cannot be read: No such file or directory"])
+    }
+
+    @Test("standard input is one of the files", arguments: [["-", "--corpus", "-"], ["-", "-"]])
+    func standardInput(files: [String]) async {
+        let run = await ToolRun(["rules", "lint"] + files)
+        #expect(run.code == .usage)
+        #expect(run.errors == [ToolRun.mistake("rules lint", "standard input can be only one of the files")])
     }
 
     @Test("findings go to standard error, one a line, and a summary to standard output")
