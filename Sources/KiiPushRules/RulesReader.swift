@@ -56,18 +56,16 @@ struct RulesReader {
 
     // MARK: Problems
 
+    private var hasRoom: Bool { problems.count + otherProblems.count < RulesError.mostProblems }
+
     /// Records a problem.
     mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
-        guard problems.count < RulesError.mostProblems else {
-            omitted += 1
-            return
-        }
-        problems.append((offset, what()))
+        if hasRoom { problems.append((offset, what())) } else { omitted += 1 }
     }
 
     /// Records a problem of another text.
     mutating func report(_ problem: RulesError.Problem) {
-        if otherProblems.count < RulesError.mostProblems { otherProblems.append(problem) } else { omitted += 1 }
+        if hasRoom { otherProblems.append(problem) } else { omitted += 1 }
     }
 
     /// Records that a value has the wrong type.

@@ -81,6 +81,18 @@ struct RuleParameterTests {
         #expect(error?.problems.map(\.description) == problems)
     }
 
+    @Test("the problems of a file and of its values together are at most a hundred")
+    func manyProblems() throws {
+        let params = (0..<100).map { #""p\#($0)":{"type":"number"}"# }.joined(separator: ",")
+        let keys = (0..<99).map { #""wrong\#($0)":0"# }.joined(separator: ",")
+        let values = (0..<100).map { #""p\#($0)":"x""# }.joined(separator: ",")
+        let given = try ParameterValues(Array("{\(values)}".utf8), file: "v.json")
+        let error = #expect(throws: RulesError.self) {
+            try RoutingRules(#"{"version":1,\#(keys),"params":{\#(params)},"rules":[]}"#, params: given)
+        }
+        #expect(error?.problems.count == 100 && error?.omitted == 99)
+    }
+
     @Test("a file of values is read with places, and a wrong type in it is reported there")
     func valuesFile() throws {
         let values = try ParameterValues(Array(#"{"thing": "th.7", "limit": 7, "loud": false}"#.utf8), file: "v.json")
