@@ -158,7 +158,7 @@ extension RulesReader {
                 "expected exactly one of \(Self.stepActions.joined(separator: ", ")) in a step, found \(named.count)")
             return nil
         }
-        if !["payload", "raw", "gap"].contains(name) { refuseKeysOfMessages(object, name) }
+        refuseKeysOfMessages(object, name)
         guard let action = stepAction(name, value, object, known) else { return nil }
         return RuleTestStep(
             at: now, action: action, expect: expect, position: position(node.offset),
@@ -166,9 +166,16 @@ extension RulesReader {
     }
 
     private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
-        for key in ["transport", "mqtt", "fail", "expect"] {
+        let keys =
+            switch name {
+            case "payload", "raw": [String]()
+            case "gap": ["mqtt"]
+            default: ["transport", "mqtt", "fail", "expect"]
+            }
+        for key in keys {
             guard let member = object.member(key) else { continue }
-            report(member.keyOffset, "'\(key)' needs a payload; no message arrives at a step with '\(name)'")
+            let why = name == "gap" ? "no broker sends a gap" : "no message arrives at a step with '\(name)'"
+            report(member.keyOffset, "'\(key)' needs a payload; \(why)")
         }
     }
 

@@ -267,6 +267,10 @@ struct RulesErrorTests {
                 "2:73: 'expect' needs a payload; no message arrives at a step with 'write'"
             ),
             (
+                #"{"name":"n","steps":[{"gap":"firstStart","mqtt":7,"expect":{}}]}"#,
+                "2:42: 'mqtt' needs a payload; no broker sends a gap"
+            ),
+            (
                 #"{"name":"n","steps":[{"payload":{},"fail":["relod"]}]}"#,
                 "2:44: unknown handler 'relod'; did you mean 'reload'?"
             ),
