@@ -47,6 +47,10 @@ extension RulesReader {
                 report(node, expected: type.words)
                 return nil
             }
+            guard defaultValue?.isOfParameter == true else {
+                report(node.offset, "expected \(DataValue.boundsOfParameter) as the default")
+                return nil
+            }
             if isSecret { report(node.offset, "a secret parameter has no default: the file may be read by others") }
         }
         return RuleParameter(
@@ -77,12 +81,11 @@ extension RulesReader {
                         + "\(parameter.position)), found \(value.form.words)"))
             return nil
         }
-        guard let text = typed.string, text.utf8.count <= RuleParameter.mostBytes, !text.utf8.contains(0) else {
+        guard typed.isOfParameter else {
             report(
                 RulesError.Problem(
                     file: value.file, position: value.position,
-                    what: "expected at most \(RuleParameter.mostBytes) bytes without a zero byte for the parameter "
-                        + "'\(name)'"))
+                    what: "expected \(DataValue.boundsOfParameter) for the parameter '\(name)'"))
             return nil
         }
         return typed
@@ -134,6 +137,15 @@ extension RulesReader {
             return filled.isEmpty ? nil : filled
         }
         return uri.replacingParts(part)
+    }
+}
+
+extension DataValue {
+    fileprivate static let boundsOfParameter = "at most \(RuleParameter.mostBytes) bytes without a zero byte"
+
+    /// Whether its text is as long as that of a parameter may be, and has no zero byte.
+    fileprivate var isOfParameter: Bool {
+        string.map { $0.utf8.count <= RuleParameter.mostBytes && !$0.utf8.contains(0) } ?? false
     }
 }
 

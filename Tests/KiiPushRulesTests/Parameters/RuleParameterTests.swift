@@ -122,6 +122,14 @@ struct RuleParameterTests {
             (#""params":{"a":{"type":"strin"}},"rules":[]"#, "1:36: unknown type 'strin'; did you mean 'string'?"),
             (#""params":{"a":{"type":"number","default":"1"}},"rules":[]"#, "1:55: expected a number, found a string"),
             (
+                #""params":{"a":{"type":"string","default":"\u0000"}},"rules":[]"#,
+                "1:55: expected at most 4096 bytes without a zero byte as the default"
+            ),
+            (
+                #""params":{"a":{"type":"string","default":"\#(String(repeating: "x", count: 4_097))"}},"rules":[]"#,
+                "1:55: expected at most 4096 bytes without a zero byte as the default"
+            ),
+            (
                 #""params":{"a":{"type":"string","secret":true,"default":"x"}},"rules":[]"#,
                 "1:69: a secret parameter has no default"
             ),
