@@ -13,6 +13,12 @@ extension RulesReader {
         pattern.isRetained = object["retained"].flatMap { bool($0) }
         pattern.contentType = object["contentType"].flatMap { self.pattern($0, "a content type") }
         for member in object["userProperties"].flatMap({ self.object($0, "an object with names")?.members }) ?? [] {
+            // As strings they are equal, and to a broker they are not.
+            if pattern.userProperties[member.key] != nil {
+                report(
+                    member.keyOffset,
+                    "the key '\(Suggestion.shown(member.key))' is an earlier one with other bytes; leave one out")
+            }
             pattern.userProperties[member.key] = self.pattern(member.value, "the value of a user property")
         }
         return pattern

@@ -86,6 +86,10 @@ struct MQTTRulesTests {
             (#""when":{"mqtt":{}}"#, "expected a condition, found none"),
             (#""when":{"mqtt":{"topics":"a"}}"#, "did you mean 'topic'"),
             (#""when":{"mqtt":{"retained":"yes"}}"#, "expected true or false"),
+            (
+                #""when":{"mqtt":{"userProperties":{"\u00e9":"1","e\u0301":"2"}}}"#,
+                "is an earlier one with other bytes; leave one out"
+            ),
             (#""on":"message""#, "'message'"), (#""on":"gap","when":{"bucket":"b"}"#, "a gap has no 'bucket'"),
         ])
     func wrong(part: String, what: String) throws {
