@@ -42,7 +42,7 @@ struct ParameterEntry {
 /// The values of secret parameters; they print as nothing.
 package struct RuleSecrets: Sendable, CustomStringConvertible, CustomReflectable {
     private var values: [ExactText: DataValue] = [:]
-    /// The parameters that a rule uses and that have no value.
+    /// The parameters that have no value, also those that no rule uses.
     private(set) var missing: [RuleParameter] = []
 
     /// No values: placeholders stay as they are.

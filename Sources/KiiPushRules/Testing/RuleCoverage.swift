@@ -4,10 +4,10 @@ public import KiiPush
 ///
 /// Points: each rule, when it matches a message; and each condition of `when` and each key of `data`, twice: when it
 /// holds, and when it fails. The conditions of a rule are evaluated in a fixed order (kind, bucket, object, topic,
-/// scope, scopeID, events, sender, transport, certainty, data, all, any, not), and a condition counts only if all
-/// before it held, so that it decided; inside `any`, only if no part before it held. A condition that always holds has
-/// one point only. Rules behind one that stopped the message are not
-/// evaluated and not counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
+/// scope, scopeID, events, sender, format, type, command, transport, mqtt, certainty, data, all, any, not), and a
+/// condition counts only if all before it held, so that it decided; inside `any`, only if no part before it held. A
+/// condition that always holds has one point only. Rules behind one that stopped the message are not evaluated and not
+/// counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
 public struct RuleCoverage: Sendable {
     /// A point that no test has covered.
     public struct Gap: Sendable, Hashable, CustomStringConvertible {
