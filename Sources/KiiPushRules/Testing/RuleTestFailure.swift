@@ -16,10 +16,10 @@ public struct RuleTestFailure: Error, Sendable {
     public let row: Int?
     /// The key of `expect`; nil if something else is wrong.
     public let key: String?
-    /// The expected value; nil without a key.
-    public let expected: RuleTestValue?
-    /// The actual value; nil without a key.
-    public let actual: RuleTestValue?
+    /// The expected value, as the rules file writes it; nil without a key.
+    public let expected: DataValue?
+    /// The actual value; nil without a key, or if there is none.
+    public let actual: DataValue?
     /// What is wrong, in words.
     public let what: String
     /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
@@ -49,61 +49,6 @@ extension RuleTestFailure: CustomStringConvertible {
         lines += rules.prefix(most).map { "rule \($0.description(in: file))" }
         if rules.count > most { lines.append("and \(counted(rules.count - most, "more rule"))") }
         return lines
-    }
-}
-
-/// A value that a test compares.
-@nonexhaustive
-public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
-    /// No value.
-    case none
-    /// A name.
-    case text(String)
-    /// Names, in order.
-    case list([String])
-    /// Values of JSON, in order.
-    case values([DataValue])
-
-    /// The value as the rules file writes it; `nothing` if there is none.
-    public var description: String {
-        guard self != .none else { return "nothing" }
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.text
-    }
-
-    /// Writes the value; null if there is none.
-    package func write(to writer: inout JSONWriter) {
-        switch self {
-        case .none: writer.null()
-        case .text(let text): writer.string(text)
-        case .list(let texts):
-            writer.array { writer in
-                for text in texts { writer.string(text) }
-            }
-        case .values(let values): writer.value(.array(values))
-        }
-    }
-
-    /// Whether two values are equal, byte for byte.
-    public static func == (left: RuleTestValue, right: RuleTestValue) -> Bool {
-        switch (left, right) {
-        case (.none, .none): true
-        case (.text(let left), .text(let right)): left.isExactly(right)
-        case (.list(let left), .list(let right)): left.elementsEqual(right) { $0.isExactly($1) }
-        case (.values(let left), .values(let right)): left == right
-        default: false
-        }
-    }
-
-    /// Hashes the value's bytes.
-    public func hash(into hasher: inout Hasher) {
-        switch self {
-        case .none: hasher.combine(0)
-        case .text(let text): hasher.combine(Array(text.utf8))
-        case .list(let texts): hasher.combine(texts.map { Array($0.utf8) })
-        case .values(let values): hasher.combine(values)
-        }
     }
 }
 

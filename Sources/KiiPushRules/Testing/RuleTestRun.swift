@@ -70,17 +70,18 @@ struct RuleTestRun {
         let outcome = receipt.trace.outcome
         let message = receipt.trace.message
         let isLooped = outcome.name == "looped"
-        func text(_ text: String?) -> RuleTestValue { text.map { .text($0) } ?? .none }
-        let compared: [(key: String, expected: RuleTestValue?, actual: RuleTestValue)] = [
-            ("outcome", expect.outcome.map { .text($0) }, .text(outcome.name)),
-            ("reason", expect.reason.map { .text($0) }, text(outcome.reason)),
-            ("layer", expect.layer.map { .text($0) }, text(isLooped ? outcome.reason : nil)),
-            ("code", expect.code.map { .text($0) }, text(outcome.name == "undecodable" ? outcome.reason : nil)),
-            ("rules", expect.rules.map { .list($0) }, .list(receipt.trace.routes)),
-            ("handlers", expect.handlers.map { .list($0) }, .list(receipt.trace.handlers)),
-            ("cloud", expect.cloud.map { .values($0) }, .values(receipt.cloud.map(\.value))),
-            ("kind", expect.kind.map { .text($0.rawValue) }, text(message?.kind.rawValue)),
-            ("certainty", expect.certainty.map { .text($0.rawValue) }, text(message?.certainty.rawValue)),
+        func text(_ text: String?) -> DataValue? { text.map { .string($0) } }
+        func list(_ texts: [String]?) -> DataValue? { texts.map { .array($0.map { .string($0) }) } }
+        let compared: [(key: String, expected: DataValue?, actual: DataValue?)] = [
+            ("outcome", text(expect.outcome), text(outcome.name)),
+            ("reason", text(expect.reason), text(outcome.reason)),
+            ("layer", text(expect.layer), text(isLooped ? outcome.reason : nil)),
+            ("code", text(expect.code), text(outcome.name == "undecodable" ? outcome.reason : nil)),
+            ("rules", list(expect.rules), list(receipt.trace.routes)),
+            ("handlers", list(expect.handlers), list(receipt.trace.handlers)),
+            ("cloud", expect.cloud.map { .array($0) }, .array(receipt.cloud.map(\.value))),
+            ("kind", text(expect.kind?.rawValue), text(message?.kind.rawValue)),
+            ("certainty", text(expect.certainty?.rawValue), text(message?.certainty.rawValue)),
         ]
         let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
         guard !wrong.isEmpty else { return }
@@ -94,8 +95,9 @@ struct RuleTestRun {
                     file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
                     step: place.number, stepPosition: place.position, row: row, key: key, expected: expected,
                     actual: actual,
-                    what: "\(key): expected \(expected), found \(actual)\(unknownName(key, expect))", stages: stages,
-                    rules: verdicts))
+                    what: "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")"
+                        + unknownName(key, expect),
+                    stages: stages, rules: verdicts))
         }
     }
 

@@ -110,10 +110,8 @@ extension JSONWriter {
             writer.member("step", failure.step.map { Int64($0) })
             writer.member("stepLine", failure.stepPosition.map { Int64($0.line) })
             writer.member("key", failure.key)
-            for (key, value) in [("expected", failure.expected), ("actual", failure.actual)] {
-                writer.key(key)
-                (value ?? .none).write(to: &writer)
-            }
+            writer.member("expected", value: failure.expected ?? .null)
+            writer.member("actual", value: failure.actual ?? .null)
             writer.member("message", failure.what)
             writer.member("stages", failure.stages)
             writer.list("rules", failure.rules) { $0.write($1) }
