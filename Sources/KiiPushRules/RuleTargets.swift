@@ -43,26 +43,28 @@ extension RoutingRule {
     }
 }
 
-extension RuleTarget {
+extension RoutingRule.Target {
     /// The criteria that messages caused by a write or a push satisfy, as far as known in advance; nil if it causes no
     /// push.
     ///
     /// The values of placeholders satisfy the conditions of the writing rule.
     func criteria(of taken: RouteCriteria) -> RouteCriteria? {
         var criteria = RouteCriteria(certainty: [.certain])
-        let id = owner.map { $0.pattern(taken) } ?? .any
+        func pattern(_ part: RuleTemplate?, _ text: String) -> TextPattern { part?.pattern(taken) ?? .exactly(text) }
         switch uri.owner {
         case .app: criteria.scope = .app
-        case .user: criteria.scope = ScopePattern([ScopePattern.Alternative(kind: .user, id: id)])
-        case .group: criteria.scope = ScopePattern([ScopePattern.Alternative(kind: .group, id: id)])
-        case .thing: criteria.scope = ScopePattern([ScopePattern.Alternative(kind: .thing, id: id)])
+        case .user(let id): criteria.scope = .user(pattern(template?.owner, id))
+        case .group(let id): criteria.scope = .group(pattern(template?.owner, id))
+        case .thing(let id): criteria.scope = .thing(pattern(template?.owner, id))
         case .admin: return nil
         }
-        if let object {
-            criteria.bucket = name.pattern(taken)
-            criteria.object = object.pattern(taken)
-        } else {
-            criteria.topic = name.pattern(taken)
+        switch uri.resource {
+        case .none: return nil
+        case .topic(let name): criteria.topic = pattern(template?.name, name)
+        case .bucket(let name, _): criteria.bucket = pattern(template?.name, name)
+        case .object(let name, _, let id):
+            criteria.bucket = pattern(template?.name, name)
+            criteria.object = pattern(template?.object, id)
         }
         return criteria
     }

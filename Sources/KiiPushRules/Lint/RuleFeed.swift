@@ -116,32 +116,11 @@ struct RuleFeeds {
     /// The profile of a write's push; nil if it does not reach this receiver.
     private mutating func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
         if let app = rules.app, let other = target.uri.appID, !app.isExactly(other) { return nil }
-        guard let criteria = target.template.map({ $0.criteria(of: rule.criteria) }) ?? Self.criteria(of: target.uri)
-        else { return nil }
+        guard let criteria = target.criteria(of: rule.criteria) else { return nil }
         var profile = RuleProfile(criteria)
         profile.hasNoData = profile.kinds == KindSet(.pushToApp)
         if served?.mayServe(oneOf: profile.scopes ?? []) == false { return nil }
         return profile
-    }
-
-    private static func criteria(of target: KiiURI) -> RouteCriteria? {
-        var criteria = RouteCriteria(certainty: [.certain])
-        switch target.owner {
-        case .app: criteria.scope = .app
-        case .user(let id): criteria.scope = .user(.exactly(id))
-        case .group(let id): criteria.scope = .group(.exactly(id))
-        case .thing(let id): criteria.scope = .thing(.exactly(id))
-        case .admin: return nil
-        }
-        switch target.resource {
-        case .none: return nil
-        case .topic(let name): criteria.topic = .exactly(name)
-        case .bucket(let name, _): criteria.bucket = .exactly(name)
-        case .object(let name, _, let id):
-            criteria.bucket = .exactly(name)
-            criteria.object = .exactly(id)
-        }
-        return criteria
     }
 }
 
