@@ -41,14 +41,8 @@ public final class RuleTestRunner: Sendable {
 
     /// Runs one test, with each row of its values.
     public func run(_ test: RuleTest) async -> RuleTestResult {
-        var whole = RuleTestResult(test: test, failures: [], cloud: [])
-        for (number, variant) in (test.variants ?? [0]).enumerated() {
-            var run = RuleTestRun(
-                variants[variant].rules, test, row: test.params.isEmpty ? nil : number + 1,
-                routesOf: variants[variant].compiled, coverage: nil)
-            whole.add(await run.result())
-        }
-        return whole
+        var none: RuleCoverage?
+        return await run(test, counting: &none)
     }
 
     /// Runs one test, and counts its coverage.
@@ -58,25 +52,28 @@ public final class RuleTestRunner: Sendable {
     ///   - coverage: where it is counted.
     /// - Returns: how it ended.
     public func run(_ test: RuleTest, counting coverage: inout RuleCoverage) async -> RuleTestResult {
-        if let numbers = test.variants {
-            var whole = RuleTestResult(test: test, failures: [], cloud: [])
-            for (number, variant) in numbers.enumerated() {
-                var run = RuleTestRun(
-                    variants[variant].rules, test, row: test.params.isEmpty ? nil : number + 1,
-                    routesOf: variants[variant].compiled, coverage: RuleCoverage(variants[variant].rules))
-                whole.add(await run.result())
-                if let counted = run.coverage { coverage.add(counted) }
-            }
-            return whole
-        }
-        var counted = RuleCoverage()
-        // Moved, not copied: with two references, counting would copy the tallies of ten thousand rules.
-        swap(&counted, &coverage)
-        var run = RuleTestRun(
-            rules, test, row: nil, routesOf: variants[0].compiled, coverage: consume counted)
-        let result = await run.result()
-        coverage = run.coverage ?? coverage
+        var moved = RuleCoverage()
+        swap(&moved, &coverage)
+        var counted: RuleCoverage? = consume moved
+        let result = await run(test, counting: &counted)
+        coverage = counted ?? coverage
         return result
+    }
+
+    /// Runs one test, and counts its coverage unless it is nil.
+    package func run(_ test: RuleTest, counting coverage: inout RuleCoverage?) async -> RuleTestResult {
+        var whole = RuleTestResult(test: test, failures: [], cloud: [])
+        let (hasRows, isCounted) = (test.variants != nil, coverage != nil)
+        for (number, variant) in (test.variants ?? [0]).enumerated() {
+            let (rules, compiled) = variants[variant]
+            var run = RuleTestRun(
+                rules, test, row: test.params.isEmpty ? nil : number + 1, routesOf: compiled,
+                // Moved, not copied: with two references, counting would copy the tallies of ten thousand rules.
+                coverage: hasRows && isCounted ? RuleCoverage(rules) : coverage.take())
+            whole.add(await run.result())
+            if !hasRows { coverage = run.coverage } else if let counted = run.coverage { coverage?.add(counted) }
+        }
+        return whole
     }
 
     /// The failure of a file that has no tests.

@@ -60,13 +60,7 @@ struct RulesTestCommand {
         var progress = Progress(rules.file, tests.count, console)
         for test in tests {
             let began = clock.now
-            let result: RuleTestResult
-            if var counted = coverage.take() {
-                result = await runner.run(test, counting: &counted)
-                coverage = counted
-            } else {
-                result = await runner.run(test)
-            }
+            let result = await runner.run(test, counting: &coverage)
             fileSums.add(result)
             suite.add(result, began.duration(to: clock.now))
             if !result.passed { progress.clear() }
