@@ -11,7 +11,8 @@ enum StateCommand {
         command.commands = actions.map { action, text in
             var text = text
             text.options = StateOptions.table(action).texts
-            text.action = { arguments, console in await run(name, action, arguments, console) }
+            let subcommand = text
+            text.action = { arguments, console in await run(name, action, subcommand, arguments, console) }
             return text
         }
         return command
@@ -19,10 +20,12 @@ enum StateCommand {
 
     /// Runs an action in the agent of the directory, or on its files if none runs.
     private static func run(
-        _ name: String, _ action: StateOptions.Action, _ arguments: [String], _ console: Console
+        _ name: String, _ action: StateOptions.Action, _ command: Command, _ arguments: [String], _ console: Console
     ) async -> ExitCode {
         let words = [action.rawValue] + arguments
-        let reading = options(words, console)
+        let reading = command.read(arguments, by: StateOptions.table(action), into: StateOptions(action), console) {
+            options, operands throws(Arguments.Mistake) in try options.finish(operands)
+        }
         guard case .options(let options) = reading else { return reading.code }
         guard StateDirectory.isThere(options.directory) else {
             console.error("kiipush \(name): there is no state directory \(escaped(options.directory))")
@@ -45,16 +48,5 @@ enum StateCommand {
             console.error("kiipush \(name): \(error)")
             return .failed
         }
-    }
-
-    /// Parses an action and its options, typed or received by an agent.
-    static func options(_ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
-        let group = DeadLettersCommand.command
-        guard let action = words.first.flatMap({ StateOptions.Action(rawValue: $0) }),
-            let command = group.commands.first(where: { $0.lastWord == action.rawValue })
-        else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
-        return command.read(
-            Array(words.dropFirst()), by: StateOptions.table(action), into: StateOptions(action), console
-        ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
     }
 }
