@@ -11,8 +11,8 @@ enum StateCommand {
         command.commands = actions.map { action, text in
             var text = text
             text.options = StateOptions.table(action).texts
-            let command = text
-            text.action = { arguments, console in await run(name, action, command, arguments, console) }
+            let subcommand = text
+            text.action = { arguments, console in await run(name, action, subcommand, arguments, console) }
             return text
         }
         return command

@@ -106,7 +106,7 @@ struct RulesDiffToolTests {
     @Test("what is no message is refused at its place, a gap too; a captured gap is a payload")
     func noMessages() async throws {
         let rules = #"{"version":1,"rules":[{"id":"g","on":"gap","then":{"handler":"h"}}]}"#
-        let captured = #"{"transport":"gap","payload":{"gap":"sessionLost","reason":"","number":1}}"#
+        let captured = #"{"transport":"kiipush.gap","payload":{"gap":"sessionLost","reason":"","number":1}}"#
         let run = try await diff(
             rules, Self.rules("a"),
             [#"{"kill":"*"}"#, #"{"at":"1s","gap":"sessionLost"}"#, captured].joined(separator: "\n"))
