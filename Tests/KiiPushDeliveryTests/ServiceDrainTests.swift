@@ -209,6 +209,22 @@ struct ServiceDrainTests {
         try await until { bench.service.status.overrunning == 0 }
     }
 
+    @Test("a drain that wakes long after its time leaves a handler behind that does not return", .oneByOne)
+    func lateDrain() async throws {
+        let mayReturn = Flag()
+        defer { mayReturn.set() }
+        let bench = ServiceBench(inbox: SpyInbox()) { _, _ in while !mayReturn.isSet { await Task.yield() } }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.calls(1)
+        run.cancel()
+        // The drain time and the grace, before the drain's task has had a turn.
+        bench.clock.advance(by: .seconds(15))
+        try await bench.passTime { receipt.word != "open" }
+        #expect(try await run.value.left == 1)
+        #expect(bench.service.status.overrunning == 1)
+    }
+
     @Test(
         "what has no place and could not be dead-lettered or replaced before the stop is counted as left", .oneByOne,
         arguments: [true, false])
