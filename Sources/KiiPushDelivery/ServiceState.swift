@@ -120,8 +120,8 @@ struct ServiceState {
     /// How many payloads wait only in the inbox.
     var onDisk: Int { room.disk.used.messages + putOff.count }
 
-    /// Whether all messages have ended.
-    var isIdle: Bool { !isRunning || room.memory.used.messages + arriving + unplaced + onDisk == 0 }
+    /// Whether all messages have ended; one that is being ended may have to wait again.
+    var isIdle: Bool { !isRunning || room.memory.used.messages + arriving + unplaced + onDisk + ending == 0 }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
