@@ -51,6 +51,8 @@ extension PushService {
             self.stopIntake()
         }
         stopIntake()
+        // No payload may have come since the inbox failed to keep a gap.
+        try? saveGaps()
         await quiet()
         for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
