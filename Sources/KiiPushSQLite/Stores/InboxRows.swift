@@ -24,7 +24,9 @@ struct InboxRows: Sendable {
         apply(found)
         last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
         // Numbers that no service can have been given.
-        let isOurs = (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+        let isOurs =
+            (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+            && found.answered.allSatisfy { $0.id > 0 }
         guard isOurs else { throw .corrupt(path: connection.path) }
     }
 

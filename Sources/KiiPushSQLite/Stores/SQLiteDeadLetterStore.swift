@@ -66,9 +66,10 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         do throws(SQLiteError) {
             let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
                 let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
-                return (
-                    room, ids, try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
-                )
+                let last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
+                // A number that no store can have assigned.
+                guard last >= 0 else { throw .corrupt(path: connection.path) }
+                return (room, ids, last)
             }
             table = LetterTable(room, last: last, inFile: ids)
             lastOfOthers = last
