@@ -60,6 +60,7 @@ extension PushService {
         drain?.cancel()
         await timer.value
         await drain?.value
+        releaseAnswerSenders()
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
     }

@@ -333,4 +333,28 @@ struct ServiceDrainTests {
         transport.forget()
         try await until { service == nil && receiver == nil }
     }
+
+    /// A transport that sends answers too, and keeps its intake.
+    private final class KeepingTransport: PushTransport, AnswerSender {
+        let name = "keeping"
+        let abilities: TransportAbilities = []
+        private let intake = Mutex<PushIntake?>(nil)
+
+        func run(_ intake: PushIntake) { self.intake.withLock { $0 = intake } }
+        func takes(_ message: PushMessage) -> Bool { false }
+        func send(_ answer: UnsentAnswer) {}
+    }
+
+    @Test("a transport that sends answers and keeps its intake does not keep the service", .oneByOne)
+    func keepingSender() async throws {
+        weak var service: PushService?
+        do {
+            let bench = ServiceBench(transports: [KeepingTransport()])
+            service = bench.service
+            let (_, run) = await bench.open()
+            bench.transport.forget()
+            _ = try await bench.close(run)
+        }
+        try await until { service == nil }
+    }
 }
