@@ -20,9 +20,8 @@ final class LetterTable: Sendable {
         var last: Int64
         var lastTicket: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        /// The dead letters in the file, and those of them that this process has written.
+        /// The dead letters in the file.
         var inFile: Set<Int64>
-        var own: Set<Int64> = []
     }
 
     private let state: Mutex<State>
@@ -77,12 +76,8 @@ final class LetterTable: Sendable {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
             state.inFile.insert(waiting.number)
-            state.own.insert(waiting.number)
         }
     }
-
-    /// Whether the time of a dead letter in the file is one of this process.
-    func isOwn(_ number: Int64) -> Bool { state.withLock { $0.own.contains(number) } }
 
     // MARK: Removing
 

@@ -15,8 +15,6 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// Writes the dead letters of its payloads; nil when the store does that itself.
     private let inbox: SQLiteInbox?
     private let scale: TimeScale
-    /// The number of the last dead letter of an earlier process.
-    private let lastOfOthers: Int64
     // Locked after the database.
     private let table: LetterTable
 
@@ -72,7 +70,6 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 return (room, ids, last)
             }
             table = LetterTable(room, last: last, inFile: ids)
-            lastOfOthers = last
         } catch {
             database.disclaim(Self.kind)
             throw error
@@ -167,8 +164,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let id = row.integer(0)
         guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
-        let isOwn = id > lastOfOthers || table.isOwn(id)
-        let arrivedAt = scale.instant(stored, isOwn: isOwn)
+        let arrivedAt = scale.instant(stored)
         var payload = RawPayload(row.blob(9))
         payload.transport = row.text(5).map { Transport($0) }
         payload.transportMessageID = row.text(6)
@@ -184,7 +180,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         if let boot = row.integerOrNull(15) {
             let first = StoredTime(boot: boot, monotonic: row.integer(16), wall: row.integer(17))
             letter.summary = DeadLetter.Summary(
-                count: Int(row.integer(13)), firstArrivedAt: scale.instant(first, isOwn: id > lastOfOthers),
+                count: Int(row.integer(13)), firstArrivedAt: scale.instant(first),
                 firstReceivedAt: first.wall / 1_000_000, bytesLost: Int(row.integer(14)))
         }
         return letter
