@@ -117,7 +117,7 @@ extension PushService {
     private func stopPauses() {
         let pauses = change { state in
             state.phase = .stopped
-            return Array(state.pauses.values)
+            return state.pauses.values.map(\.task)
         }
         for pause in pauses { pause.cancel() }
     }
@@ -134,7 +134,7 @@ extension PushService {
 
     /// Leaves the messages that have not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (all, pauses, drain) = change { state in (state.removeAll(), Array(state.pauses.values), state.drain) }
+        let (all, pauses, drain) = change { state in (state.removeAll(), state.pauses.values.map(\.task), state.drain) }
         for pause in pauses { pause.cancel() }
         for receipt in all.receipts { receipt.finish(nil) }
         for delivery in all.waiting { leave(delivery) }

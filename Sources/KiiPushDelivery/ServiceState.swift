@@ -93,8 +93,8 @@ struct ServiceState {
     /// The timer's sleep, its end, and whether an action is due before that.
     var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
     var isOversleeping = false
-    /// The pauses before a record is tried again, which end when the service stops.
-    var pauses: [UInt64: Task<Void, Never>] = [:]
+    /// The pauses before a record is tried again, which end when the service stops, or when a store works again.
+    var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
     var lastPause: UInt64 = 0
     /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
