@@ -83,6 +83,24 @@ struct DeadLetterRestartTests {
         }
     }
 
+    @Test("a letter that could not be written into another one takes no capacity")
+    func failedFold() throws {
+        try process(capacity: 10) { (store, _) throws in
+            func writing(_ isOn: Bool) throws {
+                try store.database.withConnection { connection throws(SQLiteError) in
+                    try connection.script("PRAGMA query_only = \(isOn ? "OFF" : "ON")")
+                }
+            }
+            _ = try store.add(letter(50, key: 7))
+            try writing(false)
+            #expect(throws: SQLiteError.self) { try store.add(letter(150, key: 7)) }
+            try writing(true)
+            #expect(try store.add(letter(950)) == 2)
+            #expect(store.isFull)
+            #expect(try store.letters().map(\.count) == [1, 1])
+        }
+    }
+
     @Test("a letter's time is on the clock of the process that reads it")
     func times() throws {
         try process(clock: ManualClock(start: .seconds(7))) { (store, _) throws in
