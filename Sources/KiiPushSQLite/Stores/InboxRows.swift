@@ -135,11 +135,12 @@ extension Connection {
         return answers
     }
 
-    /// Counts a crash for each payload that was in flight, and marks one that was in flight alone.
+    /// Counts a crash for each payload that was in flight, which is suspect until an attempt has failed: 2 instead of
+    /// 1; marks one that was in flight alone.
     mutating func countCrashes() throws(SQLiteError) {
-        let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight <> 0") ?? 0
+        let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight = 1") ?? 0
         try run(
-            "UPDATE inboxProgress SET crashes = crashes + 1, crashedAlone = ?, isInFlight = 0 WHERE isInFlight <> 0",
+            "UPDATE inboxProgress SET crashes = crashes + 1, crashedAlone = ?, isInFlight = 2 WHERE isInFlight = 1",
             .integer(inFlight == 1 ? 1 : 0))
     }
 
@@ -176,7 +177,7 @@ extension Connection {
 
     private static let selectEntry = """
         SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-            attempts, crashes, crashedAlone, mqtt
+            attempts, crashes, crashedAlone, mqtt, isInFlight
             FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id
         """
 }
@@ -204,6 +205,7 @@ extension InboxEntry {
         self.init(
             id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled.routes,
             answers: handled.answers, crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
+        isSuspect = row.integer(12) == 2
     }
 }
 #endif
