@@ -20,7 +20,7 @@ public import KiiPush
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are
 ///   distinguished.
 ///
-/// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
+/// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks those that can be seen from outside.
 public protocol Inbox: Sendable {
     /// Whether its payloads survive a crash and a loss of power.
     var isDurable: Bool { get }
