@@ -20,7 +20,7 @@ public import KiiPush
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are
 ///   distinguished.
 ///
-/// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
+/// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks those that can be seen from outside.
 public protocol Inbox: Sendable {
     /// Whether its payloads survive a crash and a loss of power.
     var isDurable: Bool { get }
@@ -153,6 +153,10 @@ public struct InboxEntry: Sendable, Hashable {
     public let crashes: Int
     /// Whether it was the only one in flight at its last crash, and so the cause.
     public let crashedAlone: Bool
+    /// Whether it was in flight at a crash, and no attempt has failed since: the next one runs alone.
+    ///
+    /// An inbox that does not know says so of each payload with a crash.
+    package var isSuspect: Bool
 
     /// Makes an entry; for inboxes.
     public init(
@@ -166,5 +170,6 @@ public struct InboxEntry: Sendable, Hashable {
         self.answers = answers
         self.crashes = crashes
         self.crashedAlone = crashedAlone
+        isSuspect = crashes > 0
     }
 }

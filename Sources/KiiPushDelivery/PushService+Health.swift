@@ -32,13 +32,14 @@ extension PushService {
         if isTold { tell(.storeFailed(what)) }
     }
 
-    /// Records that a call of a store did not fail; after a failure, what waits to be tried again is tried now.
+    /// Records that a call of a store did not fail; after a failure, what waits to be tried again is tried now, unless
+    /// it failed after such a try.
     func works(_ use: StoreUse) {
         guard isFailing.load(ordering: .relaxed) else { return }
         let pauses = change { state in
             guard state.failures.removeValue(forKey: use) != nil else { return [Task<Void, Never>]() }
             isFailing.store(!state.failures.isEmpty, ordering: .relaxed)
-            return Array(state.pauses.values)
+            return state.pauses.values.filter { !$0.isFirm }.map(\.task)
         }
         for pause in pauses { pause.cancel() }
     }

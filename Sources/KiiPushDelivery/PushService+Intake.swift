@@ -107,7 +107,7 @@ extension PushService {
         return Delivery(
             ticket: Ticket(entry.id, routed, settings, receipt, item),
             incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),
-            killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0)
+            killed: item?.killed ?? (false, []), isSuspect: entry.isSuspect)
     }
 
     /// Dead-letters a payload that is not a message; returns whether the dead-letter store had capacity for it.

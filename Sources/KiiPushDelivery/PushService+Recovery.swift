@@ -37,7 +37,8 @@ extension PushService {
             }
             follow(delivery)
             if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.isGuilty = true }
-            if delivery.isSuspect {
+            // A guilty one may have been put off; in the inbox it would not be known as guilty.
+            if delivery.isSuspect || delivery.isGuilty {
                 suspects.append(delivery)
             } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
                 receiver.loopGuard?.forget(delivery.message)

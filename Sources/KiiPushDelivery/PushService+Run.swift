@@ -51,6 +51,8 @@ extension PushService {
             self.stopIntake()
         }
         stopIntake()
+        // No payload may have come since the inbox failed to keep a gap.
+        try? saveGaps()
         await quiet()
         for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
@@ -58,6 +60,7 @@ extension PushService {
         drain?.cancel()
         await timer.value
         await drain?.value
+        releaseAnswerSenders()
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
     }
@@ -114,7 +117,7 @@ extension PushService {
     private func stopPauses() {
         let pauses = change { state in
             state.phase = .stopped
-            return Array(state.pauses.values)
+            return state.pauses.values.map(\.task)
         }
         for pause in pauses { pause.cancel() }
     }
@@ -131,7 +134,7 @@ extension PushService {
 
     /// Leaves the messages that have not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (all, pauses, drain) = change { state in (state.removeAll(), Array(state.pauses.values), state.drain) }
+        let (all, pauses, drain) = change { state in (state.removeAll(), state.pauses.values.map(\.task), state.drain) }
         for pause in pauses { pause.cancel() }
         for receipt in all.receipts { receipt.finish(nil) }
         for delivery in all.waiting { leave(delivery) }

@@ -3,7 +3,7 @@
 import KiiPush
 
 extension PushService {
-    /// Runs due actions and sleeps until the next one, until the service has stopped.
+    /// Runs due actions and sleeps until the next one, until the service has stopped and no handler runs.
     func runTimer() async {
         while true {
             let now = clock.now
@@ -23,7 +23,8 @@ extension PushService {
             }
             if due.storesAgain { startEnding { await self.storeNext() } }
             let sleep: Task<Void, Never>? = change { state in
-                guard state.phase != .stopped else { return nil }
+                // Handlers that do not return are left behind, also if the drain time ended late.
+                guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
                 let next = state.nextDue ?? now.advanced(by: .seconds(3600))
                 let task = start { [clock] in _ = try? await clock.sleep(until: next) }
                 state.sleep = (next, task)

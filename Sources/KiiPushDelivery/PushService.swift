@@ -39,7 +39,7 @@ public final class PushService: Sendable {
     let inbox: any Inbox
     let settings: ServiceSettings
     let jitter: @Sendable () -> Double
-    let answerSenders: AnswerSenders
+    private let senders: Mutex<AnswerSenders>
     let abilities: [TransportAbilities]
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
@@ -51,6 +51,8 @@ public final class PushService: Sendable {
 
     var clock: any ReceiverClock { receiver.clock }
     var isDurable: Bool { inbox.isDurable }
+    /// Who delivers answers; nobody after it has run.
+    var answerSenders: AnswerSenders { senders.withLock { $0 } }
 
     /// Makes a service.
     ///
@@ -73,12 +75,15 @@ public final class PushService: Sendable {
         self.receiver = receiver
         self.inbox = inbox
         self.settings = settings
-        answerSenders = AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender })
+        senders = Mutex(AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender }))
         abilities = transports.map(\.abilities)
         state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor
     }
+
+    /// Releases those who deliver answers: one may be a transport that keeps its intake, which keeps the service.
+    func releaseAnswerSenders() { senders.withLock { $0 = AnswerSenders([]) } }
 
     /// Starts a task of the service on its executor.
     @discardableResult

@@ -32,8 +32,8 @@ public struct ServiceSettings: Sendable, Hashable {
     /// single objects; by default 65,536.
     ///
     /// Each takes about 400 bytes of memory. Beyond this bound or the next one, the newest change of an object replaces
-    /// older ones that wait, which end as `Outcome.superseded`; any other message is dead-lettered as
-    /// `DeadLetter.Reason.backlogFull`. Payloads of an earlier process are all accepted.
+    /// older ones that wait, which end as `Outcome.superseded`, if the ordering key is the object; any other message is
+    /// dead-lettered as `DeadLetter.Reason.backlogFull`. Payloads of an earlier process are all accepted.
     public var messagesOnDisk = 65_536
     /// How many bytes these payloads may have in all, by the same rule; by default 64 MiB.
     public var bytesOnDisk = 64 << 20

@@ -93,8 +93,8 @@ struct ServiceState {
     /// The timer's sleep, its end, and whether an action is due before that.
     var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
     var isOversleeping = false
-    /// The pauses before a record is tried again, which end when the service stops.
-    var pauses: [UInt64: Task<Void, Never>] = [:]
+    /// The pauses before a record is tried again, which end when the service stops, or when a store works again.
+    var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
     var lastPause: UInt64 = 0
     /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
@@ -120,8 +120,8 @@ struct ServiceState {
     /// How many payloads wait only in the inbox.
     var onDisk: Int { room.disk.used.messages + putOff.count }
 
-    /// Whether all messages have ended.
-    var isIdle: Bool { !isRunning || room.memory.used.messages + arriving + unplaced + onDisk == 0 }
+    /// Whether all messages have ended; one that is being ended may have to wait again.
+    var isIdle: Bool { !isRunning || room.memory.used.messages + arriving + unplaced + onDisk + ending == 0 }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }

@@ -381,7 +381,7 @@ struct Unread: Sendable {
     let receipt: Receipt
     /// The same as in the ``Delivery``.
     let killed: (isWhole: Bool, routes: [String])
-    /// The time of a change of an object, which a newer one may replace; nil for any other message.
+    /// The time of a change of an object in its lane, which a newer one may replace; nil for any other message.
     let changedAt: Int64?
 
     /// The part of a delivery that stays in memory.
@@ -389,8 +389,10 @@ struct Unread: Sendable {
         let (ticket, message) = (delivery.ticket, delivery.message.message)
         (number, lane, keys, use) = (ticket.number, ticket.lane, ticket.keys, ticket.use)
         (receipt, killed) = (ticket.receipt, delivery.killed)
-        // Some handlers may have handled a message that was tried.
-        let isChange = message.storage.classified.hasObject && delivery.incoming.attempts == 0
+        // Some handlers may have handled a message that was tried; a lane that is not its object's has other objects.
+        let isChange =
+            message.storage.classified.hasObject && delivery.incoming.attempts == 0
+            && ResourceKey(ofItsObject: message).map { .place($0) } == lane
         changedAt = isChange ? message.sentAt ?? message.modifiedAt : nil
     }
 }

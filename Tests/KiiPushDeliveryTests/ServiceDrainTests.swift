@@ -209,6 +209,22 @@ struct ServiceDrainTests {
         try await until { bench.service.status.overrunning == 0 }
     }
 
+    @Test("a drain that wakes long after its time leaves a handler behind that does not return", .oneByOne)
+    func lateDrain() async throws {
+        let mayReturn = Flag()
+        defer { mayReturn.set() }
+        let bench = ServiceBench(inbox: SpyInbox()) { _, _ in while !mayReturn.isSet { await Task.yield() } }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.calls(1)
+        run.cancel()
+        // The drain time and the grace, before the drain's task has had a turn.
+        bench.clock.advance(by: .seconds(15))
+        try await bench.passTime { receipt.word != "open" }
+        #expect(try await run.value.left == 1)
+        #expect(bench.service.status.overrunning == 1)
+    }
+
     @Test(
         "what has no place and could not be dead-lettered or replaced before the stop is counted as left", .oneByOne,
         arguments: [true, false])
@@ -316,5 +332,29 @@ struct ServiceDrainTests {
         #expect(service != nil, "its transport has the intake")
         transport.forget()
         try await until { service == nil && receiver == nil }
+    }
+
+    /// A transport that sends answers too, and keeps its intake.
+    private final class KeepingTransport: PushTransport, AnswerSender {
+        let name = "keeping"
+        let abilities: TransportAbilities = []
+        private let intake = Mutex<PushIntake?>(nil)
+
+        func run(_ intake: PushIntake) { self.intake.withLock { $0 = intake } }
+        func takes(_ message: PushMessage) -> Bool { false }
+        func send(_ answer: UnsentAnswer) {}
+    }
+
+    @Test("a transport that sends answers and keeps its intake does not keep the service", .oneByOne)
+    func keepingSender() async throws {
+        weak var service: PushService?
+        do {
+            let bench = ServiceBench(transports: [KeepingTransport()])
+            service = bench.service
+            let (_, run) = await bench.open()
+            bench.transport.forget()
+            _ = try await bench.close(run)
+        }
+        try await until { service == nil }
     }
 }

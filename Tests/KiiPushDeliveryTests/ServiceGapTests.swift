@@ -177,6 +177,21 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
     }
 
+    @Test("a gap that the inbox could not keep is kept at the stop, although no payload has come since")
+    func unsavedAtTheStop() async throws {
+        let isBroken = Flag()
+        isBroken.set()
+        let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
+        let bench = bench(inbox)
+        let (intake, run) = await bench.open()
+        intake.report(Self.lost)
+        isBroken.clear()
+        #expect(inbox.disk.isEmpty)
+        run.cancel()
+        _ = try await run.value
+        #expect(inbox.disk.numbers.count == 1)
+    }
+
     @Test("without a route for it, and without a cause, a gap is only told")
     func onlyTold() async throws {
         let bench = ServiceBench(inbox: SpyInbox())

@@ -67,6 +67,27 @@ struct ServiceHealthTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a record that keeps failing while others succeed is tried again once at once, and then with pauses")
+    func oneOfMany() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        func tries() -> Int { inbox.log.events.filter { $0.hasPrefix("ended 1?") }.count }
+        inbox.fail { _, what in what == "ended 1" }
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await until { tries() == 1 }
+        for number in 2...100 {
+            #expect(await intake.takeAndWait(ServiceBench.payload(number, "o\(number)")) == "handled")
+        }
+        #expect(tries() == 2)
+        let start = bench.clock.now
+        try await bench.passTime { tries() == 4 }
+        #expect(start.duration(to: bench.clock.now) >= .milliseconds(200 + 400))
+        inbox.fail { _, _ in false }
+        try await bench.passTime { receipt.word == "handled" }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a dead-letter store that takes nothing is a failure until it does")
     func letters() async throws {
         let letters = InMemoryDeadLetterStore(capacity: 1)

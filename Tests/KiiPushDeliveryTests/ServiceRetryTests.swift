@@ -181,6 +181,27 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
     }
 
+    @Test("a service whose transports have no more continues until the dead-letter store has taken the last message")
+    func lettersFullAtTheEnd() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        _ = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let bench = ServiceBench(inbox: SpyInbox(), delivery: delivery, letters: letters) { _, _ in throw TestError() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        bench.transport.finish()
+        try await bench.passTime {
+            receipt.word != "open" || bench.told.events.filter { $0.hasPrefix("storeFailed") }.count == 3
+        }
+        #expect(receipt.word == "open")
+        letters.remove(1)
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == "deadLettered (failed)")
+        #expect(try await run.value == DrainReport())
+    }
+
     @Test("without room among the dead letters and on disk, the transport is told to bring it again")
     func lettersFullInMemory() async throws {
         var delivery = DeliverySettings()

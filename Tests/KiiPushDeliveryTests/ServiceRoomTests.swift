@@ -27,6 +27,25 @@ struct ServiceRoomTests {
         Bound(testDescription: "less than one", messages: 0, bytes: 1, fit: 1),
     ]
 
+    @Test("beyond the bound on disk a change does not replace those of other objects in its lane")
+    func changesOfOtherObjects() async throws {
+        var delivery = DeliverySettings()
+        delivery.order = .sender
+        var settings = ServiceSettings()
+        (settings.messages, settings.messagesOnDisk) = (4, 7)
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(), settings: settings, delivery: delivery) { _, _ in
+            await gate.wait()
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try (1...5).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)", sender: "U")]) }
+        gate.open()
+        let handled = Array(repeating: "handled", count: 4)
+        #expect(await receipts.words() == handled + ["deadLettered (backlogFull)"])
+        #expect(bench.log.events == (1...4).map { "r \($0)" })
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test(
         "a full service refuses, calls those who wait when there is room, and ends with nothing kept", arguments: bounds
     )

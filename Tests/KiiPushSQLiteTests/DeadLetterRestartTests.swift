@@ -64,6 +64,43 @@ struct DeadLetterRestartTests {
         }
     }
 
+    private func letter(_ size: Int, key: UInt64, at time: MonotonicInstant = .seconds(0)) -> DeadLetter {
+        var letter = letter(size, at: time)
+        letter.keys = [DeadLetter.Key(first: key, second: key)]
+        return letter
+    }
+
+    @Test("a letter that an earlier boot wrote has no later time because another was counted into it")
+    func countedInto() throws {
+        try process { (store, _) throws in _ = try store.add(letter(150, key: 7)) }
+        machine.boot("second")
+        machine.jump(-946_728_000)
+        try process(clock: ManualClock(start: .seconds(100))) { (store, _) throws in
+            #expect(try store.add(letter(100, key: 7, at: .seconds(100))) == 1)
+            let found = try store.letters()
+            #expect(found.map(\.count) == [2])
+            #expect(found.map(\.arrivedAt) == [.seconds(100)])
+        }
+    }
+
+    @Test("a letter that could not be written into another one takes no capacity")
+    func failedFold() throws {
+        try process(capacity: 10) { (store, _) throws in
+            func writing(_ isOn: Bool) throws {
+                try store.database.withConnection { connection throws(SQLiteError) in
+                    try connection.script("PRAGMA query_only = \(isOn ? "OFF" : "ON")")
+                }
+            }
+            _ = try store.add(letter(50, key: 7))
+            try writing(false)
+            #expect(throws: SQLiteError.self) { try store.add(letter(150, key: 7)) }
+            try writing(true)
+            #expect(try store.add(letter(950)) == 2)
+            #expect(store.isFull)
+            #expect(try store.letters().map(\.count) == [1, 1])
+        }
+    }
+
     @Test("a letter's time is on the clock of the process that reads it")
     func times() throws {
         try process(clock: ManualClock(start: .seconds(7))) { (store, _) throws in

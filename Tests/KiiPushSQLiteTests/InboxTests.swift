@@ -87,6 +87,21 @@ struct InboxTests {
         #expect(try !entry().crashedAlone && entry().crashes == 2)
     }
 
+    @Test("one that was in flight at a crash is suspect until an attempt has failed, also when a process ends before")
+    func suspect() async throws {
+        func entry() throws -> InboxEntry { try #require(try open().entries().first) }
+        let id = try { try open().add(payloads(1))[0] }()
+        #expect(try !entry().isSuspect)
+        try await { try await open().record(.begun(id, attempt: 1)) }()
+        for _ in 0..<2 { #expect(try entry().isSuspect && entry().crashes == 1) }
+        try await {
+            let inbox = try open()
+            try await inbox.record(.begun(id, attempt: 2))
+            try await inbox.record(.failed(id, handled: []))
+        }()
+        #expect(try !entry().isSuspect && entry().crashes == 1)
+    }
+
     @Test("notes that wait together and whose write fails all throw, and have changed nothing")
     func failed() async throws {
         let inbox = try open(capacity: 1000, bytes: 1 << 20)

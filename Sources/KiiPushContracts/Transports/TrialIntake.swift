@@ -21,7 +21,8 @@ package final class TrialIntake: IntakeService {
         var refusals = 0
         var events: [TransportEvent] = []
         var waiting: (@Sendable () -> Void)?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
         /// The outcome of each payload when it is accepted; nil if the test ends it later.
         var end: Outcome?
     }
@@ -79,13 +80,13 @@ package final class TrialIntake: IntakeService {
         let (action, waiters) = state.withLock { state in
             state.room = count
             guard count > 0, state.refusal == nil else {
-                return (nil as (@Sendable () -> Void)?, state.waiters.prefix(0))
+                return (nil as (@Sendable () -> Void)?, [:] as [Int: CheckedContinuation<Void, Never>])
             }
-            defer { (state.waiting, state.waiters) = (nil, []) }
-            return (state.waiting, state.waiters[...])
+            defer { (state.waiting, state.waiters) = (nil, [:]) }
+            return (state.waiting, state.waiters)
         }
         action?()
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters.values { waiter.resume() }
     }
 
     // MARK: The intake
@@ -115,13 +116,22 @@ package final class TrialIntake: IntakeService {
     }
 
     package func room() async {
-        await withCheckedContinuation { waiter in
-            let isNow = state.withLock { state in
-                if state.room > 0, state.refusal != .full { return true }
-                state.waiters.append(waiter)
-                return false
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isNow = state.withLock { state in
+                    // If it was cancelled before it waits, nobody else would wake it.
+                    if Task.isCancelled || state.room > 0 && state.refusal != .full { return true }
+                    state.waiters[number] = waiter
+                    return false
+                }
+                if isNow { waiter.resume() }
             }
-            if isNow { waiter.resume() }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
 

@@ -33,14 +33,8 @@ enum DatabaseFile {
     }
 
     /// The number of pages after which the log is checkpointed.
-    static func logPages(beside path: String) -> Int { hasLittleRoom(beside: path) ? 100 : 1000 }
-
-    /// Whether less than 32 MB are free on a file's disk; false if the system does not say.
-    private static func hasLittleRoom(beside path: String) -> Bool {
-        var system = statvfs()
-        // The call reads the path and fills in `system`.
-        guard unsafe statvfs(path, &system) == 0 else { return false }
-        return UInt64(system.f_bavail) < (32 << 20) / UInt64(max(system.f_frsize, 1))
+    static func logPages(beside path: String) -> Int {
+        (DiskReserve.freeBytes(path) ?? .max) < 32 << 20 ? 100 : 1000
     }
 
     // Closed again before SQLite opens the file: closing a descriptor later would release SQLite's own locks.

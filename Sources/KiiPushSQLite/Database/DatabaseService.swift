@@ -13,10 +13,15 @@ struct DatabaseService {
 extension Connection {
     /// Checks that no value exists that a store would refuse later.
     mutating func checkNumbers() throws(SQLiteError) {
+        let reasons = DeadLetter.Reason.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let wrong = try number(
             """
             SELECT (SELECT count(*) FROM inbox WHERE id < 1
                     OR id > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'inbox'))
+                + (SELECT count(*) FROM deadLetters WHERE id < 1 OR reason NOT IN (\(reasons))
+                    OR id > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deadLetters'))
+                + (SELECT count(*) FROM sqlite_sequence WHERE seq < 0)
+                + (SELECT count(*) FROM answers WHERE payload < 1)
                 + (SELECT count(*) FROM seen WHERE number >= ?)
             """, .integer(.max / 2))
         guard wrong == 0 else { throw .corrupt(path: path) }
@@ -56,6 +61,7 @@ extension Connection {
             secret = DedupeSecret(UInt64(bitPattern: row.integer(0)), UInt64(bitPattern: row.integer(1)))
             openings = row.integer(2)
         }
+        guard openings > 0 else { throw .corrupt(path: path) }
         let boot = try boot(machine.boot)
         return DatabaseService(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
     }

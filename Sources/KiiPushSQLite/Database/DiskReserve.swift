@@ -36,7 +36,8 @@ struct DiskReserve: Sendable {
         return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    private static func freeBytes(_ path: String) -> Int64? {
+    /// The free bytes on a file's disk; nil if the system does not say.
+    static func freeBytes(_ path: String) -> Int64? {
         var system = statvfs()
         guard unsafe statvfs(path, &system) == 0 else { return nil }
         let (bytes, isTooMany) = Int64(clamping: system.f_bavail).multipliedReportingOverflow(

@@ -71,18 +71,11 @@ struct TimeScale: Sendable {
         return min(sinceLast.adding(last.monotonic.since(time.monotonic)), limit)
     }
 
-    /// A stored time, possibly in the future, on the receiver's clock: exact within this boot; after another one by the
-    /// wall clock, and not before the scale was made.
-    func end(_ time: StoredTime) -> MonotonicInstant {
-        if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
-        return instant.advanced(byNanoseconds: max(time.wall.since(machine.wall), 0))
-    }
-
     /// A stored time on the receiver's clock.
     ///
-    /// Exact for a time of this process, even in the future; otherwise not after the scale was made.
-    func instant(_ time: StoredTime, isOwn: Bool) -> MonotonicInstant {
-        if isOwn { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
+    /// Exact within this boot, even in the future; otherwise not after the scale was made.
+    func instant(_ time: StoredTime) -> MonotonicInstant {
+        if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
         return instant.advanced(byNanoseconds: -age(time, limit: .max))
     }
 }

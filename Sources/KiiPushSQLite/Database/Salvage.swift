@@ -135,7 +135,8 @@ extension Connection {
         _ values: [SQLValue], _ columns: [String], _ insert: String, knowsBoots: Bool
     ) throws(SQLiteError) -> Bool {
         for (value, column) in zip(values, columns) {
-            if ["id", "number"].contains(column), case .integer = value, !value.isOurNumber { return false }
+            let isNumber = ["id", "number", "opened", "payload"].contains(column)
+            if isNumber, case .integer = value, !value.isOurNumber { return false }
             // A dead letter with an unknown reason would make listing all of them fail.
             if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
                 return false

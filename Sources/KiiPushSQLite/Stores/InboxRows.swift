@@ -24,7 +24,9 @@ struct InboxRows: Sendable {
         apply(found)
         last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
         // Numbers that no service can have been given.
-        let isOurs = (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+        let isOurs =
+            (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+            && found.answered.allSatisfy { $0.id > 0 }
         guard isOurs else { throw .corrupt(path: connection.path) }
     }
 
@@ -133,19 +135,17 @@ extension Connection {
         return answers
     }
 
-    /// Counts a crash for each payload that was in flight, and marks one that was in flight alone.
+    /// Counts a crash for each payload that was in flight, which is suspect until an attempt has failed: 2 instead of
+    /// 1; marks one that was in flight alone.
     mutating func countCrashes() throws(SQLiteError) {
-        let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight <> 0") ?? 0
+        let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight = 1") ?? 0
         try run(
-            "UPDATE inboxProgress SET crashes = crashes + 1, crashedAlone = ?, isInFlight = 0 WHERE isInFlight <> 0",
+            "UPDATE inboxProgress SET crashes = crashes + 1, crashedAlone = ?, isInFlight = 2 WHERE isInFlight = 1",
             .integer(inFlight == 1 ? 1 : 0))
     }
 
-    /// The first payloads after a number that have not ended, oldest first; `arrival` converts the stored time of a
-    /// payload to today's clock.
-    mutating func entries(
-        after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
-    ) throws(SQLiteError) -> [InboxEntry] {
+    /// The first payloads after a number that have not ended, oldest first.
+    mutating func entries(after id: Int64, limit: Int, _ scale: TimeScale) throws(SQLiteError) -> [InboxEntry] {
         var handled: [Int64: HandledRoutes] = [:]
         try each(
             """
@@ -158,28 +158,26 @@ extension Connection {
         var entries: [InboxEntry] = []
         try each(
             "\(Self.selectEntry) WHERE id > ? ORDER BY id LIMIT ?", [.integer(id), .integer(Int64(limit))]
-        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? HandledRoutes(), arrival)) }
+        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? HandledRoutes(), scale)) }
         return entries
     }
 
     /// The payload of a number; nil when there is none.
-    mutating func entry(
-        _ id: Int64, _ arrival: (Int64, StoredTime) -> MonotonicInstant
-    ) throws(SQLiteError) -> InboxEntry? {
+    mutating func entry(_ id: Int64, _ scale: TimeScale) throws(SQLiteError) -> InboxEntry? {
         var handled = HandledRoutes()
         try each("SELECT route, answer FROM inboxHandled WHERE payload = ? ORDER BY position", [.integer(id)]) { row in
             handled.add(row.text(0) ?? "", row.text(1))
         }
         var entry: InboxEntry?
         try each("\(Self.selectEntry) WHERE id = ?", [.integer(id)]) { row in
-            entry = InboxEntry(row, handled, arrival)
+            entry = InboxEntry(row, handled, scale)
         }
         return entry
     }
 
     private static let selectEntry = """
         SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-            attempts, crashes, crashedAlone, mqtt
+            attempts, crashes, crashedAlone, mqtt, isInFlight
             FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id
         """
 }
@@ -197,18 +195,17 @@ private struct HandledRoutes {
 
 extension InboxEntry {
     /// Reads a row of the statement above.
-    fileprivate init(
-        _ row: borrowing SQLRow, _ handled: HandledRoutes, _ arrival: (Int64, StoredTime) -> MonotonicInstant
-    ) {
+    fileprivate init(_ row: borrowing SQLRow, _ handled: HandledRoutes, _ scale: TimeScale) {
         let id = row.integer(0)
         let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
         var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
-            isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
+            isRedelivered: row.integer(6) != 0, arrivedAt: scale.instant(time))
         payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
             id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled.routes,
             answers: handled.answers, crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
+        isSuspect = row.integer(12) == 2
     }
 }
 #endif

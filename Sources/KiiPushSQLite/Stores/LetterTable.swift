@@ -11,6 +11,8 @@ final class LetterTable: Sendable {
         /// The number of the dead letter that it is stored as or merged into.
         let number: Int64
         let place: DeadLetterQuota.Place
+        /// How much larger it makes the payload of the dead letter that it is merged into.
+        let growth: Int
         let letter: DeadLetter
     }
 
@@ -20,15 +22,17 @@ final class LetterTable: Sendable {
         var last: Int64
         var lastTicket: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        /// The dead letters in the file, and those of them that this process has written.
+        /// The sizes of the dead letters' payloads, as the quota counts them.
+        var sizes: [Int64: Int]
+        /// The dead letters in the file.
         var inFile: Set<Int64>
-        var own: Set<Int64> = []
     }
 
     private let state: Mutex<State>
 
-    init(_ room: DeadLetterQuota, last: Int64, inFile: Set<Int64>) {
-        state = Mutex(State(room: room, last: last, inFile: inFile))
+    /// Makes the table of the dead letters in the file, with the sizes of their payloads.
+    init(_ room: DeadLetterQuota, last: Int64, inFile sizes: [Int64: Int]) {
+        state = Mutex(State(room: room, last: last, sizes: sizes, inFile: Set(sizes.keys)))
     }
 
     var count: Int { state.withLock { $0.room.count } }
@@ -47,10 +51,19 @@ final class LetterTable: Sendable {
             } catch {
                 return .failure(error)
             }
-            var number = state.last + 1
-            if case .folded(let id, _) = place { number = Int64(bitPattern: id) } else { state.last += 1 }
+            var (number, growth) = (state.last + 1, 0)
+            switch place {
+            case .new:
+                state.last += 1
+                state.sizes[number] = letter.payload.size
+            case .folded(let id, let replacesPayload):
+                number = Int64(bitPattern: id)
+                if replacesPayload { growth = letter.payload.size - (state.sizes[number] ?? 0) }
+                state.sizes[number]? += growth
+            }
             state.lastTicket += 1
-            let waiting = Waiting(ticket: state.lastTicket, number: number, place: place, letter: letter)
+            let waiting = Waiting(
+                ticket: state.lastTicket, number: number, place: place, growth: growth, letter: letter)
             state.waiting[waiting.ticket] = waiting
             return .success(waiting)
         }
@@ -61,7 +74,14 @@ final class LetterTable: Sendable {
     func forget(_ waiting: Waiting) {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
-            if waiting.place == .new { state.room.remove(UInt64(bitPattern: waiting.number)) }
+            let id = UInt64(bitPattern: waiting.number)
+            if waiting.place == .new {
+                state.room.remove(id)
+                state.sizes[waiting.number] = nil
+            } else {
+                state.room.resize(id, by: -waiting.growth)
+                state.sizes[waiting.number]? -= waiting.growth
+            }
         }
     }
 
@@ -77,12 +97,8 @@ final class LetterTable: Sendable {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
             state.inFile.insert(waiting.number)
-            state.own.insert(waiting.number)
         }
     }
-
-    /// Whether the time of a dead letter in the file is one of this process.
-    func isOwn(_ number: Int64) -> Bool { state.withLock { $0.own.contains(number) } }
 
     // MARK: Removing
 
@@ -95,6 +111,7 @@ final class LetterTable: Sendable {
     func remove(_ number: Int64) {
         state.withLock { state in
             state.room.remove(UInt64(number))
+            state.sizes[number] = nil
             state.inFile.remove(number)
             for waiting in state.waiting.values where waiting.number == number { state.waiting[waiting.ticket] = nil }
         }

@@ -15,8 +15,6 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// Writes the dead letters of its payloads; nil when the store does that itself.
     private let inbox: SQLiteInbox?
     private let scale: TimeScale
-    /// The number of the last dead letter of an earlier process.
-    private let lastOfOthers: Int64
     // Locked after the database.
     private let table: LetterTable
 
@@ -64,14 +62,14 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         self.inbox = inbox
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
-                let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
-                return (
-                    room, ids, try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
-                )
+            let (room, sizes, last) = try database.withConnection { connection throws(SQLiteError) in
+                let (room, sizes) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
+                let last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
+                // A number that no store can have assigned.
+                guard last >= 0 else { throw .corrupt(path: connection.path) }
+                return (room, sizes, last)
             }
-            table = LetterTable(room, last: last, inFile: ids)
-            lastOfOthers = last
+            table = LetterTable(room, last: last, inFile: sizes)
         } catch {
             database.disclaim(Self.kind)
             throw error
@@ -166,8 +164,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let id = row.integer(0)
         guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
-        let isOwn = id > lastOfOthers || table.isOwn(id)
-        let arrivedAt = scale.instant(stored, isOwn: isOwn)
+        let arrivedAt = scale.instant(stored)
         var payload = RawPayload(row.blob(9))
         payload.transport = row.text(5).map { Transport($0) }
         payload.transportMessageID = row.text(6)
@@ -183,7 +180,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         if let boot = row.integerOrNull(15) {
             let first = StoredTime(boot: boot, monotonic: row.integer(16), wall: row.integer(17))
             letter.summary = DeadLetter.Summary(
-                count: Int(row.integer(13)), firstArrivedAt: scale.instant(first, isOwn: id > lastOfOthers),
+                count: Int(row.integer(13)), firstArrivedAt: scale.instant(first),
                 firstReceivedAt: first.wall / 1_000_000, bytesLost: Int(row.integer(14)))
         }
         return letter
@@ -215,22 +212,22 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 }
 
 extension Connection {
-    /// The quota with the dead letters that exist already.
+    /// The quota with the dead letters that exist already, and the sizes of their payloads.
     fileprivate mutating func letterRoom(
         _ empty: DeadLetterQuota
-    ) throws(SQLiteError) -> (room: DeadLetterQuota, ids: Set<Int64>) {
+    ) throws(SQLiteError) -> (room: DeadLetterQuota, sizes: [Int64: Int]) {
         var keys: [Int64: [DeadLetter.Key]] = [:]
         try each("SELECT letter, first, second FROM deadLetterKeys ORDER BY letter, position") { row in
             keys[row.integer(0), default: []].append(
                 DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
-        var (room, ids) = (empty, Set<Int64>())
+        var (room, sizes) = (empty, [Int64: Int]())
         try each("SELECT id, \(Self.sizeOfPayload) FROM deadLetters") { row in
-            let id = row.integer(0)
-            room.add(UInt64(bitPattern: id), bytes: Int(row.integer(1)), keys[id] ?? [])
-            ids.insert(id)
+            let (id, size) = (row.integer(0), Int(row.integer(1)))
+            room.add(UInt64(bitPattern: id), bytes: size, keys[id] ?? [])
+            sizes[id] = size
         }
-        return (room, ids)
+        return (room, sizes)
     }
 }
 #endif

@@ -192,13 +192,13 @@ public final class SQLiteInbox: Inbox {
         guard let last = Int64(exactly: id), limit > 0 else { return [] }
         if id > 0 {
             return try database.withConnection { connection throws(SQLiteError) in
-                try connection.entries(after: last, limit: limit, arrival)
+                try connection.entries(after: last, limit: limit, scale)
             }
         }
         writer.dropLetters()
         return try database.transaction { connection throws(SQLiteError) in
             try connection.countCrashes()
-            return try connection.entries(after: 0, limit: limit, arrival)
+            return try connection.entries(after: 0, limit: limit, scale)
         }
     }
 
@@ -211,7 +211,7 @@ public final class SQLiteInbox: Inbox {
         try database.withConnection { connection throws(SQLiteError) in
             var entries: [InboxEntry] = []
             for case let id? in ids.map({ Int64(exactly: $0) }) {
-                if let entry = try connection.entry(id, arrival) { entries.append(entry) }
+                if let entry = try connection.entry(id, scale) { entries.append(entry) }
             }
             return entries
         }
@@ -226,11 +226,6 @@ public final class SQLiteInbox: Inbox {
         return try database.withConnection { connection throws(SQLiteError) in
             try connection.answers(of: sender, limit: limit)
         }
-    }
-
-    /// The stored time of a payload, on today's clock.
-    private func arrival(_ id: Int64, _ time: StoredTime) -> MonotonicInstant {
-        scale.instant(time, isOwn: id > writer.lastOfOthers)
     }
 }
 

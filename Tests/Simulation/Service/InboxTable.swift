@@ -11,6 +11,7 @@ struct InboxTable: Sendable {
         var crashes = 0
         var crashedAlone = false
         var isInFlight = false
+        var isSuspect = false
     }
 
     private(set) var rows: [UInt64: Row] = [:]
@@ -40,6 +41,7 @@ struct InboxTable: Sendable {
             rows[id]?.handled = handled
             rows[id]?.answers = answers
             rows[id]?.isInFlight = false
+            rows[id]?.isSuspect = false
         case .answer(let answer): if answers[answer.id] == nil { answers[answer.id] = answer }
         case .ended(let id): rows[id] = nil
         case .answered(let id): answers[id] = nil
@@ -59,9 +61,11 @@ struct InboxTable: Sendable {
     func entries(of ids: some Sequence<UInt64>) -> [InboxEntry] {
         ids.compactMap { id in
             rows[id].map { row in
-                InboxEntry(
+                var entry = InboxEntry(
                     id: id, payload: row.payload, attempts: row.attempts, handled: row.handled,
                     answers: row.answers, crashes: row.crashes, crashedAlone: row.crashedAlone)
+                entry.isSuspect = row.isSuspect
+                return entry
             }
         }
     }
@@ -80,6 +84,7 @@ struct InboxTable: Sendable {
             rows[id]?.crashes += 1
             rows[id]?.crashedAlone = inFlight.count == 1
             rows[id]?.isInFlight = false
+            rows[id]?.isSuspect = true
         }
     }
 }
