@@ -1,4 +1,7 @@
 /// A fault that a ``TestCloud`` applies to one request.
+///
+/// ``largeBody(_:)``, ``largeHeaders(_:)`` and ``slow`` change only what a ``TestCloudServer`` sends: a cloud that is
+/// itself the transport returns its usual answer.
 @nonexhaustive
 public enum TestFault: Sendable, Hashable {
     /// It answers with a status without performing the request; without a code there is no body, as with Kii's 429.

@@ -148,7 +148,7 @@ public final class SimulatedFleet {
                 await take(steps[index])
             }
         }
-        if stop != .cap { turnClock(to: end) }
+        if stop != .cap { turnClock(to: end, isQuiet: stop == .quiet) }
         log.report.seconds = Double(clock.now.nanoseconds) / 1e9
         return log.ended(stop, cloud, receivers)
     }
@@ -157,9 +157,9 @@ public final class SimulatedFleet {
     var now: Int64 { clock.now.nanoseconds / 1_000_000 }
 
     /// Advances the clock, unless a jump has already advanced it further.
-    private func turnClock(to time: Int64) {
+    private func turnClock(to time: Int64, isQuiet: Bool = false) {
         if time > now { clock.advance(by: .milliseconds(time - now)) }
-        log.sample(until: now)
+        log.sample(until: now, isQuiet: isQuiet)
     }
 
     private func take(_ step: Step) async {
