@@ -116,6 +116,10 @@ struct CallTests {
             #expect(try await bench.transport.send(request).status == 400, "\(what)")
             #expect(bench.cloud.violations.last?.contains(what) == true, "\(what): \(bench.cloud.violations)")
         }
+        bench.cloud.fail(.status(503, code: "LOCK_FAILED", retryAfter: 7))
+        let busy = try await bench.transport.send(
+            HTTPRequest(method: .get, host: app.host, path: path, headers: common))
+        #expect(busy.status == 503 && busy[header: "Retry-After"] == "7")
         await bench.transport.close()
     }
 }

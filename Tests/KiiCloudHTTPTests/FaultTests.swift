@@ -73,46 +73,6 @@ struct FaultTests {
         await bench.transport.close()
     }
 
-    @Test("refusals become errors by their code, and only a 503 is tried again")
-    func refusals() async throws {
-        let bench = try bench()
-        let client = bench.onceClient
-        let cases: [(TestFault, CloudError.Code, Int?)] = [
-            (.status(401, code: "UNAUTHORIZED"), .unauthorized, nil),
-            (.status(403, code: "WRONG_TOKEN"), .wrongToken, nil), (.status(429, retryAfter: 7), .tooManyRequests, 7),
-            (.status(503, code: "LOCK_FAILED", retryAfter: 3), "LOCK_FAILED", 3), (.status(503), .unknown, nil),
-            (.status(500, code: "UNDEFINED_ERROR"), "UNDEFINED_ERROR", nil), (.status(302), .unknown, nil),
-        ]
-        for (fault, code, wait) in cases {
-            bench.cloud.fail(fault)
-            let error = await #expect(throws: CloudError.self) {
-                try await client.perform(.createObject(bench.object, [:]))
-            }
-            #expect(error?.code == code && error?.retryAfter == wait, "\(fault)")
-        }
-        #expect(bench.cloud.requests.count == cases.count && bench.cloud.version(of: bench.object) == 0)
-        bench.cloud.fail(.status(503, code: "LOCK_FAILED", retryAfter: 0))
-        try await bench.client.perform(.createObject(bench.object, [:]))
-        #expect(bench.cloud.version(of: bench.object) == 1)
-        await bench.transport.close()
-    }
-
-    @Test("a token that has ended is replaced by the source's next one")
-    func expired() async throws {
-        let bench = try bench()
-        let next = bench.cloud.logIn(.user(bench.user))
-        bench.cloud.expire(bench.token)
-        struct Tokens: TokenSource {
-            let tokens: [Secret]
-            func token(replacing ended: Secret?) -> Secret { ended == nil ? tokens[0] : tokens[1] }
-        }
-        let tokens = Tokens(tokens: [bench.token, next])
-        let client = KiiClient(bench.server.app, transport: bench.transport, tokens: tokens)
-        #expect(try await client.perform(.createTopic(bench.topic)))
-        #expect(bench.cloud.requests.count == 2)
-        await bench.transport.close()
-    }
-
     @Test("where nobody listens nothing was sent, and the error says so")
     func nobody() async throws {
         let bench = try bench()

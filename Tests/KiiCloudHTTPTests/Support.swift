@@ -27,11 +27,6 @@ final class Bench: Sendable {
 
     var client: KiiClient { KiiClient(server.app, transport: transport, tokens: FixedToken(token)) }
 
-    /// The same without a second try of a 503.
-    var onceClient: KiiClient {
-        KiiClient(server.app, transport: transport, tokens: FixedToken(token), retries: RetrySettings(attempts: 1))
-    }
-
     var bucket: KiiBucket { KiiBucket(scope: .user(user), name: "settings") }
     var object: KiiObject { KiiObject(bucket: bucket, id: "o-1") }
     var topic: KiiTopic { KiiTopic(scope: .user(user), name: "news") }

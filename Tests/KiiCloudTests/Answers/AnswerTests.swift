@@ -82,7 +82,8 @@ struct AnswerTests {
         let (name, request, status, code) = Self.questions[number]
         #expect(try request.answer(response(204)), "\(name)")
         #expect(try !request.answer(refusal(status, code)), "\(name)")
-        for (status, code) in [(404, "APP_NOT_FOUND"), (401, "UNAUTHORIZED"), (500, "UNDEFINED_ERROR")] {
+        for (status, code) in [(404, "APP_NOT_FOUND"), (401, "UNAUTHORIZED"), (500, "UNDEFINED_ERROR"), (302, "MOVED")]
+        {
             let error = try #require(throws: CloudError.self) { try request.answer(refusal(status, code)) }
             #expect(error.code.name == code, "\(name)")
         }
