@@ -113,10 +113,10 @@ struct FleetLog {
         return report
     }
 
-    /// Records the sums for every completed interval; of those in which nothing happens any more, for the first.
+    /// Records the sums for every completed interval; if nothing happens any more, for the next 10,000 at most.
     mutating func sample(until time: Int64, isQuiet: Bool) {
-        let end = isQuiet ? min(time, Int64(report.samples.count) * interval + 1) : time
-        while Int64(report.samples.count) * interval < end {
+        let most = isQuiet ? report.samples.count + 10_000 : .max
+        while report.samples.count < most, Int64(report.samples.count) * interval < time {
             report.samples.append(
                 FleetReport.Sample(
                     seconds: Double(Int64(report.samples.count) * interval) / 1000, deliveries: report.deliveries,

@@ -62,7 +62,7 @@ public struct FleetReport: Sendable {
     public internal(set) var unhandled = 0
     /// How often the clock jumped.
     public internal(set) var jumps = 0
-    /// The sums over virtual time.
+    /// The sums over virtual time; when nothing happens any more, 10,000 further ones at most.
     public internal(set) var samples: [Sample] = []
 
     init(devices: Int) { self.devices = devices }
