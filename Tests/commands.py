@@ -92,7 +92,7 @@ def newcomer(folder):
         commands = blocks(path, "sh(?: build)?")
         if not commands:
             raise SystemExit(f"{path} has no commands")
-        if not shell(path, commands, place, more, 600):
+        if not shell(path, commands, place, more, 1800):
             return False
     return True
 

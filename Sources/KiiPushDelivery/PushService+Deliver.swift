@@ -170,6 +170,8 @@ extension PushService {
             delivery.incoming.deadLettered(killed)
             return outcome
         }
+        // The chain has taken them from its routes; asked again, it finds them.
+        undo(&delivery, stored)
         if case .failed(let failure) = outcome, !failure.isShortage { return outcome }
         return stored
     }

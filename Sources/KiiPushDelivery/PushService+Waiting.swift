@@ -49,7 +49,8 @@ extension PushService {
     func lacked(_ delivery: inout Delivery) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
-        guard await recordFailure(of: delivery) else { return leave(delivery) }
+        let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
+        guard await record(begun, failure(of: delivery)) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
         wait(
             delivery, until: clock.now.advanced(by: pause), blocks: delivery.ticket.settings.onFailure == .block)

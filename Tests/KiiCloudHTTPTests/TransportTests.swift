@@ -29,7 +29,7 @@ struct TransportTests {
         await bench.transport.close()
     }
 
-    @Test("thousands of requests, half of them cancelled, leave no descriptor and no thread behind")
+    @Test("thousands of requests, half of them cancelled, leave no connection behind")
     func leaks() async throws {
         let bench = try Bench()
         _ = try await bench.client.perform(.readObject(bench.object))

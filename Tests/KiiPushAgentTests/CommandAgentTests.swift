@@ -6,7 +6,7 @@ import Testing
 
 @testable import KiiPushAgent
 
-@Suite("An agent's answers to commands", .timeLimit(.minutes(1)))
+@Suite("An agent's answers to commands", .timeLimit(.minutes(5)))
 struct CommandAgentTests {
     /// Registers the guide's handlers.
     private func register(_ agent: some HandlerRegistry) {

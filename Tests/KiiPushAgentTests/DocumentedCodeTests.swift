@@ -8,7 +8,7 @@ import KiiPushTesting
 import Testing
 
 /// The code of doc comments, so that it compiles.
-@Suite("Documented code of KiiPushAgent", .timeLimit(.minutes(1)))
+@Suite("Documented code of KiiPushAgent", .timeLimit(.minutes(5)))
 struct DocumentedCodeTests {
     @Test("an alert is shown by a handler")
     func presenter() async {

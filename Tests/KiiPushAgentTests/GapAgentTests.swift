@@ -5,7 +5,7 @@ import Testing
 
 @testable import KiiPushAgent
 
-@Suite("An agent's gaps, and what MQTT says to its handlers", .timeLimit(.minutes(1)))
+@Suite("An agent's gaps, and what MQTT says to its handlers", .timeLimit(.minutes(5)))
 struct GapAgentTests {
     private let folder: Folder
 

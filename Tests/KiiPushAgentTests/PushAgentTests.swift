@@ -6,7 +6,7 @@ import Testing
 
 @testable import KiiPushAgent
 
-@Suite("An agent of one's own", .timeLimit(.minutes(1)))
+@Suite("An agent of one's own", .timeLimit(.minutes(5)))
 struct PushAgentTests {
     private let folder: Folder
 

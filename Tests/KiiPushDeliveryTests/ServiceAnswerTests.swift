@@ -153,6 +153,40 @@ struct ServiceAnswerTests {
         #expect(sender.sent.events.last == #"b: {"status":"expired","reason":"it came too late"}"#)
     }
 
+    @Test("a command is answered by how its own routes have ended, whatever another one did", arguments: [true, false])
+    func otherRoute(isKilled: Bool) async throws {
+        let sender = ListSender()
+        let clock = ManualClock()
+        let bench = ServiceBench(routes: [("log", nil)], inbox: SpyInbox(), clock: clock, answers: [sender]) { _, _ in
+            clock.advance(by: .seconds(6))
+        }
+        bench.receiver.onCommand("command") { _, _ in }
+        if isKilled { bench.loopGuard.kill(.route("command"), for: .seconds(60)) }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.request("k", expiry: isKilled ? nil : 5)])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        let expired = #"k: {"status":"expired","reason":"it came too late"}"#
+        let killed = #"k: {"status":"failed","reason":"its rule did not handle it"}"#
+        #expect(sender.sent.events == [isKilled ? killed : expired])
+    }
+
+    @Test("a command that its route has handled has succeeded, though another route failed")
+    func otherFails() async throws {
+        let sender = ListSender()
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let bench = ServiceBench(
+            routes: [("log", nil)], inbox: SpyInbox(), delivery: delivery, answers: [sender]
+        ) { _, _ in throw TestError() }
+        bench.receiver.onCommand("command") { _, _ in }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.command])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        #expect(sender.sent.events == [#"-: {"status":"succeeded"}"#])
+    }
+
     @Test("a command that waits for room among the dead letters is answered when it has ended")
     func putOff() async throws {
         let sender = ListSender()

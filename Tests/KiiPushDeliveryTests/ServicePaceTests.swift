@@ -228,6 +228,43 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("rules that lift a pace leave nobody counted as waiting")
+    func lifted() async throws {
+        let bench = ServiceBench(routes: [], isPaced: true)
+        let rules = { (pace: String) in
+            try RoutingRules(#"{"version":1,"rules":[{"id":"a","then":{"handler":"h"},"pace":"\#(pace)"}]}"#)
+        }
+        bench.receiver.register("h") { _, _ in }
+        try bench.receiver.load(rules("6s"))
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit(Self.letters(1...30))
+        try await until { bench.service.status.paced == 1 }
+        try bench.receiver.load(rules("unlimited"))
+        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+        #expect(receipts.allSatisfy { $0.word == "handled" } && Self.waiting(bench) == 0)
+        #expect(bench.loopGuard.paced.isEmpty)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("what a killed route has missed is kept until the dead letters have room for it")
+    func killedWithoutRoom() async throws {
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        let other = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let bench = ServiceBench(
+            routes: [("a", nil), ("b", nil)], inbox: SpyInbox(), isPaced: true, letters: letters)
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit(Self.letters(1...21))
+        try await until { bench.service.status.paced == 1 }
+        bench.loopGuard.kill(.route("a"), for: .seconds(864_000))
+        try await bench.passTime { bench.log.events.last == "b 21" }
+        try await bench.passTime { bench.told.events.contains { $0.hasPrefix("storeFailed") } }
+        letters.remove(other)
+        try await bench.passTime { receipts[20].word != "open" }
+        #expect(letters.letters().map(\.routes) == [["a"]] && bench.log.events.count { $0 == "b 21" } == 1)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a replayed letter passes while its key is paced, and takes no turn")
     func replay() async throws {
         let bench = ServiceBench(isPaced: true)

@@ -38,6 +38,8 @@ struct BrokerAnswerTests {
                 try broker.publish(["kept"], isRetained: true)
             }
             try await eventually("it came") { intake.texts == ["kept"] }
+            // Unacknowledged, the broker would send it again as what it was: live, and not retained.
+            try await eventually("it is acknowledged") { broker.log.contains("Received PUBACK from device") }
             for round in 2...4 {
                 relay.cut()
                 try await eventually("connected again") { intake.connections.count == round }

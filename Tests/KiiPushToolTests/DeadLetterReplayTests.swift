@@ -7,7 +7,7 @@ import Testing
 @testable import kiipush
 @testable import KiiPushAgent
 
-@Suite("kiipush dead-letters replay", .timeLimit(.minutes(1)))
+@Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
 struct DeadLetterReplayTests {
     /// A transport that has nothing until its task is cancelled.
     private struct Idle: PushTransport {

@@ -4,7 +4,7 @@ import Testing
 @testable import kiipush
 
 /// What a stranger's input cannot make the tool do: take its memory, repeat a secret, move a terminal's cursor.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileInputTests {
     /// More than the tool needs for a small payload; far less than what it is given here.
     private static let allowance = 8 << 20

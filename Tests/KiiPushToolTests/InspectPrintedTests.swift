@@ -170,7 +170,7 @@ struct InspectPrintedTests {
         let file = try TemporaryFile(#"["a": x"# + String(repeating: part, count: 60_000 / part.utf8.count))
         let start = ContinuousClock.now
         #expect(await ToolRun("inspect", file.path).code == .failed)
-        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(ContinuousClock.now - start < .seconds(300))
     }
 
     // MARK: Captured lines

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import kiipush
 
-@Suite("kiipush kill and the agent that is to obey", .timeLimit(.minutes(1)))
+@Suite("kiipush kill and the agent that is to obey", .timeLimit(.minutes(5)))
 struct KillAgentTests {
     private let folder: TemporaryFile
     private let state: String

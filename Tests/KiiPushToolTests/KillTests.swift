@@ -7,7 +7,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush kill and revive", .timeLimit(.minutes(1)))
+@Suite("kiipush kill and revive", .timeLimit(.minutes(5)))
 struct KillTests {
     /// A state directory in which no agent runs, in a folder that goes with the test.
     private let state: String

@@ -6,6 +6,6 @@ durable="$(swift build "${traits[@]}" --show-bin-path)/kiipush"
 if [ -n "${KIIPUSH_LONG:-}" ]; then
     "$faults" --long --tool "$durable"
 else
-    timeout 420 "$faults" --tool "$durable"
+    timeout 1800 "$faults" --tool "$durable"
 fi
 "$faults" --fleet --tool "$durable"

@@ -83,7 +83,7 @@ extension LoopState {
         if killed.count == message.routes.count {
             leave(&message, secret)
         } else if message.heard != .no {
-            for route in killed { paces.leave(message, route, secret) }
+            for route in killed { paces.leaveStopped(message, route, secret) }
         }
         for route in killed { message.stop(route, .looped(.killSwitch)) }
         return false

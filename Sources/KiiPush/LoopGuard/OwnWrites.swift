@@ -4,6 +4,8 @@ struct OwnWrites {
     static let limit = 10_000
     /// How long after the end of a write its event is expected, if the event has no time of modification.
     static let grace = Duration.seconds(10)
+    /// How long an event that has arrived in time may wait for its handler.
+    static let kept = Duration.seconds(3600)
 
     /// The parts of an event that distinguish it from others.
     struct Event {
@@ -90,7 +92,7 @@ struct OwnWrites {
         order.append((key, lastNumber, end))
         count += 1
         while count > Self.limit, let oldest = order.popFirst() {
-            if remove(oldest.number, of: oldest.key) { givenUp += 1 }
+            if remove(oldest.number, of: oldest.key), oldest.end > now { givenUp += 1 }
         }
         // Behind a write that waits for long, those that have ended since.
         if order.count > 2 * Self.limit {
@@ -146,7 +148,8 @@ struct OwnWrites {
 
     private func match(_ key: ResourceKey, _ event: Event, _ now: MonotonicInstant) -> Announcement? {
         let candidates = (waiting[key] ?? []).filter { announcement in
-            announcement.change == event.change && announcement.end > now && announcement.since <= event.arrivedAt
+            announcement.change == event.change && announcement.end > event.arrivedAt
+                && announcement.since <= event.arrivedAt
         }
         return candidates.first { $0.isExactly(event) } ?? candidates.first { $0.mayBe(event) }
     }
@@ -160,7 +163,9 @@ struct OwnWrites {
     /// Forgets up to two expired writes: more than are added in the meantime, so none stays for long.
     private mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
-            guard let first = order.first, first.end <= now || !isWaiting(first.number, first.key) else { return }
+            guard let first = order.first,
+                first.end.advanced(by: Self.kept) <= now || !isWaiting(first.number, first.key)
+            else { return }
             _ = order.popFirst()
             remove(first.number, of: first.key)
         }

@@ -106,6 +106,12 @@ struct Paces {
         if isSuperseded { records[key]?.superseded += 1 }
     }
 
+    /// Records that a route whose messages are stopped does not get one that waits.
+    mutating func leaveStopped(_ message: RoutedMessage, _ route: Route, _ secret: DedupeSecret) {
+        leave(message, route, secret)
+        if message.heard == .asNew, let place = wide.find(ResourceKey(route)) { wide[place].leave() }
+    }
+
     private mutating func leaveWide(_ message: RoutedMessage) {
         if message.heard == .asNew { eachWide(message, time(of: message)) { pace, _ in pace.leave() } }
     }
@@ -142,17 +148,16 @@ struct Paces {
 
     /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage, _ secret: DedupeSecret) -> Answer {
+        if isReplaced(message, secret) {
+            leave(message, isSuperseded: true, secret)
+            return .superseded
+        }
         let now = time(of: message)
         var round = Round()
         for route in message.routes where !route.isUnlimited {
             let keys = PaceKeys(message.message, at: message.place, for: route, secret)
             let limits = route.limits(isObject: keys.isObject)
             guard let place = own.place(of: keys.own, limits, now) else { continue }
-            if limits.newestWins, compares(message, keys.own, <), own[place].hasFailed(now, limits) {
-                round.undo(&own)
-                leave(message, isSuperseded: true, secret)
-                return .superseded
-            }
             // The other routes are asked, too: each would listen alone, one after another.
             if round.waits(place, &own, now, limits, offset) {
                 record(
@@ -209,12 +214,27 @@ struct Paces {
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
     mutating func takesNewest(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        let now = time(of: message)
-        return message.routes.contains { route in
-            let keys = PaceKeys(message.message, at: message.place, for: route, secret)
-            let limits = route.limits(isObject: keys.isObject)
-            guard !route.isUnlimited, limits.newestWins, let place = own.find(keys.own) else { return false }
-            return own[place].hasFailed(now, limits)
+        !message.routes.isEmpty && message.routes.allSatisfy { hasFailed($0, message, secret) != nil }
+    }
+
+    /// The key of a route's pace by which not all of an object's changes that wait may pass; nil if they may.
+    private mutating func hasFailed(
+        _ route: Route, _ message: RoutedMessage, _ secret: DedupeSecret
+    ) -> ResourceKey? {
+        guard !route.isUnlimited else { return nil }
+        let keys = PaceKeys(message.message, at: message.place, for: route, secret)
+        let limits = route.limits(isObject: keys.isObject)
+        guard limits.newestWins, let place = own.find(keys.own), own[place].hasFailed(time(of: message), limits) else {
+            return nil
+        }
+        return keys.own
+    }
+
+    /// Whether a newer change that waits takes a message's place, for all of its routes.
+    private mutating func isReplaced(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        guard !records.isEmpty else { return false }
+        return message.routes.allSatisfy { route in
+            hasFailed(route, message, secret).map { compares(message, $0, <) } ?? false
         }
     }
 

@@ -120,7 +120,7 @@ public struct Deduplicator: Middleware {
             message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
             ?? self.keys.keys(of: message.message, message.app, secret, at: place)
         do {
-            switch try leases.begin(keys, now: message.arrivedAt) {
+            switch try begin(keys, message) {
             case .fresh(let lease):
                 message.lease = lease
                 let handled = handledRoutes.routes(of: lease)
@@ -133,6 +133,16 @@ public struct Deduplicator: Middleware {
             if onStoreFailure == .failClosed { throw error }
             return .pass
         }
+    }
+
+    private func begin(_ keys: DedupeKeys, _ message: RoutedMessage) throws -> SeenState {
+        let state = try leases.begin(keys, now: message.arrivedAt)
+        // One that has waited for long may be older than the end of its copy: as if the clock had been set back.
+        guard keys.strength == .strong, case .fresh(let lease) = state,
+            message.arrivedAt.advanced(by: SeenWindow.leastLag) < message.admittedAt
+        else { return state }
+        leases.end(lease, isRemembered: false, at: message.arrivedAt)
+        return try leases.begin(keys, now: message.admittedAt)
     }
 
     /// Confirms the reservation if the message ended for good; undoes it if the message is to be handled when it

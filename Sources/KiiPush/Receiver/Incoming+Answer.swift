@@ -1,7 +1,8 @@
 extension Incoming {
     /// What the sender of the message gets: the answer of the first route that has handled it and gave one.
     ///
-    /// A command that no handler has answered is answered by its outcome. Nil if nobody waits, or nobody answers.
+    /// A command that no handler has answered is answered by how its own routes have ended, whatever became of the
+    /// message's other ones. Nil if nobody waits, or nobody answers.
     package func answer(_ outcome: Outcome) -> Answer? {
         guard let answers = message.answers, let byOutcome = Answer(outcome) else { return nil }
         let (given, handled) = (answers.all, routes(handledBy: outcome))
@@ -10,7 +11,7 @@ extension Incoming {
         let current = message.routes.filter { $0.criteria.command != nil }
         let takers = current.isEmpty ? answers.routes : current
         guard !takers.isEmpty else { return first }
-        var answer = first ?? byOutcome
+        var answer = first ?? self.answer(of: takers, handled, byOutcome)
         guard let command = DirectPushMessage(message.message)?.command else { return answer }
         for action in command.actions {
             let takers = takers.filter { $0.criteria.command?.matches(action.name) == true }
@@ -20,7 +21,7 @@ extension Incoming {
                 } else if takers.allSatisfy({ handled.containsExactly($0.id) }) {
                     takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }?.words
                 } else {
-                    byOutcome.status == .succeeded ? "its rule did not handle it" : byOutcome.words
+                    self.answer(of: takers, handled, byOutcome).words
                 }
             guard let reason else { continue }
             answer.failedActions[action.name] = reason
@@ -30,6 +31,16 @@ extension Incoming {
         if Answer(json: answer.json) == nil { answer.data = nil }
         return answer
     }
+
+    /// The answer of routes that gave none.
+    private func answer(of takers: [Route], _ handled: [String], _ byOutcome: Answer) -> Answer {
+        if takers.allSatisfy({ handled.containsExactly($0.id) }) { return Answer(.succeeded) }
+        guard byOutcome.status == .succeeded else { return byOutcome }
+        let isExpired = takers.contains { end(of: $0.id) == .expired }
+        return isExpired ? Answer(.expired, reason: Self.tooLate) : .failed("its rule did not handle it")
+    }
+
+    fileprivate static let tooLate = "it came too late"
 }
 
 extension Answer {
@@ -38,7 +49,7 @@ extension Answer {
     fileprivate init?(_ outcome: Outcome) {
         switch outcome {
         case .handled: self.init(.succeeded)
-        case .expired: self.init(.expired, reason: "it came too late")
+        case .expired: self.init(.expired, reason: Incoming.tooLate)
         case .deadLettered, .quarantined, .looped:
             self.init(.failed, reason: [outcome.name, outcome.reason].compactMap(\.self).joined(separator: ": "))
         default: return nil

@@ -106,5 +106,5 @@ extension Incoming {
     private func isDone(_ route: String) -> Bool { end(of: route)?.isDone ?? false }
 
     /// How a route has ended; no route ends twice.
-    private func end(of route: String) -> RouteEnd? { ends.first { $0.route.isExactly(route) }?.end }
+    func end(of route: String) -> RouteEnd? { ends.first { $0.route.isExactly(route) }?.end }
 }

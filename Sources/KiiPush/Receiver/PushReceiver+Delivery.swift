@@ -22,7 +22,14 @@ extension PushReceiver {
             message.admittedAt = clock.now
             return
         }
+        // It is counted for the routes that it has now.
+        let isHeard = message.heard != .no
+        if isHeard { chain.loopGuard?.forget(message) }
         message.restart(table.match(message.message.storage), now: clock.now)
+        if isHeard {
+            message.heard = .no
+            chain.loopGuard?.hear(&message, isAgain: true)
+        }
         if let known = message.recorder, known.generation != table.generation { message.recorder = begin().recorder }
         message.recorder?.take(message.routes)
     }

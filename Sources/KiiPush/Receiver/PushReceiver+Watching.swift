@@ -5,6 +5,8 @@ import Synchronization
 extension HandlerRegistry {
     /// Calls `listener` with the trace of every message from now on.
     ///
+    /// There is no trace of a change that a newer one replaced while it waited on a service's disk.
+    ///
     /// The task that received the message calls the listeners, up to 64, one after another in the order in which they
     /// were added, before `receive` returns; keep them short. Without a listener, no trace is made.
     ///

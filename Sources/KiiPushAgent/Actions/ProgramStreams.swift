@@ -69,7 +69,7 @@ struct ProgramStreams: ~Copyable {
         let count = readOnce(output.readEnd, into: &buffer)
         if count > 0 { outputLines.append(buffer[..<count]) }
         if count == 0 { output.closeReadEnd() }
-        while let line = outputLines.next() { try words.output(line) }
+        while let line = outputLines.next() { try words.output(line, outputLines.tooLongStart) }
         return count > 0
     }
 
@@ -91,6 +91,6 @@ struct ProgramStreams: ~Copyable {
         for _ in 0..<most where !readErrors(&words) { break }
         if let line = errorLines.finish() { words.error(line) }
         for _ in 0..<most where try !readOutput(&words) { break }
-        if let line = outputLines.finish() { try words.output(line) }
+        if let line = outputLines.finish() { try words.output(line, outputLines.tooLongStart) }
     }
 }

@@ -40,10 +40,14 @@ struct ProgramWords {
     private static let slash = UInt8(ascii: "/")
     private static let announcements = ["write kiicloud://", "delete kiicloud://"]
 
-    /// Processes a line of the program's standard output.
+    /// Processes a line of the program's standard output; of one that is too long, its start is known.
     ///
     /// - Throws: why the announced write is refused.
-    mutating func output(_ line: InputLine) throws {
+    mutating func output(_ line: InputLine, _ start: [UInt8]) throws {
+        if case .tooLong = line, start.starts(with: Self.answer.utf8) {
+            // An earlier answer must not count in its place.
+            try context.answer(.failed("the program's answer is too long"))
+        }
         if case .bytes(let bytes, _) = line, bytes.starts(with: Self.answer.utf8) {
             return try answer(String(decoding: bytes.dropFirst(Self.answer.utf8.count), as: UTF8.self))
         }

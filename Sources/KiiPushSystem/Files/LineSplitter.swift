@@ -11,6 +11,8 @@ package struct LineSplitter: Sendable {
     /// Whether the rest of an overlong line must still be skipped.
     private var isSkipping = false
     private var number = 0
+    /// The beginning of the last line that was too long, up to 16 bytes.
+    package private(set) var tooLongStart: [UInt8] = []
 
     /// Makes an empty one, for lines of at most `limit` bytes, without their ends.
     package init(limit: Int) { self.limit = ByteReader.clamped(limit) }
@@ -32,12 +34,12 @@ package struct LineSplitter: Sendable {
                 continue
             }
             // One byte more than the limit may be the CR of a CRLF.
-            guard partial.count + part.count <= limit + 1 else { return tooLong(hasEnded: lineFeed != nil) }
+            guard partial.count + part.count <= limit + 1 else { return tooLong(part, hasEnded: lineFeed != nil) }
             partial += part
             if lineFeed != nil {
                 if let line = takeLine(hasLineFeed: true) { return line }
             } else if partial.count > limit, partial.last != Self.carriageReturn {
-                return tooLong(hasEnded: false)
+                return tooLong([], hasEnded: false)
             }
         }
         chunk = []
@@ -53,7 +55,8 @@ package struct LineSplitter: Sendable {
 
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    private mutating func tooLong(hasEnded: Bool) -> InputLine {
+    private mutating func tooLong(_ part: ArraySlice<UInt8>, hasEnded: Bool) -> InputLine {
+        tooLongStart = Array((partial.prefix(16) + part.prefix(16)).prefix(16))
         partial = []
         isSkipping = !hasEnded
         number += 1
@@ -66,7 +69,10 @@ package struct LineSplitter: Sendable {
         partial = []
         number += 1
         if hasLineFeed, line.last == Self.carriageReturn { line.removeLast() }
-        if line.count > limit { return .tooLong(number: number) }
+        if line.count > limit {
+            tooLongStart = Array(line.prefix(16))
+            return .tooLong(number: number)
+        }
         let isBlank = line.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return isBlank ? nil : .bytes(line, number: number)
     }

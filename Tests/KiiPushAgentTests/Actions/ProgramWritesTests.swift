@@ -38,7 +38,7 @@ struct ProgramWritesTests {
         #expect(bucket.log == ["sh: the announcement is not a URI of an object; a line is: delete kiicloud://…"])
     }
 
-    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(1)))
+    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(5)))
     func atOnce() async throws {
         #expect(unsafe mkfifo(folder["go"], 0o600) == 0)
         let run = ActionRun(

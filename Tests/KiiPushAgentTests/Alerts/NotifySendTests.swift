@@ -96,7 +96,7 @@ struct NotifySendTests {
         #expect(try show(program) == .signaled(program: program, signal: signal))
     }
 
-    @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(1)))
+    @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(5)))
     func timeOut() throws {
         let record = directory["pid"]
         // A time limit that a script on a busy machine may need to get as far as its first line.
@@ -119,7 +119,7 @@ struct NotifySendTests {
         #expect(try show(program, timeLimit: limit) == .stopped(program: program))
     }
 
-    @Test("a program that leaves a child running has ended", .timeLimit(.minutes(1)))
+    @Test("a program that leaves a child running has ended", .timeLimit(.minutes(5)))
     func childLeftBehind() throws {
         let record = directory["pid"]
         #expect(try show(program("sleep 1000 & echo $! >'\(record)'")) == nil)

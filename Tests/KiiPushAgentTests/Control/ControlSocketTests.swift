@@ -3,7 +3,7 @@ import Testing
 
 @testable import KiiPushAgent
 
-@Suite("The socket of an agent's commands", .timeLimit(.minutes(1)))
+@Suite("The socket of an agent's commands", .timeLimit(.minutes(5)))
 struct ControlSocketTests {
     @Test("it ends when the answers under way have been sent")
     func ends() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ByteReaderTests {
     let directory: Folder
 

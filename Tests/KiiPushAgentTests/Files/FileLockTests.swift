@@ -9,7 +9,7 @@ import Testing
 struct FileLockTests {
     @Test(
         "a lock whose file was replaced while waiting locks the new file",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(5)))
     func removed() async throws {
         let directory = try Folder()
         let path = directory["lock"]

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushSystem
 
 /// The interval is an hour where the system must tell of a change itself, so that no look finds it by chance.
-@Suite("FileWatcher", .timeLimit(.minutes(1)))
+@Suite("FileWatcher", .timeLimit(.minutes(5)))
 struct FileWatcherTests {
     private let folder: Folder
 

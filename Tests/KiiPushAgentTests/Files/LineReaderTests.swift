@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushSystem
 
 /// What a reader adds to a splitter: it takes lines out of a file or a stream.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LineReaderTests {
     let folder: Folder
 

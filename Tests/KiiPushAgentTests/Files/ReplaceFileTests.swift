@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushSystem
 
 /// What becomes of a path that is not that of a regular file when a file is written there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplaceFileTests {
     let folder: Folder
 

@@ -30,7 +30,7 @@ private final class Scene: Sendable {
     }
 }
 
-@Suite("KillFileWatch", .timeLimit(.minutes(1)))
+@Suite("KillFileWatch", .timeLimit(.minutes(5)))
 struct KillFileWatchTests {
     private let folder: Folder
     private let scene: Scene

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LatencyTests {
     @Test(
         "a quantile lies in its bucket and never exceeds the longest",

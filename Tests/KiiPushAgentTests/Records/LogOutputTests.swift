@@ -8,7 +8,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 
-@Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(1)))
+@Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(5)))
 struct LogOutputTests {
     private let folder: Folder
 

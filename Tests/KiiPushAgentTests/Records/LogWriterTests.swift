@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 
-@Suite("a log whose reader is slow or gone", .timeLimit(.minutes(1)))
+@Suite("a log whose reader is slow or gone", .timeLimit(.minutes(5)))
 struct LogWriterTests {
     /// A reader that can be held up, and that can be gone.
     private final class Reader: Sendable {

@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsFileTests {
     let folder: Folder
 

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportLinkTests {
     /// A transport that does what a test says.
     private struct Scripted: PushTransport {

@@ -6,7 +6,7 @@ import KiiPushTesting
 import Testing
 
 /// Rules that change under a running receiver, as files on a disk.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RulesWatchTests {
     private static func rules(_ id: String, handler: String = "note", expected: String? = nil) -> [UInt8] {
         let expected = expected ?? id

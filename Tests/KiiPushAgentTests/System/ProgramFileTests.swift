@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushSystem
 
 /// Why a program cannot be started, and what a failure says of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgramFileTests {
     let folder: Folder
 

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SerialThreadTests {
     private final class Record: Sendable {
         struct State {

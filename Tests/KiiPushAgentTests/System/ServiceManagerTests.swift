@@ -67,7 +67,7 @@ struct ServiceManagerTests {
         #expect(manager.watchdogInterval == nil)
     }
 
-    @Test("never blocks on a manager that does not read", .timeLimit(.minutes(1)))
+    @Test("never blocks on a manager that does not read", .timeLimit(.minutes(5)))
     func fullQueue() throws {
         let folder = try Folder()
         let listener = try Listener(UnixAddress(path: folder["notify"]))

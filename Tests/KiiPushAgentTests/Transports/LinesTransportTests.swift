@@ -6,7 +6,7 @@ import KiiPushAgent
 import KiiPushSystem
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LinesTransportTests {
     let pipe: Pipe
     let intake = TrialIntake()

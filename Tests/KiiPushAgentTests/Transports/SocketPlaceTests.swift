@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushSystem
 
 /// Where a socket may lie, and what becomes of what lies there.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketPlaceTests {
     let folder: Folder
 

@@ -36,7 +36,7 @@ final class RunningSocket {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTransportTests {
     private let handled = #"{"outcome":"handled","disposition":"accept"}"#
     private let stored = #"{"outcome":"stored","disposition":"accept"}"#

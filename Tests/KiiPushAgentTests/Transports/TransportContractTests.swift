@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// A contract that nothing can break proves nothing, so each promise is broken here.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportContractTests {
     private typealias MyBench = FaultyBench
 

@@ -367,6 +367,20 @@ struct EchoTests {
         for number in [1, 2, 5000, 10_000] { #expect(try judge(number) == "echo") }
     }
 
+    @Test("an event that came in time is the write's own, however long it waited for its handler")
+    func judgedLate() throws {
+        let clock = ManualClock()
+        let loopGuard = LoopGuard(clock: clock)
+        loopGuard.announce(Self.object).done(modifiedAt: 8)
+        var payload = Self.event(modifiedAt: 8).payload(.long)
+        payload.arrivedAt = .seconds(1)
+        var message = try RoutedMessage(payload, routes: [Route("r")])
+        clock.advance(by: .seconds(1800))
+        message.admittedAt = clock.now
+        #expect(loopGuard.admit(&message) == .drop(.looped(.echo)))
+        #expect(try loopGuard.judge(Self.event(modifiedAt: 8).payload(.long), at: clock.now) == "pass")
+    }
+
     @Test("writes that have ended make room for others, although an older one waits")
     func ended() throws {
         let loopGuard = makeGuard()

@@ -253,6 +253,19 @@ struct PacedMessageTests {
         #expect(bench.loopGuard.paced.isEmpty, "\(bench.loopGuard.paced)")
     }
 
+    @Test("a newer change replaces an older one only where all routes of that get the newer one")
+    func otherRoutes() async {
+        let bench = PacingBench([("a", .every(.seconds(8)))])
+        let log = bench.log
+        bench.receiver.onPushToApp("b", object: "*", options: RouteOptions(pace: .unlimited)) { _, _ in log.add("b") }
+        for number in 1...20 { #expect(await bench.send(number) == "handled") }
+        await bench.send(21)
+        await bench.send(22)
+        let ends = await bench.pass(60)
+        #expect(ends.sorted() == ["21 handled", "22 handled"])
+        #expect(log.events.count { $0 == "b" } == 22)
+    }
+
     @Test("listeners hear of each route whose messages begin to wait")
     func listenerOfRoutes() async {
         let bench = PacingBench([("r", .every(.seconds(1))), ("s", .every(.seconds(1)))], isTopic: true)

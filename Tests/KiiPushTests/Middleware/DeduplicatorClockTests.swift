@@ -41,6 +41,20 @@ struct DeduplicatorClockTests {
         return true
     }
 
+    @Test("a copy that came at once is a duplicate, however long after the message was handled", arguments: [70, 630])
+    func lateCopy(seconds: Int64) throws {
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
+        let deduplicator = Deduplicator(store: store, secret: .published, clock: clock)
+        var payload = strong
+        payload.arrivedAt = .seconds(0)
+        var (message, copy) = (try RoutedMessage(payload), try RoutedMessage(payload))
+        #expect(try deduplicator.admit(&message) == .pass)
+        clock.set(.seconds(seconds))
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        copy.admittedAt = clock.now
+        #expect(try deduplicator.admit(&copy) == .drop(.duplicate))
+    }
+
     @Test("deduplicates correctly after the clock jumps by years", arguments: [-30, 30])
     func years(jump: Int) throws {
         for payload in [strong, weak] {

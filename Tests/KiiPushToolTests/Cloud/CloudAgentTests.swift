@@ -9,7 +9,7 @@ import Testing
 @testable import kiipush
 
 /// `kiipush receive --account` as a process of its own, at a cloud behind a port.
-@Suite("an agent whose rules call Kii's cloud", .timeLimit(.minutes(1)))
+@Suite("an agent whose rules call Kii's cloud", .timeLimit(.minutes(5)))
 struct CloudAgentTests {
     private let cloud = TestCloud()
     private let server: TestCloudServer

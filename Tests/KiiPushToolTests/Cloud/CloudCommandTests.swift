@@ -9,7 +9,7 @@ import Testing
 @testable import kiipush
 
 /// The real program against a cloud behind a port; it runs as a process of its own.
-@Suite("commands that call Kii's cloud", .timeLimit(.minutes(1)))
+@Suite("commands that call Kii's cloud", .timeLimit(.minutes(5)))
 struct CloudCommandTests {
     private let cloud = TestCloud()
     private let server: TestCloudServer

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import kiipush
 
-@Suite("an agent whose log nobody reads", .timeLimit(.minutes(1)))
+@Suite("an agent whose log nobody reads", .timeLimit(.minutes(5)))
 struct AgentLogTests {
     private static let rules = """
         {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"pace":"unlimited"}]}

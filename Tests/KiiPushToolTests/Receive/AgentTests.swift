@@ -241,17 +241,17 @@ struct AgentTests {
     }
 }
 
-/// A program that hands payloads over at a socket and reads the answers; each wait ends after twenty seconds.
+/// A program that hands payloads over at a socket and reads the answers; each wait ends after a minute.
 final class LineClient {
     private let descriptor: Int32
 
     init(_ path: String) throws {
         descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard let address = UnixAddress(path: path) else { throw ChildRun.Failure(what: "path", code: EINVAL) }
         // An agent says that it is ready when it begins to listen, and a loaded machine may let us be faster.
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(60)
         while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
             guard .now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
             _ = poll(nil, 0, 10)

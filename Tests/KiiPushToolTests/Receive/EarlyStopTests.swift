@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushSystem
 @testable import kiipush
 
-@Suite("an agent that is asked to stop before it runs", .timeLimit(.minutes(1)))
+@Suite("an agent that is asked to stop before it runs", .timeLimit(.minutes(5)))
 struct EarlyStopTests {
     @Test("SIGTERM while the rules are still being read ends it with 0, and nothing is taken in")
     func duringRules() throws {

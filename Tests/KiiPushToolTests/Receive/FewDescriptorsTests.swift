@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushSystem
 @testable import kiipush
 
-@Suite("an agent with few open files", .timeLimit(.minutes(1)))
+@Suite("an agent with few open files", .timeLimit(.minutes(5)))
 struct FewDescriptorsTests {
     /// A line for each message that a program has had.
     private let handled: TemporaryFile

@@ -3,7 +3,7 @@ import Testing
 @testable import KiiPushSystem
 @testable import kiipush
 
-@Suite("an agent that is the first process of a container", .timeLimit(.minutes(1)))
+@Suite("an agent that is the first process of a container", .timeLimit(.minutes(5)))
 struct FirstProcessTests {
     private static let container = ["--pid", "--fork", "--kill-child", "--mount-proc"]
 
@@ -22,7 +22,9 @@ struct FirstProcessTests {
 
     @Test("it reaps what its programs leave behind, and ends with its own status", .enabled(if: mayUnshare))
     func reaps() throws {
-        let script = "(true &); sleep 0.3; grep -c ') Z ' /proc/[0-9]*/stat | grep -c ':[^0]'; exit 0"
+        let script =
+            "(true &); for i in $(seq 100); do grep -qs ') Z ' /proc/[0-9]*/stat || break; sleep 0.1; done; "
+            + "grep -c ') Z ' /proc/[0-9]*/stat | grep -c ':[^0]'; exit 0"
         let rules = try TemporaryFile(
             #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
         let input = try TemporaryFile(#"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("an agent and the signals of an operator", .timeLimit(.minutes(1)))
+@Suite("an agent and the signals of an operator", .timeLimit(.minutes(5)))
 struct HangUpTests {
     @Test("SIGHUP does not end an agent, which looks at its rules then; its last line counts what has ended")
     func hangUp() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import kiipush
 
-@Suite("an agent whose state is damaged while it runs", .serialized, .timeLimit(.minutes(1)))
+@Suite("an agent whose state is damaged while it runs", .serialized, .timeLimit(.minutes(5)))
 struct LaterDamageAgentTests {
     @Test(
         "it says so, takes nothing more in, ends with 1, and the next start heals", arguments: ["removed", "emptied"])

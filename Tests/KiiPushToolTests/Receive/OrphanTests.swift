@@ -4,7 +4,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("programs of an agent that is killed", .timeLimit(.minutes(1)))
+@Suite("programs of an agent that is killed", .timeLimit(.minutes(5)))
 struct OrphanTests {
     @Test("a program and what it has started end with the agent, also by SIGKILL")
     func killed() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushSystem
 @testable import kiipush
 
-@Suite("what an agent says of itself at its start", .timeLimit(.minutes(1)))
+@Suite("what an agent says of itself at its start", .timeLimit(.minutes(5)))
 struct ReadinessTests {
     @Test("an agent is ready to its manager only when clients can connect")
     func ready() throws {

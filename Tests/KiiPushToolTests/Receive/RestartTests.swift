@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushSystem
 @testable import kiipush
 
-@Suite("an agent that is started while somebody has its lock", .timeLimit(.minutes(1)))
+@Suite("an agent that is started while somebody has its lock", .timeLimit(.minutes(5)))
 struct RestartTests {
     /// What a program that was just being started when its agent was killed keeps of it, for a moment.
     @Test("one that lets go within two seconds is waited for, one that does not is told of")

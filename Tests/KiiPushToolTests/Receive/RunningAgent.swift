@@ -36,9 +36,9 @@ final class RunningAgent {
     var output: String { (try? printed.contents()) ?? "" }
     var log: String { (try? reported.contents()) ?? "" }
 
-    /// Looks again and again until a condition holds; fails after twenty seconds.
+    /// Looks again and again until a condition holds; fails after a minute.
     func wait(_ condition: (RunningAgent) -> Bool) throws {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(60)
         while !condition(self) {
             guard ContinuousClock.now < end else { throw ChildRun.Failure(what: "waited in vain: \(log)", code: 0) }
             _ = poll(nil, 0, 10)

@@ -6,7 +6,7 @@ import Testing
 @testable import kiipush
 
 /// The commands that a report advises, pasted into a shell beside the agent that the capture is of.
-@Suite("what a report advises", .timeLimit(.minutes(1)))
+@Suite("what a report advises", .timeLimit(.minutes(5)))
 struct ReportAdviceTests {
     private let folder: TemporaryFile
     private let state: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush report --watch, and the agent that it watches", .timeLimit(.minutes(1)))
+@Suite("kiipush report --watch, and the agent that it watches", .timeLimit(.minutes(5)))
 struct WatchReportTests {
     private let folder: TemporaryFile
     private let state: String
@@ -26,7 +26,7 @@ struct WatchReportTests {
     @Test("what ends while it watches is on the page, and the agent goes on")
     func watches() throws {
         let run = try WatchedRun(folder.path, state)
-        let report = try report("--for", "1s")
+        let report = try report("--for", "5s")
         var number = 0
         try report.wait { report in
             number += 1
@@ -58,9 +58,10 @@ struct WatchReportTests {
         let run = try WatchedRun(folder.path, state)
         let report = try report()
         try report.wait { $0.log.contains("watching") }
-        // It may be stopped before the report has reached it: then there is nobody to watch.
+        // It may be stopped before the report has reached it: then there is nobody to watch, or nobody who answers.
         #expect(try run.agent.stop() == 0)
-        #expect(try [0, 2].contains(report.end()))
+        let code = try report.end()
+        #expect([0, 2].contains(code) || code == 1 && report.log.contains("does not answer"), "\(report.log)")
     }
 
     @Test("no agent: said with exit code 2, and no page")

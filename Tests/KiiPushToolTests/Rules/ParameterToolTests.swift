@@ -5,7 +5,7 @@ import Testing
 @testable import kiipush
 
 /// Values of parameters on the command line, and in a running agent.
-@Suite("rules with parameters, in the tool and in an agent", .timeLimit(.minutes(1)))
+@Suite("rules with parameters, in the tool and in an agent", .timeLimit(.minutes(5)))
 struct ParameterToolTests {
     private static let secret = "s3cret-value"
 

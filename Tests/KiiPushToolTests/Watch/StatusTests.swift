@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import kiipush
 
-@Suite("kiipush status, and the agent that it asks", .timeLimit(.minutes(1)))
+@Suite("kiipush status, and the agent that it asks", .timeLimit(.minutes(5)))
 struct StatusTests {
     private let folder: TemporaryFile
     private let directory: String

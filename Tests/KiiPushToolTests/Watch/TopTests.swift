@@ -5,7 +5,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush top", .timeLimit(.minutes(1)))
+@Suite("kiipush top", .timeLimit(.minutes(5)))
 struct TopTests {
     private static func status(_ routes: [AgentStatus.Route], uptime: Int64 = 100) -> AgentStatus {
         var status = AgentStatusTests.full
