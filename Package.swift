@@ -84,10 +84,13 @@ let package = Package(
             name: "KiiPushContractsTests",
             dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushTestSupport"]),
         .testTarget(
+            name: "KiiPushSystemTests",
+            dependencies: ["KiiPush", "KiiPushSystem", "KiiPushTesting", "KiiPushContracts", "KiiPushTestSupport"]),
+        .testTarget(
             name: "KiiPushAgentTests",
             dependencies: [
                 "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting",
-                "KiiPushContracts",
+                "KiiPushContracts", "KiiPushTestSupport",
             ]),
         .testTarget(
             name: "KiiPushToolTests",
@@ -149,7 +152,7 @@ for target in package.targets where target.type != .system {
 if Context.environment["KIIPUSH_TESTS"] == "traits" {
     let others = [
         "KiiPushTests", "KiiPushRulesTests", "KiiPushDeliveryTests", "KiiPushTestingTests", "KiiPushContractsTests",
-        "KiiPushTestSupport", "KiiPushAgentTests", "KiiCloudTests",
+        "KiiPushTestSupport", "KiiPushSystemTests", "KiiPushAgentTests", "KiiCloudTests",
     ]
     package.targets.removeAll { others.contains($0.name) }
 }

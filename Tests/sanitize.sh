@@ -37,7 +37,7 @@ fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 
 address() {
     # One run each, as in the step "tests".
-    local runs=('KiiPushSQLiteTests|KiiCloudHTTPTests' KiiPushAgentTests KiiPushToolTests) tests
+    local runs=('KiiPushSQLiteTests|KiiCloudHTTPTests' 'KiiPush(System|Agent)Tests' KiiPushToolTests) tests
     [ -z "${KIIPUSH_LONG:-}" ] || runs+=('KiiPushTests|KiiPushRules|KiiPushDelivery|KiiPushTesting|KiiPushContracts|KiiCloudTests')
     local options=("${with[@]}" --sanitize=address --scratch-path .build/address)
     swift build "${options[@]}" --build-tests

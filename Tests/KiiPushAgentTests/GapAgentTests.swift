@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("An agent's gaps, and what MQTT says to its handlers", .timeLimit(.minutes(5)))
 struct GapAgentTests {

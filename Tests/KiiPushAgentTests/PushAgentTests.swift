@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("An agent of one's own", .timeLimit(.minutes(5)))
 struct PushAgentTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("printing where there is no room")
 struct LinePrinterTests {

@@ -7,6 +7,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(5)))
 struct ProgramActionsTests {

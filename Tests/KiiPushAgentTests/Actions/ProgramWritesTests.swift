@@ -4,6 +4,7 @@ import KiiPushContracts
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 /// Writes that programs announce on their standard output.
 struct ProgramWritesTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(5)))
 struct AlertPresenterTests {

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("The socket of an agent's commands", .timeLimit(.minutes(5)))
 struct ControlSocketTests {

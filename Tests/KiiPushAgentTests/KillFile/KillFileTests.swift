@@ -5,6 +5,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("KillFile", .timeLimit(.minutes(5)))
 struct KillFileTests {

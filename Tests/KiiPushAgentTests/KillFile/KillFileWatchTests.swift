@@ -6,6 +6,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// A wall clock that a test sets, and a list of what was reported.
 private final class Scene: Sendable {

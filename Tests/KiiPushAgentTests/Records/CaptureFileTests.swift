@@ -6,6 +6,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 struct CaptureFileTests {
     let folder: Folder

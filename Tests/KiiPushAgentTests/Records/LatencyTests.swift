@@ -4,6 +4,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(5)))
 struct LatencyTests {

@@ -7,6 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(5)))
 struct LogOutputTests {

@@ -6,6 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(5)))
 struct MetricsFileTests {

@@ -4,6 +4,8 @@ import KiiPushAgent
 import KiiPushSystem
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Rules from files.
 struct RulesFileTests {
     private let directory: Folder

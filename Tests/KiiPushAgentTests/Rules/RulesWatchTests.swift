@@ -5,6 +5,8 @@ import KiiPushRules
 import KiiPushTesting
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Rules that change under a running receiver, as files on a disk.
 @Suite(.timeLimit(.minutes(5)))
 struct RulesWatchTests {

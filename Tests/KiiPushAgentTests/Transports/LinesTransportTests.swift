@@ -6,6 +6,8 @@ import KiiPushAgent
 import KiiPushSystem
 import Testing
 
+@testable import KiiPushTestSupport
+
 @Suite(.timeLimit(.minutes(5)))
 struct LinesTransportTests {
     let pipe: Pipe

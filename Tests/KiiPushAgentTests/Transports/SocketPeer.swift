@@ -2,6 +2,7 @@ import Glibc
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// A program that is connected to a socket; each wait of its ends after ten seconds.
 final class SocketPeer {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// Where a socket may lie, and what becomes of what lies there.
 @Suite(.timeLimit(.minutes(5)))

@@ -5,6 +5,7 @@ import KiiPushAgent
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushTestSupport
 
 /// A socket transport that runs beside a test.
 final class RunningSocket {

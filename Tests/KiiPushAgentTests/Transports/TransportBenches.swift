@@ -5,6 +5,8 @@ import KiiPushContracts
 import KiiPushAgent
 import Synchronization
 
+@testable import KiiPushTestSupport
+
 /// The writing end of a lines transport's pipe.
 final class LinesBench: TransportBench {
     let transport: any PushTransport

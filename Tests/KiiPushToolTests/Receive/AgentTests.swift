@@ -152,7 +152,8 @@ struct AgentTests {
             {"version":1,"rules":[
               {"id":"power","when":{"command":"power"},"then":{"run":["/bin/sh","-c","echo first; echo 'answer {\"on\": true}'"]}},
               {"id":"dim","when":{"command":"dim"},"then":{"run":["/bin/sh","-c","echo answer failed no such lamp"]}},
-              {"id":"bad","when":{"command":"bad"},"then":{"run":["/bin/sh","-c","echo answer nonsense"]}}]}
+              {"id":"bad","when":{"command":"bad"},"then":{"run":["/bin/sh","-c","echo answer nonsense"]}},
+              {"id":"long","when":{"command":"long"},"then":{"run":["/bin/sh","-c","echo answer 1; printf 'answer failed %5000d'"]}}]}
             """#
         try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
         let agent = try agent()

@@ -1,5 +1,4 @@
-import KiiPushAgent
-import KiiPushSystem
+@testable import KiiPushSystem
 import Testing
 
 @Suite("UTCDate")

@@ -1,6 +1,6 @@
 import Glibc
-import KiiPushAgent
-import KiiPushSystem
+@testable import KiiPushSystem
+@testable import KiiPushTestSupport
 import Testing
 
 /// Files that hold a secret.

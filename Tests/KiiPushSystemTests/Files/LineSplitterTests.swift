@@ -1,6 +1,5 @@
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
 
 struct LineSplitterTests {
@@ -19,6 +18,20 @@ struct LineSplitterTests {
     }
 
     private func bytes(_ text: String, _ number: Int) -> InputLine { .bytes(Array(text.utf8), number: number) }
+
+    @Test("knows the beginning of a line that is too long", arguments: [1, 3, 4, 5, 6, 100])
+    func tooLongStart(step: Int) {
+        var splitter = LineSplitter(limit: 20)
+        let bytes = Array("a\nanswer failed because it is broken\nb".utf8)
+        var starts: [String] = []
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            splitter.append(bytes[start..<min(start + step, bytes.count)])
+            while let line = splitter.next() {
+                if case .tooLong = line { starts.append(String(decoding: splitter.tooLongStart, as: UTF8.self)) }
+            }
+        }
+        #expect(starts == ["answer failed be"])
+    }
 
     @Test("splits equally however the bytes arrive", arguments: 1...12)
     func cut(step: Int) {

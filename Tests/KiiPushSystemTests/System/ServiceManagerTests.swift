@@ -4,8 +4,8 @@ import KiiPushTesting
 import Synchronization
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 struct ServiceManagerTests {
     /// A socket that takes what a manager is told.

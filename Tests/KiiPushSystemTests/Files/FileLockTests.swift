@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("a lock by a file")
 struct FileLockTests {

@@ -5,6 +5,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// What becomes of a path that is not that of a regular file when a file is written there.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite(.timeLimit(.minutes(5)))
 struct ByteReaderTests {

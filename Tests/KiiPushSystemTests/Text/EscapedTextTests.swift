@@ -1,6 +1,5 @@
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
 
 struct EscapedTextTests {

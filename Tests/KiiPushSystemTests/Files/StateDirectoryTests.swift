@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("StateDirectory")
 struct StateDirectoryTests {

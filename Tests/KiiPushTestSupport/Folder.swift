@@ -1,5 +1,4 @@
 import Foundation
-import KiiPushAgent
 import KiiPushSystem
 import Glibc
 

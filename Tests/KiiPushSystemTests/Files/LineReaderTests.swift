@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// What a reader adds to a splitter: it takes lines out of a file or a stream.
 @Suite(.timeLimit(.minutes(5)))

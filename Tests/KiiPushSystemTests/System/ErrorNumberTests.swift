@@ -1,7 +1,6 @@
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
 
 struct ErrorNumberTests {

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// Why a program cannot be started, and what a failure says of it.
 @Suite(.timeLimit(.minutes(5)))

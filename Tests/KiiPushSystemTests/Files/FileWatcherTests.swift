@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 /// The interval is an hour where the system must tell of a change itself, so that no look finds it by chance.
 @Suite("FileWatcher", .timeLimit(.minutes(5)))

@@ -1,7 +1,5 @@
-import KiiPushSystem
+@testable import KiiPushSystem
 import Testing
-
-@testable import KiiPushAgent
 
 @Suite("whether a source has more than is taken")
 struct ReadLagTests {

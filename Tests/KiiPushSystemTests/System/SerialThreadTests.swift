@@ -2,7 +2,6 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import KiiPushAgent
 @testable import KiiPushSystem
 
 @Suite(.timeLimit(.minutes(5)))
