@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 @testable import KiiPush
@@ -91,7 +90,7 @@ struct RulesHostileTests {
         let rules = (0..<20_000).map { _ in #"{"id":"same","then":{"print":true}}"# }.joined(separator: ",")
         let hidden = String(repeating: #"{"not":"#, count: 50)
         let long = String(repeating: "x", count: 4 << 20)
-        let start = Self.computed()
+        let start = ContinuousClock.now
         do {
             #expect(!RulesSamples.problems("{\"version\":1,\"rules\":[],\"\(marks)\":1,\"\(marks)x\":2}").isEmpty)
             #expect(RulesSamples.problems("{\"version\":1,\"rules\":[],\(keys)}").count == 100)
@@ -99,15 +98,8 @@ struct RulesHostileTests {
             let nested = #"{"data":{"a":\#(hidden)"\#(long)"\#(String(repeating: "}", count: 50))}}"#
             #expect(RulesSamples.problems(RulesSamples.when(nested)).isEmpty)
         }
-        // In a debug build; in a release build it is well below a second.
-        #expect(Self.computed() - start < .seconds(60))
-    }
-
-    /// What this thread has computed so far, however busy the machine is.
-    private static func computed() -> Duration {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        // In a debug build, beside tests that compute; in a release build it is well below a second.
+        #expect(ContinuousClock.now - start < .seconds(300))
     }
 
     /// Files of some hundred kilobytes, each with one part that is very long.
@@ -174,14 +166,14 @@ struct RulesHostileTests {
     @Test("reads, lints and counts files that are designed to be slow")
     func slowToLint() throws {
         for (what, text) in Self.slowToLint {
-            let start = Self.computed()
+            let start = ContinuousClock.now
             let rules = try RoutingRules(text)
             _ = rules.lint()
             var coverage = RuleCoverage(rules)
             coverage.add(coverage)
-            let time = Self.computed() - start
-            // In a debug build; in a release build it is well below a second.
-            #expect(time < .seconds(60), "\(what): \(time)")
+            let time = ContinuousClock.now - start
+            // In a debug build, beside tests that compute; in a release build it is well below a second.
+            #expect(time < .seconds(300), "\(what): \(time)")
         }
     }
 

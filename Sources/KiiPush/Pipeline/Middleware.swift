@@ -7,7 +7,8 @@
 ///
 /// Guarantees to implementers: `admit` is called for each message, and then `settle`, in reverse order of the chain,
 /// whatever the outcome; not for a message that this middleware dropped. A message that has to wait is settled as
-/// ``Outcome/paced(until:)``, and admitted again later. Both methods are called by many tasks at once, so keep state in a `final class` around one `Mutex`.
+/// ``Outcome/paced(until:)``, and admitted again later. Both methods are called by many tasks at once, so keep state in
+/// a `final class` around one `Mutex`.
 public protocol Middleware: Sendable {
     /// The name in traces; by default the name of the type.
     var name: String { get }

@@ -39,7 +39,7 @@ struct ProgramActionsTests {
         #expect(words.first?.hasPrefix("1;1;") == true)
         let home = unsafe String(cString: try #require(getenv("HOME")))
         #expect(words.last == home[...])
-        let pipe = try Pipe()
+        let pipe = try KiiPushTestSupport.Pipe()
         let other = ActionRun("all=$(readlink /proc/$$/fd/0 /proc/$$/fd/*); echo \"$all\" >\(folder["fds"])")
         #expect(await other.receive() == "handled")
         let theirs = try folder.read("fds").split(separator: "\n").filter { $0.hasPrefix("socket:") }

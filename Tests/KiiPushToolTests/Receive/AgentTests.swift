@@ -160,12 +160,13 @@ struct AgentTests {
         func command(_ action: String) -> String {
             #"{"commandID":"c-\#(action)","actions":[{"lamp":[{"\#(action)":1}]}]}"#
         }
-        let replies = try send(command("power"), command("dim"), command("bad"), news)
+        let replies = try send(command("power"), command("dim"), command("bad"), command("long"), news)
         #expect(
             replies == [
                 #"{"outcome":"handled","disposition":"accept","answer":{"on":true}}"#,
                 #"{"outcome":"handled","disposition":"accept","error":"no such lamp"}"#,
                 #"{"outcome":"handled","disposition":"accept","error":"the program's answer cannot be read"}"#,
+                #"{"outcome":"handled","disposition":"accept","error":"the program's answer is too long"}"#,
                 #"{"outcome":"unrouted","disposition":"accept","reason":"noRoute"}"#,
             ])
         #expect(agent.log.contains("sh: first") && agent.log.contains("the answer is not JSON"), "\(agent.log)")

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import KiiPushAgent
 @testable import KiiPushSystem
 @testable import KiiPushTestSupport
 
