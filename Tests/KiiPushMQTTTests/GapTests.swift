@@ -43,6 +43,29 @@ struct GapTests {
         _ = try await run.value
     }
 
+    @Test("a message between two answers to subscriptions waits for the handler of the lost session")
+    func sessionLostWithTopics() async throws {
+        let publish = [0x32, 18, 0, 4] + Array("open".utf8) + [0, 9, 0] + Array(#"{"n":"1"}"#.utf8)
+        // Two packets of the device after the message, such as requests, acknowledgements and pings.
+        let link: [[UInt8]] = [
+            [0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + publish, [], [0x90, 4, 0, 2, 0, 1],
+        ]
+        let broker = try ScriptedBroker(answers: [link], 10_000)
+        let log = Mutex<[String]>([])
+        let receiver = PushReceiver()
+        receiver.onGap("resync") { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
+        receiver.onDirectPush { event, _ in log.withLock { $0.append(event.data["n"]?.string ?? "-") } }
+        let settings = broker.settings(.v5) {
+            ($0.subscriptions, $0.hadSession, $0.keepAlive) = ([.init("open"), .init("other")], true, 5)
+        }
+        let service = PushService(receiver, [try MQTTTransport(settings)])
+        let run = Task { try await service.run() }
+        try await eventually("both were handled") { log.withLock { $0.count } == 2 }
+        #expect(log.withLock { $0 } == ["sessionLost", "1"])
+        run.cancel()
+        _ = try await run.value
+    }
+
     @Test("messages without a key are handled in order of each topic, beside other topics")
     func order() async throws {
         let broker = try Broker()

@@ -17,7 +17,7 @@ extension MQTTSession {
                 for topic in settings.subscriptions {
                     requested[try link.subscribe(topic.filter, topic.quality)] = topic
                 }
-                (granted, isBelowRequest) = (.max, false)
+                (granted, isBelowRequest, areRequestsSent) = (.max, false, false)
             } catch { throw .lost(error) }
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
@@ -82,7 +82,7 @@ extension MQTTSession {
         return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(quality) granted"
     }
 
-    private func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
+    func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
         if settings.cleanSession, hadSession {
             return ("clean session: messages sent while the link was down are lost", .sessionLost)
         }
