@@ -66,6 +66,29 @@ struct GapTests {
         _ = try await run.value
     }
 
+    @Test("a session lost is reported once, also if the process ends before the subscription is granted")
+    func sessionLostOverRestart() async throws {
+        let suback: [UInt8] = [0x90, 4, 0, 1, 0, 1]
+        let kept: [[UInt8]] = [[0x20, 3, 1, 0, 0], suback]
+        let broker = try ScriptedBroker(answers: [[[0x20, 3, 0, 0, 0]], kept, kept], 10_000)
+        let folder = try Folder()
+        let settings = broker.settings(.v5) {
+            ($0.hadSession, $0.retainedFile) = (true, "\(folder.path)/retained")
+        }
+        let first = TestIntake()
+        try await running(settings, first) { _ in
+            try await eventually("subscribing") { broker.packets >= 2 }
+        }
+        #expect(first.events.isEmpty)
+        for gaps in [1, 0] {
+            let next = TestIntake()
+            try await running(settings, next) { _ in
+                try await eventually("connected") { !next.connections.isEmpty }
+            }
+            #expect(next.gaps.count == gaps)
+        }
+    }
+
     @Test("messages without a key are handled in order of each topic, beside other topics")
     func order() async throws {
         let broker = try Broker()

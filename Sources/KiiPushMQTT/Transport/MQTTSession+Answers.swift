@@ -10,8 +10,7 @@ extension MQTTSession {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
-            // Remembered until it is told: the next connection finds the session that this one has made.
-            if !isSessionPresent, hadLink || settings.hadSession { isSessionLost = true }
+            if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
             do throws(MosquittoClient.Failure) {
                 for filter in settings.formerFilters { try link.unsubscribe(filter) }
                 for topic in settings.subscriptions {
@@ -66,7 +65,7 @@ extension MQTTSession {
         if let (gap, cause) = possibleGap(hadSession: hadSession, quality) {
             intake.report(.possibleGap(gap, cause: cause))
         }
-        isSessionLost = false
+        remember(isSessionLost: false)
     }
 
     private func connectionDetail(_ quality: Int32) -> String {

@@ -105,6 +105,7 @@ final class MQTTSession {
         arrivals = MosquittoInbox(settings, clientID: clientID, retained: retained.kept)
         pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
+        isSessionLost = settings.hadSession && lossFile.map { FileStamp($0).error == nil } ?? false
     }
 
     /// Works until the transport is to end, or a permanent error occurs.
