@@ -110,6 +110,49 @@ struct BrokerAnswerTests {
         }
     }
 
+    @Test("a retained request is accepted once for each correlation data, also by a new process")
+    func retainedRequests() async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        let folder = try Folder()
+        let settings = broker.settings {
+            ($0.version, $0.cleanSession, $0.port) = (.v5, true, relay.port)
+            // Longer than it takes to publish a request.
+            $0.backoff = .seconds(1)
+            $0.retainedFile = "\(folder.path)/retained"
+        }
+        func request(_ correlation: String) throws {
+            let properties = [("response-topic", "r"), ("correlation-data", correlation)]
+            try broker.publish(
+                [#"{"power":true}"#], isRetained: true,
+                ["-V", "mqttv5"] + properties.flatMap { ["-D", "publish", $0.0, $0.1] })
+        }
+        func correlations(_ intake: TestIntake) -> [String] {
+            intake.payloads.map { String(decoding: $0.mqtt?.correlationData ?? [], as: UTF8.self) }
+        }
+        func start(expecting requests: [String], _ body: (TestIntake) async throws -> Void) async throws {
+            let intake = TestIntake()
+            try await running(settings, intake) { _ in
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try await body(intake)
+                try request("last")
+                try await eventually("the last came") { correlations(intake).last == "last" }
+            }
+            #expect(correlations(intake) == requests)
+        }
+        try await start(expecting: ["live", "late", "last"]) { intake in
+            try request("live")
+            try await eventually("the live one came") { intake.payloads.count == 1 }
+            relay.cut()
+            try request("late")
+            try await eventually("the late one came") { intake.payloads.count == 2 }
+            relay.cut()
+            try await eventually("connected again") { intake.connections.count == 3 }
+        }
+        try request("next")
+        try await start(expecting: ["next", "last"]) { _ in }
+    }
+
     @Test("a retained message that only memory has is accepted again by a new process")
     func retainedInMemory() async throws {
         let broker = try Broker()

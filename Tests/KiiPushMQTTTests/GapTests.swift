@@ -43,6 +43,52 @@ struct GapTests {
         _ = try await run.value
     }
 
+    @Test("a message between two answers to subscriptions waits for the handler of the lost session")
+    func sessionLostWithTopics() async throws {
+        let publish = [0x32, 18, 0, 4] + Array("open".utf8) + [0, 9, 0] + Array(#"{"n":"1"}"#.utf8)
+        // Two packets of the device after the message, such as requests, acknowledgements and pings.
+        let link: [[UInt8]] = [
+            [0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + publish, [], [0x90, 4, 0, 2, 0, 1],
+        ]
+        let broker = try ScriptedBroker(answers: [link], 10_000)
+        let log = Mutex<[String]>([])
+        let receiver = PushReceiver()
+        receiver.onGap("resync") { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
+        receiver.onDirectPush { event, _ in log.withLock { $0.append(event.data["n"]?.string ?? "-") } }
+        let settings = broker.settings(.v5) {
+            ($0.subscriptions, $0.hadSession, $0.keepAlive) = ([.init("open"), .init("other")], true, 5)
+        }
+        let service = PushService(receiver, [try MQTTTransport(settings)])
+        let run = Task { try await service.run() }
+        try await eventually("both were handled") { log.withLock { $0.count } == 2 }
+        #expect(log.withLock { $0 } == ["sessionLost", "1"])
+        run.cancel()
+        _ = try await run.value
+    }
+
+    @Test("a session lost is reported once, also if the process ends before the subscription is granted")
+    func sessionLostOverRestart() async throws {
+        let suback: [UInt8] = [0x90, 4, 0, 1, 0, 1]
+        let kept: [[UInt8]] = [[0x20, 3, 1, 0, 0], suback]
+        let broker = try ScriptedBroker(answers: [[[0x20, 3, 0, 0, 0]], kept, kept], 10_000)
+        let folder = try Folder()
+        let settings = broker.settings(.v5) {
+            ($0.hadSession, $0.retainedFile) = (true, "\(folder.path)/retained")
+        }
+        let first = TestIntake()
+        try await running(settings, first) { _ in
+            try await eventually("subscribing") { broker.packets >= 2 }
+        }
+        #expect(first.events.isEmpty)
+        for gaps in [1, 0] {
+            let next = TestIntake()
+            try await running(settings, next) { _ in
+                try await eventually("connected") { !next.connections.isEmpty }
+            }
+            #expect(next.gaps.count == gaps)
+        }
+    }
+
     @Test("messages without a key are handled in order of each topic, beside other topics")
     func order() async throws {
         let broker = try Broker()

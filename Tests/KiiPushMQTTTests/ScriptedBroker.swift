@@ -10,6 +10,7 @@ import Testing
 final class ScriptedBroker: Sendable {
     let port: Int
     private let isOver = Mutex(false)
+    private let count = Mutex(0)
 
     /// Answers first packets by one text after another, and over again.
     convenience init(connections: [[UInt8]]) throws { try self.init(answers: connections.map { [$0] }, 2000) }
@@ -29,7 +30,7 @@ final class ScriptedBroker: Sendable {
             var links = 0
             while let self, !self.isOver.withLock(\.self) {
                 guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                Self.answer(accept(listener, nil, nil), answers[links % answers.count], patience)
+                self.answer(accept(listener, nil, nil), answers[links % answers.count], patience)
                 links += 1
             }
             close(listener)
@@ -39,16 +40,20 @@ final class ScriptedBroker: Sendable {
     deinit { isOver.withLock { $0 = true } }
 
     /// Answers whatever comes by one text after another, and waits for the peer to go, for a while.
-    private static func answer(_ descriptor: Int32, _ answers: [[UInt8]], _ patience: Int32) {
+    private func answer(_ descriptor: Int32, _ answers: [[UInt8]], _ patience: Int32) {
         defer { close(descriptor) }
         var left = answers[...]
         var buffer = [UInt8](repeating: 0, count: 4096)
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while unsafe Glibc.poll(&poll, 1, patience) > 0, unsafe read(descriptor, &buffer, buffer.count) > 0 {
+            count.withLock { $0 += 1 }
             guard let answer = left.popFirst() else { continue }
             _ = unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
         }
     }
+
+    /// How many times something came, which is most often a packet.
+    var packets: Int { count.withLock(\.self) }
 
     /// Settings for it, with short pauses.
     func settings(

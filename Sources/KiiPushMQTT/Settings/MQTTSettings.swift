@@ -108,9 +108,11 @@ public struct MQTTSettings: Sendable, Hashable {
     ///
     /// A broker sends a retained message again with each subscription, except in a session of MQTT 5 that it has kept.
     /// With the file and a durable inbox each is accepted once per change, for the last 1,000 topics that had one:
-    /// equal bytes of one topic count as the same message. One that is published while the device is connected comes
-    /// without the retained flag, so it may be accepted once more after a restart. An empty message, which clears it,
-    /// is acknowledged and ignored.
+    /// equal bytes of one topic count as the same message, unless it is a request with another response topic or other
+    /// correlation data. One that is published while the device is connected comes without the retained flag, so it may
+    /// be accepted once more after a restart. An empty message, which clears it, is acknowledged and ignored.
+    ///
+    /// A second file, its name with `.lost` behind it, remembers a lost session until that has been reported.
     public var retainedFile: String?
     /// A message that is published when the subscriptions are granted, such as `online`; nil for none.
     public var birth: Announcement?

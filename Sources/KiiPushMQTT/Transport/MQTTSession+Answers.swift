@@ -10,14 +10,13 @@ extension MQTTSession {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
-            // Remembered until it is told: the next connection finds the session that this one has made.
-            if !isSessionPresent, hadLink || settings.hadSession { isSessionLost = true }
+            if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
             do throws(MosquittoClient.Failure) {
                 for filter in settings.formerFilters { try link.unsubscribe(filter) }
                 for topic in settings.subscriptions {
                     requested[try link.subscribe(topic.filter, topic.quality)] = topic
                 }
-                (granted, isBelowRequest) = (.max, false)
+                (granted, isBelowRequest, areRequestsSent) = (.max, false, false)
             } catch { throw .lost(error) }
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
@@ -66,7 +65,7 @@ extension MQTTSession {
         if let (gap, cause) = possibleGap(hadSession: hadSession, quality) {
             intake.report(.possibleGap(gap, cause: cause))
         }
-        isSessionLost = false
+        remember(isSessionLost: false)
     }
 
     private func connectionDetail(_ quality: Int32) -> String {
@@ -82,7 +81,7 @@ extension MQTTSession {
         return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(quality) granted"
     }
 
-    private func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
+    func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
         if settings.cleanSession, hadSession {
             return ("clean session: messages sent while the link was down are lost", .sessionLost)
         }

@@ -12,7 +12,7 @@ extension MQTTSession {
 
     /// When to retry refused payloads; nil if there are none, or only a signal ends the wait.
     var nextTry: Instant? {
-        guard !arrivals.payloads.isEmpty else { return nil }
+        guard !arrivals.payloads.isEmpty, !isHeld else { return nil }
         switch batches.wait {
         case .none: return .now
         case .upTo(let time): return .now + time
@@ -20,11 +20,12 @@ extension MQTTSession {
         }
     }
 
-    /// Submits the received payloads to the intake, in order, as far as it has capacity.
+    /// Submits the received payloads to the intake, in order, as far as it has capacity, unless they wait.
     ///
     /// - Throws: ``End/lost(_:)`` if the inbox failed and the broker redelivers everything on a new connection.
     func handOver() throws(End) {
         defer { keepRetained() }
+        guard !isHeld else { return }
         while !arrivals.payloads.isEmpty, case .none = batches.wait {
             do throws(IntakeRefusal) {
                 let receipts = try batches.submit(arrivals.payloads)

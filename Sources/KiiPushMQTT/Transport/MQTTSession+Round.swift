@@ -18,7 +18,7 @@ extension MQTTSession {
         try handOver()
         publishAnswers(link)
         try write(link)
-        let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
+        let mayRead = (arrivals.payloads.isEmpty || isHeld) && unacknowledged < Self.mostUnacknowledged
         // Detects a peer's hang-up even while nothing is read.
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
@@ -86,6 +86,15 @@ extension MQTTSession {
     /// one has ended.
     var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
 
+    /// Whether received messages wait for the last subscription: with it a gap is reported that is handled before them.
+    ///
+    /// No more than one batch waits, and none that arrives with the broker's first answer, from a session that it has
+    /// kept: the requests to subscribe are sent after it.
+    var isHeld: Bool {
+        !requested.isEmpty && areRequestsSent && arrivals.payloads.count < BatchedIntake.largestBatch
+            && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession, 1) != nil
+    }
+
     /// Sends the queue, if allowed.
     private func write(_ link: borrowing MosquittoClient) throws(End) {
         guard maySend else { return }
@@ -98,6 +107,7 @@ extension MQTTSession {
         unacknowledged = 0
         try lost { () throws(MosquittoClient.Failure) in try link.write(isTogether: isTogether) }
         isSending = link.wantsWrite
+        if !isSending { areRequestsSent = true }
     }
 
     func lost(_ call: () throws(MosquittoClient.Failure) -> Void) throws(End) {

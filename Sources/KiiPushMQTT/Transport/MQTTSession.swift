@@ -73,6 +73,8 @@ final class MQTTSession {
     var hasToldOfBirth = false
     /// The subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: MQTTSettings.Subscription] = [:]
+    /// Whether the requests were sent.
+    var areRequestsSent = false
     /// The lowest quality of service that it has granted.
     var granted = Int32.max
     /// Whether it has granted a lower one than was requested.
@@ -103,6 +105,7 @@ final class MQTTSession {
         arrivals = MosquittoInbox(settings, clientID: clientID, retained: retained.kept)
         pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
+        isSessionLost = settings.hadSession && lossFile.map { FileStamp($0).error == nil } ?? false
     }
 
     /// Works until the transport is to end, or a permanent error occurs.
@@ -119,6 +122,7 @@ final class MQTTSession {
                 // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
                 outgoing.publishAgain()
+                requested = [:]
                 if !unended.isEmpty || unended.retried > 0 { arrivals.forgetRetained() }
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
@@ -189,12 +193,12 @@ final class MQTTSession {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing, requested) = (false, false, false, nil, [:])
+        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
             // While the inbox is full, the broker's answers stay unread, and requests unsent.
-            if isBehind || !maySend { deadline = .now + settings.connectLimit }
+            if isBehind || !maySend && !isHeld { deadline = .now + settings.connectLimit }
             if control.isStopped {
                 leave(link)
                 throw .stopped

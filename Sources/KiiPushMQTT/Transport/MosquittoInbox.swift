@@ -151,8 +151,12 @@ final class MosquittoInbox {
             return retainWhatIsAccepted()
         }
         let isRetained = unsafe message.retain
-        let (place, hash) = (topic.hashValue, copy.hashValue)
-        let isKnown = isRetained && !newRetained.keep(settings, topic, copy)
+        let mqtt = unsafe publish(topic, isRetained: isRetained, properties)
+        var content = copy
+        // Each request has an answer of its own; a topic contains no zero.
+        if let response = mqtt.responseTopic { content += [0] + response.utf8 + [0] + (mqtt.correlationData ?? []) }
+        let (place, hash) = (topic.hashValue, content.hashValue)
+        let isKnown = isRetained && !newRetained.keep(settings, topic, content)
         // Equal to the message before it: published while this device was connected, or queued in its session too.
         if isKnown || isRetained && last[place] == hash {
             counts.retainedAgain += 1
@@ -162,7 +166,7 @@ final class MosquittoInbox {
         last[place] = hash
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
         payload.arrivedAt = now
-        payload.mqtt = unsafe publish(topic, isRetained: isRetained, properties)
+        payload.mqtt = mqtt
         payloads.append(payload)
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
         bytes += payload.size
