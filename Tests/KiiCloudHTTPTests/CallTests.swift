@@ -5,7 +5,7 @@ import KiiCloudTesting
 import KiiPush
 import Testing
 
-@Suite("each documented call, over the wire to a strict server", .timeLimit(.minutes(1)))
+@Suite("each documented call, over the wire to a strict server", .timeLimit(.minutes(5)))
 struct CallTests {
     @Test("objects are created, read, replaced, patched and deleted by their versions")
     func objects() async throws {

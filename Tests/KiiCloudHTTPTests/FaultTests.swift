@@ -5,7 +5,7 @@ import KiiCloudTesting
 import KiiPush
 import Testing
 
-@Suite("a server that fails at every point", .timeLimit(.minutes(1)))
+@Suite("a server that fails at every point", .timeLimit(.minutes(5)))
 struct FaultTests {
     /// One whose requests have time enough on a busy machine, or hardly any where the server is to be too slow.
     private func bench(isTooSlow: Bool = false) throws -> Bench {

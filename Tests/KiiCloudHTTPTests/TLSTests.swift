@@ -6,7 +6,7 @@ import KiiCloudTesting
 import Testing
 
 /// Servers that are not Kii's: openssl's own, and nghttpd for HTTP/2.
-@Suite("encrypted connections", .serialized, .timeLimit(.minutes(1)))
+@Suite("encrypted connections", .serialized, .timeLimit(.minutes(5)))
 struct TLSTests {
     private let request = { (port: Int) in
         HTTPRequest(method: .get, host: "localhost:\(port)", path: "/")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import KiiCloudHTTP
 
-@Suite("the transport itself", .serialized, .timeLimit(.minutes(1)))
+@Suite("the transport itself", .serialized, .timeLimit(.minutes(5)))
 struct TransportTests {
     @Test("requests one after the other share a connection; many at once share at most as many as allowed")
     func keepAlive() async throws {

@@ -5,7 +5,7 @@ import KiiPushMQTT
 import Testing
 
 /// What a broker grants, refuses and sends beside pushes.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct BrokerAnswerTests {
     @Test("quality of service 0 is reported as a possible gap", arguments: MQTTSettings.Version.allCases)
     func qualityZero(version: MQTTSettings.Version) async throws {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What is acknowledged, and when.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct DeliveryTests {
     @Test("messages arrive in order, and nothing is left at the broker", arguments: MQTTSettings.Version.allCases)
     func order(version: MQTTSettings.Version) async throws {
@@ -50,7 +50,7 @@ struct DeliveryTests {
         try await running(settings, intake) { _ in
             try await eventually("all came") { intake.payloads.count >= 60 }
         }
-        #expect(intake.payloads.first?.hasWaited == false)
+        // Of the first ones a busy machine may say the same; ReadLagTests has what is not late.
         #expect(intake.payloads.last?.hasWaited == true)
     }
 

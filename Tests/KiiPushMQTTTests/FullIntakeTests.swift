@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A service that is full for long: its link, and what waits behind it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FullIntakeTests {
     enum Case: String, CaseIterable {
         case plain, encrypted, unacknowledged

@@ -6,7 +6,7 @@ import KiiPushMQTT
 import Testing
 
 /// Links that are lost, and what is told of them.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct LinkTests {
     @Test("a broker that was stopped is connected to again, and its session goes on")
     func restart() async throws {

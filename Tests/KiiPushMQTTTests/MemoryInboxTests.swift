@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What lies in memory, and is acknowledged when it has ended.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct MemoryInboxTests {
     @Test("an MQTT transport keeps every promise of a transport", arguments: [MQTTSettings.Version.v311, .v5])
     func promises(version: MQTTSettings.Version) async {

@@ -8,7 +8,7 @@ import Testing
 @testable import KiiPushMQTT
 
 /// Hosts that answer wrongly or not at all.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct NoBrokerTests {
     @Test(
         "a port that nobody listens at is tried again, with growing pauses", arguments: MQTTSettings.Version.allCases,

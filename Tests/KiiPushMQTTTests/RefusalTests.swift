@@ -6,7 +6,7 @@ import KiiPushMQTT
 import Testing
 
 /// Brokers that do not let a device in, or have it subscribe, until they do.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct RefusalTests {
     @Test(
         "a refused login is told once, asked for again, and granted when the broker changes its mind",

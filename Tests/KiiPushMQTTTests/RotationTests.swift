@@ -5,7 +5,7 @@ import KiiPushMQTT
 import Testing
 
 /// Files of passwords and certificates that are replaced while a transport runs.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct RotationTests {
     @Test("a new certificate and key make the link anew in the same session, and useless ones leave it as it is")
     func certificate() async throws {

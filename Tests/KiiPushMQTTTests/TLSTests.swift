@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushMQTT
 
 /// Encrypted links: who is trusted.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct TLSTests {
     /// A certificate that a broker shows.
     enum Certificate: String, CaseIterable {

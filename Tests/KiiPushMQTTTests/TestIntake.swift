@@ -103,7 +103,7 @@ final class TestIntake: IntakeService {
 /// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no
 /// other sign.
 func eventually(
-    _ what: String, within seconds: Double = 20, sourceLocation: SourceLocation = #_sourceLocation,
+    _ what: String, within seconds: Double = 60, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () -> Bool
 ) async throws {
     let end = ContinuousClock.now + .seconds(seconds)

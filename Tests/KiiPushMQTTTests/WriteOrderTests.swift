@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What an agent's process asks of the kernel, and in which order.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WriteOrderTests {
     @Test("no acknowledgement leaves before what it acknowledges is on disk")
     func order() async throws {

@@ -11,7 +11,7 @@ import Testing
 
 @testable import KiiPushSQLite
 
-@Suite("an inbox that must not fill its own disk", .timeLimit(.minutes(1)))
+@Suite("an inbox that must not fill its own disk", .timeLimit(.minutes(5)))
 struct DiskReserveTests {
     /// A disk of its own; nil where none can be mounted, which takes root.
     private final class Disk {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KiiPushSQLite
 
-@Suite("a check of an inbox, which fails where a payload would", .timeLimit(.minutes(1)))
+@Suite("a check of an inbox, which fails where a payload would", .timeLimit(.minutes(5)))
 struct InboxCheckTests {
     private let folder = try? StateFolder()
 

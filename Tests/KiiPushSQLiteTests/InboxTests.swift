@@ -9,7 +9,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What an inbox on SQLite does beyond the promises of every inbox.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
     private let machine = Machine()
     private let directory: String

@@ -10,7 +10,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What a dead-letter store promises whose letters an inbox writes with the notes of their payloads.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LettersOfInboxTests {
     private let directory: String
     private let folder: StateFolder

@@ -8,7 +8,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What a seen store promises whose commits an inbox writes.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SeenOfInboxTests {
     private let directory: String
     private let folder: StateFolder
