@@ -230,12 +230,14 @@ struct AgentTests {
 
     @Test("what waits for its pace when the agent ends is handled by the next one")
     func pacedOverRestart() throws {
-        // So that a slow machine does not earn another message meanwhile; the next agent has twenty anew.
-        let slow = ReceiveTests.rules.replacingOccurrences(of: #""pace":"8s""#, with: #""pace":"1h""#)
-        try slow.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        // Letters: of an object, the newest change passes when the next pause begins. An hour, so that a slow machine
+        // earns no other one meanwhile; the next agent has twenty anew.
+        let rules = #"{"version":1,"rules":[{"id":"l","when":{"topic":"*"},"then":{"print":true},"pace":"1h"}]}"#
+        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        func letter(_ number: Int) -> String { #"{"topic":"t","objectScopeType":"APP","when":\#(number)}"# }
         let first = try agent()
-        for number in 0..<20 { _ = try send(event(number)) }
-        #expect(try send(event(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
+        for number in 0..<20 { #expect(try send(letter(number)) == [handled]) }
+        #expect(try send(letter(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
         #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
         let second = try agent()
         try second.wait { $0.output.split(separator: "\n").count == 1 }
