@@ -124,10 +124,23 @@ enum Loopback {
     }
 
     /// A port that nobody listens at, for as long as nobody else takes it.
+    ///
+    /// It is none of those that the system gives to connections: one to a broker that is away could get that port itself,
+    /// and be connected with itself, so that the broker cannot return.
     static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        return try bind(descriptor)
+        for _ in 0..<100 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            let port = Int.random(in: 10_000..<32_768)
+            var address = address(port)
+            let isFree = unsafe withUnsafePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    unsafe Glibc.bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if isFree { return port }
+        }
+        return try #require(nil as Int?, "no free port")
     }
 
     /// Connects a socket; false when nobody listens.

@@ -80,18 +80,23 @@ final class Broker {
 }
 
 /// A port of the loopback interface that nobody listens on.
+///
+/// It is none of those that the system gives to connections: one to a broker that is away could get that port itself, and
+/// be connected with itself, so that the broker cannot return.
 func freePort() throws -> Int {
-    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(link) }
-    var address = loopback(0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(link, address, length) == 0 ? getsockname(link, address, &length) : -1
+    for _ in 0..<100 {
+        let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(link) }
+        let port = Int.random(in: 10_000..<32_768)
+        var address = loopback(port)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(link, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
+        if result == 0 { return port }
     }
-    guard result == 0 else { throw Trouble("no free port: \(text())") }
-    return Int(UInt16(bigEndian: address.sin_port))
+    throw Trouble("no free port: \(text())")
 }
 
 private func loopback(_ port: Int) -> sockaddr_in {
