@@ -125,8 +125,8 @@ enum Loopback {
 
     /// A port that nobody listens at, for as long as nobody else takes it.
     ///
-    /// It is none of those that the system gives to connections: one to a broker that is away could get that port itself,
-    /// and be connected with itself, so that the broker cannot return.
+    /// It is none of those that the system gives to connections: one to a broker that is away could get that port, and
+    /// be connected with itself, so that the broker cannot return.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -81,7 +81,7 @@ final class Broker {
 
 /// A port of the loopback interface that nobody listens on.
 ///
-/// It is none of those that the system gives to connections: one to a broker that is away could get that port itself, and
+/// It is none of those that the system gives to connections: one to a broker that is away could get that port, and
 /// be connected with itself, so that the broker cannot return.
 func freePort() throws -> Int {
     for _ in 0..<100 {
