@@ -60,7 +60,7 @@ enum FleetHandler: String, CaseIterable {
     /// For how long it is watched, in seconds.
     var seconds: Double {
         switch self {
-        case .unguarded: 15
+        case .unguarded: 30
         case .careless: 40
         case .different, .stamped, .same: 12
         }
