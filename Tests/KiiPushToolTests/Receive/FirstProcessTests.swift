@@ -23,7 +23,7 @@ struct FirstProcessTests {
     @Test("it reaps what its programs leave behind, and ends with its own status", .enabled(if: mayUnshare))
     func reaps() throws {
         let script =
-            "(true &); for i in $(seq 100); do grep -qs ') Z ' /proc/[0-9]*/stat || break; sleep 0.1; done; "
+            "(true &); sleep 0.3; for i in $(seq 100); do grep -qs ') Z ' /proc/[0-9]*/stat || break; sleep 0.1; done; "
             + "grep -c ') Z ' /proc/[0-9]*/stat | grep -c ':[^0]'; exit 0"
         let rules = try TemporaryFile(
             #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
