@@ -6,8 +6,9 @@ package struct DeadLetterQuota: Sendable {
     package enum Place: Sendable, Hashable {
         /// Under the number that was proposed.
         case new
-        /// Merged into the dead letter of this number, with its payload or without.
-        case folded(into: UInt64, replacesPayload: Bool)
+        /// Merged into the dead letter of this number, whose payload it replaces with one so many bytes larger; nil if
+        /// its own is not kept.
+        case folded(into: UInt64, growth: Int?)
     }
 
     private struct Letter {
@@ -61,25 +62,32 @@ package struct DeadLetterQuota: Sendable {
     }
 
     private func isBeyondShare(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
-        exceedsBytes(all, size)
-            || all.enumerated().contains { index, key in
-                keys[key].map { $0.count >= max(index == 0 ? capacity / 10 : capacity / 2, 1) } ?? false
-            }
+        exceedsBytes(all, size) || holdsForAny(of: all) { used, share in used.count >= max(share.letters, 1) }
     }
 
     /// Whether a key that has dead letters already would have too many bytes.
     private func exceedsBytes(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
+        holdsForAny(of: all) { used, share in used.bytes + size > share.bytes }
+    }
+
+    /// Whether something is so of a key that has dead letters already, and of its share.
+    private func holdsForAny(
+        of all: [DeadLetter.Key], _ isSo: (_ used: Totals, _ share: (letters: Int, bytes: Int)) -> Bool
+    ) -> Bool {
         all.enumerated().contains { index, key in
-            keys[key].map { $0.bytes + size > (index == 0 ? mostBytes / 5 : mostBytes / 2) } ?? false
+            let share = index == 0 ? (capacity / 10, mostBytes / 5) : (capacity / 2, mostBytes / 2)
+            return keys[key].map { isSo($0, share) } ?? false
         }
     }
 
     private mutating func fold(_ size: Int, into id: UInt64) -> Place {
-        guard let old = letters[id] else { return .folded(into: id, replacesPayload: false) }
+        guard let old = letters[id] else { return .folded(into: id, growth: nil) }
         let growth = size - old.bytes
-        let replaces = growth <= 0 || growth <= mostBytes - all.bytes && !exceedsBytes(old.keys, growth)
-        if replaces { resize(id, by: growth) }
-        return .folded(into: id, replacesPayload: replaces)
+        guard growth <= 0 || growth <= mostBytes - all.bytes && !exceedsBytes(old.keys, growth) else {
+            return .folded(into: id, growth: nil)
+        }
+        resize(id, by: growth)
+        return .folded(into: id, growth: growth)
     }
 
     /// Records that a dead letter's payload has another size.

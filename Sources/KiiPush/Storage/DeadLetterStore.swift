@@ -184,9 +184,9 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
                 state.letters.append(letter)
                 state.letters[state.letters.count - 1].id = state.lastID
                 return state.lastID
-            case .folded(let id, let replacesPayload):
+            case .folded(let id, let growth):
                 guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return id }
-                state.letters[index].fold(letter, replacesPayload: replacesPayload)
+                state.letters[index].fold(letter, replacesPayload: growth != nil)
                 return id
             }
         }

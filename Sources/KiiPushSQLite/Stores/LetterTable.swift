@@ -11,8 +11,6 @@ final class LetterTable: Sendable {
         /// The number of the dead letter that it is stored as or merged into.
         let number: Int64
         let place: DeadLetterQuota.Place
-        /// How much larger it makes the payload of the dead letter that it is merged into.
-        let growth: Int
         let letter: DeadLetter
     }
 
@@ -22,17 +20,14 @@ final class LetterTable: Sendable {
         var last: Int64
         var lastTicket: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        /// The sizes of the dead letters' payloads, as the quota counts them.
-        var sizes: [Int64: Int]
         /// The dead letters in the file.
         var inFile: Set<Int64>
     }
 
     private let state: Mutex<State>
 
-    /// Makes the table of the dead letters in the file, with the sizes of their payloads.
-    init(_ room: DeadLetterQuota, last: Int64, inFile sizes: [Int64: Int]) {
-        state = Mutex(State(room: room, last: last, sizes: sizes, inFile: Set(sizes.keys)))
+    init(_ room: DeadLetterQuota, last: Int64, inFile: Set<Int64>) {
+        state = Mutex(State(room: room, last: last, inFile: inFile))
     }
 
     var count: Int { state.withLock { $0.room.count } }
@@ -51,19 +46,10 @@ final class LetterTable: Sendable {
             } catch {
                 return .failure(error)
             }
-            var (number, growth) = (state.last + 1, 0)
-            switch place {
-            case .new:
-                state.last += 1
-                state.sizes[number] = letter.payload.size
-            case .folded(let id, let replacesPayload):
-                number = Int64(bitPattern: id)
-                if replacesPayload { growth = letter.payload.size - (state.sizes[number] ?? 0) }
-                state.sizes[number]? += growth
-            }
+            var number = state.last + 1
+            if case .folded(let id, _) = place { number = Int64(bitPattern: id) } else { state.last += 1 }
             state.lastTicket += 1
-            let waiting = Waiting(
-                ticket: state.lastTicket, number: number, place: place, growth: growth, letter: letter)
+            let waiting = Waiting(ticket: state.lastTicket, number: number, place: place, letter: letter)
             state.waiting[waiting.ticket] = waiting
             return .success(waiting)
         }
@@ -75,12 +61,9 @@ final class LetterTable: Sendable {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
             let id = UInt64(bitPattern: waiting.number)
-            if waiting.place == .new {
-                state.room.remove(id)
-                state.sizes[waiting.number] = nil
-            } else {
-                state.room.resize(id, by: -waiting.growth)
-                state.sizes[waiting.number]? -= waiting.growth
+            switch waiting.place {
+            case .new: state.room.remove(id)
+            case .folded(_, let growth): state.room.resize(id, by: -(growth ?? 0))
             }
         }
     }
@@ -111,7 +94,6 @@ final class LetterTable: Sendable {
     func remove(_ number: Int64) {
         state.withLock { state in
             state.room.remove(UInt64(number))
-            state.sizes[number] = nil
             state.inFile.remove(number)
             for waiting in state.waiting.values where waiting.number == number { state.waiting[waiting.ticket] = nil }
         }
@@ -135,9 +117,9 @@ extension Connection {
             there = ($0.integer(0), $0.integer(1))
         }
         guard let there else { return try insert(waiting.letter, waiting.number, time) }
-        if waiting.place != .folded(into: UInt64(bitPattern: waiting.number), replacesPayload: false),
-            time.wall >= there.last - Self.jitter
-        {
+        var keepsPayload = true
+        if case .folded(_, growth: nil) = waiting.place { keepsPayload = false }
+        if keepsPayload, time.wall >= there.last - Self.jitter {
             try fold(waiting.letter, waiting.number, time)
         } else {
             try count(waiting.letter, waiting.number, time.wall < there.first ? time : nil)

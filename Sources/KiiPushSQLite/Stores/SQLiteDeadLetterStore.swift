@@ -62,14 +62,14 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         self.inbox = inbox
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (room, sizes, last) = try database.withConnection { connection throws(SQLiteError) in
-                let (room, sizes) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
+            let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
+                let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
                 let last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
                 // A number that no store can have assigned.
                 guard last >= 0 else { throw .corrupt(path: connection.path) }
-                return (room, sizes, last)
+                return (room, ids, last)
             }
-            table = LetterTable(room, last: last, inFile: sizes)
+            table = LetterTable(room, last: last, inFile: ids)
         } catch {
             database.disclaim(Self.kind)
             throw error
@@ -147,8 +147,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
             (letter.id, letter.inboxID) = (UInt64(waiting.number), nil)
             letter.receivedAt = scale.stored(letter.arrivedAt, now: now).wall / 1_000_000
             letter.keys = []
-            if case .folded(let id, let replacesPayload) = waiting.place, let last = all[id]?.arrivedAt {
-                all[id]?.fold(letter, replacesPayload: replacesPayload && letter.arrivedAt >= last)
+            if case .folded(let id, let growth) = waiting.place, let last = all[id]?.arrivedAt {
+                all[id]?.fold(letter, replacesPayload: growth != nil && letter.arrivedAt >= last)
             } else if let newer = all[letter.id] {
                 letter.fold(newer, replacesPayload: true)
                 all[letter.id] = letter
@@ -212,22 +212,22 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 }
 
 extension Connection {
-    /// The quota with the dead letters that exist already, and the sizes of their payloads.
+    /// The quota with the dead letters that exist already.
     fileprivate mutating func letterRoom(
         _ empty: DeadLetterQuota
-    ) throws(SQLiteError) -> (room: DeadLetterQuota, sizes: [Int64: Int]) {
+    ) throws(SQLiteError) -> (room: DeadLetterQuota, ids: Set<Int64>) {
         var keys: [Int64: [DeadLetter.Key]] = [:]
         try each("SELECT letter, first, second FROM deadLetterKeys ORDER BY letter, position") { row in
             keys[row.integer(0), default: []].append(
                 DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
-        var (room, sizes) = (empty, [Int64: Int]())
+        var (room, ids) = (empty, Set<Int64>())
         try each("SELECT id, \(Self.sizeOfPayload) FROM deadLetters") { row in
-            let (id, size) = (row.integer(0), Int(row.integer(1)))
-            room.add(UInt64(bitPattern: id), bytes: size, keys[id] ?? [])
-            sizes[id] = size
+            let id = row.integer(0)
+            room.add(UInt64(bitPattern: id), bytes: Int(row.integer(1)), keys[id] ?? [])
+            ids.insert(id)
         }
-        return (room, sizes)
+        return (room, ids)
     }
 }
 #endif
