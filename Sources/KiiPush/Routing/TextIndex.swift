@@ -30,7 +30,8 @@ package struct FiledText: Hashable {
             (.bucket, criteria.bucket?.exactTexts), (.topic, criteria.topic?.exactTexts),
             (.sender, criteria.sender?.exactIDs),
         ]
-        return texts.compactMap { field, texts in texts.map { $0.map { FiledText(field: field, text: ExactText($0)) } }
+        return texts.compactMap { field, texts in
+            texts?.map { FiledText(field: field, text: ExactText($0)) }
         }
     }
 }

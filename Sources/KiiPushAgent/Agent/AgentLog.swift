@@ -20,6 +20,16 @@ package struct AgentLog: Sendable {
     /// Logs something that needs attention.
     package func trouble(_ text: String) { write(JournalLine(.warning, "kiipush: \(text)")) }
 
+    /// Logs why something that is tried again and again fails: once, until it succeeds or fails for another reason.
+    func trouble(onceIn failure: Current<String>, _ body: () throws(WriteError) -> Void) {
+        do throws(WriteError) {
+            try body()
+            failure.set(nil)
+        } catch {
+            if failure.set("\(error)") { trouble("\(error)") }
+        }
+    }
+
     /// Logs a message's outcome, within the quota of its key.
     func tell(_ trace: Trace) {
         let priority = JournalLine.Priority(trace.outcome)

@@ -66,14 +66,11 @@ struct AgentReports: Sendable {
         (gauges.deadLetters, gauges.areDeadLettersFull) = (try? letters.count, (try? letters.isFull) ?? false)
         (gauges.kills, gauges.silent) = (receiver.loopGuard?.killed.count ?? 0, silence.states)
         gauges.isHealthy = status.isHealthy
-        do {
+        // The status shows a failure as long as it lasts.
+        log.trouble(onceIn: metricsFailure) { [gauges] () throws(WriteError) in
             try MetricsFile(path: path).write(
                 receiver.metrics, service.status, counts, paced: paced, shortages: log.shortages,
                 droppedLines: log.writer.dropped, latencies: latencies, gauges: gauges)
-            metricsFailure.set(nil)
-        } catch {
-            // Once, not every five seconds; the status shows it as long as it lasts.
-            if metricsFailure.set("\(error)") { log.trouble("\(error)") }
         }
     }
 }

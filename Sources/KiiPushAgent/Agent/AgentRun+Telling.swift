@@ -55,9 +55,7 @@ extension AgentRun {
         tellManager { $0.problems = $0.link == nil ? status.problems : status.ownProblems }
     }
 
-    private func tellManager(_ transport: String, _ link: AgentRun.Link) {
-        tellManager { $0.links[transport] = link }
-    }
+    private func tellManager(_ transport: String, _ link: Link) { tellManager { $0.links[transport] = link } }
 
     private func tellManager(_ change: (inout Managed) -> Void) {
         let text: String? = managed.withLock { managed in

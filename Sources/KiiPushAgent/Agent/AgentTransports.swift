@@ -44,13 +44,7 @@ struct AgentTransports: Sendable {
             // A descriptor counts as connected from the start; all others report their connection.
             WatchedTransport(transport, counts, connects: !(transport is LinesTransport)) { payload in
                 guard let file else { return }
-                do throws(WriteError) {
-                    try file.add(payload)
-                    failure.set(nil)
-                } catch {
-                    // Once, not with every payload.
-                    if failure.set("\(error)") { log.trouble("\(error)") }
-                }
+                log.trouble(onceIn: failure) { () throws(WriteError) in try file.add(payload) }
             }
         }
         let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
