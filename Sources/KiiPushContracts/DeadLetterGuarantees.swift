@@ -36,6 +36,16 @@ extension DeadLetterGuarantee {
             }
             try trial.expectLetters([only], "afterwards")
         },
+        DeadLetterGuarantee("a letter into which another one was merged since is kept", capacity: 10) { trial in
+            let read = try trial.add(letter(0, keys: [1]))
+            let id = try trial.store.add(letter(1, keys: [1]))
+            trial.expect(id == read.id, "the second one should be merged into the first")
+            trial.expect(try !trial.store.remove(read), "it should be kept, since it stands for two now")
+            let merged = try trial.store.letters()
+            trial.expect(merged.map(\.count) == [2], "one letter should stand for two messages")
+            for letter in merged { trial.expect(try trial.store.remove(letter), "it should be removed as it is now") }
+            try trial.expectLetters([], "afterwards")
+        },
     ]
 
     // MARK: Numbers

@@ -160,4 +160,6 @@ extension PushService {
 }
 
 /// The service stopped and left a message; a durable inbox keeps it for the next service.
-struct ServiceStopped: Error {}
+///
+/// Its handlers did not begin, so that no attempt is counted.
+struct ServiceStopped: ResourceShortage {}

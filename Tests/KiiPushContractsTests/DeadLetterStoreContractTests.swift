@@ -56,7 +56,7 @@ final class FaultyLetters: DeadLetterStore {
         case losesAttempts, losesGeneration, losesCause
         case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
         case neverFull, ignoresBytes, refusesAgain, foldsNothing, losesSummary
-        case forgetsWideKeys, keepsOldest
+        case forgetsWideKeys, keepsOldest, removesMerged
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -76,6 +76,7 @@ final class FaultyLetters: DeadLetterStore {
             case .ignoresBytes: "beyond its bytes"
             case .foldsNothing: "one key may use a fifth of the bytes"
             case .losesSummary, .keepsOldest: "one key may use a tenth of the letters"
+            case .removesMerged: "a letter into which another one was merged"
             case .forgetsWideKeys: "a wider key may use half of the letters"
             }
         }
@@ -157,6 +158,10 @@ final class FaultyLetters: DeadLetterStore {
         if fault != .losesGeneration { changed.rulesGeneration = letter.rulesGeneration }
         if fault != .losesCause { changed.cause = letter.cause }
         return changed
+    }
+
+    func remove(_ letter: DeadLetter) throws -> Bool {
+        fault == .removesMerged ? store.remove(letter.id) : store.remove(letter)
     }
 
     func remove(_ id: UInt64) throws -> Bool {

@@ -95,6 +95,23 @@ struct ServiceRetryTests {
         #expect(lacked.count == 20, "a shortage is no attempt, in the inbox too")
     }
 
+    @Test("a handler that a stopping service did not begin has used up no attempt")
+    func stoppedBefore() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
+            // It ends well although it was cancelled, and the next handler may not begin.
+            if context.route == "a" { while !Task.isCancelled { await Task.yield() } }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.calls(1)
+        run.cancel()
+        try await bench.passTime { receipt.word != "open" }
+        #expect(try await run.value.left == 1 && receipt.word == "left")
+        #expect(bench.log.events == ["a 1"] && inbox.disk.rows[1]?.attempts == 0)
+        #expect(inbox.log.events.contains("begun 1 (0), failed 1 [a]"))
+    }
+
     @Test("the pauses of a shortage grow from 100 ms to 10 s")
     func pausesOfShortage() {
         let pauses = [1, 2, 5, 8, 9, 1000].map { DeliverySettings.pause(afterShortages: $0, 0) }

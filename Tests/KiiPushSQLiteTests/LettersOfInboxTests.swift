@@ -150,6 +150,9 @@ struct LettersOfInboxTests {
                 #expect(letter.id == 1 && letter.count == count && letters.count == 1)
                 #expect(letter.summary?.bytesLost == 10 * (count - 1))
                 #expect(letter.summary?.firstArrivedAt == .seconds(1) && letter.summary?.firstReceivedAt != nil)
+                var older = letter
+                older.summary?.count = count - 1
+                #expect(try !letters.remove(older), "one was merged into it since")
             }
             try expectSummary(3)
             for (ended, index) in order.enumerated() {
@@ -161,6 +164,7 @@ struct LettersOfInboxTests {
             let newest = try #require(try letters.letters().first)
             #expect(newest.arrivedAt == .seconds(3) && newest.payload.bytes.first == 3)
             #expect(newest.routes == ["r3"] && newest.cause == "C3")
+            #expect(try letters.remove(newest) && letters.count == 0 && inbox.rowsOfLetters() == 0)
         }
     }
 

@@ -42,7 +42,8 @@ extension PushReceiver {
     /// did not handle it are called, if they still match. If its payload could not be decoded before and can be now,
     /// all matching routes are called. The handlers have no time limit; see `PushService.replay(_:)`.
     ///
-    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store.
+    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store. It stays, too, if others were
+    ///   merged into it meanwhile.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome { await replay(letter, call: nil) }
 
@@ -59,7 +60,7 @@ extension PushReceiver {
         var incoming = Incoming(message)
         let outcome = await receive(&incoming, call: call)
         // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
-        if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
+        if case .handled = outcome { _ = try? deadLetters.remove(letter) }
         return outcome
     }
 }

@@ -104,6 +104,17 @@ public protocol DeadLetterStore: Sendable {
     @discardableResult
     func remove(_ id: UInt64) throws -> Bool
 
+    /// Removes a dead letter that was handled again, unless others have been merged into it since it was read.
+    ///
+    /// By default, all dead letters are read first, so that one that is merged meanwhile is removed, too. Implement it
+    /// as one atomic step, so that none is.
+    ///
+    /// - Parameter letter: the dead letter as the store returned it.
+    /// - Returns: whether it was removed.
+    /// - Throws: if that cannot be written; the dead letter then still exists.
+    @discardableResult
+    func remove(_ letter: DeadLetter) throws -> Bool
+
     /// How many dead letters there are.
     ///
     /// Metrics and alarms ask often, so implement it without reading payloads; by default, all dead letters are read
@@ -122,6 +133,13 @@ extension DeadLetterStore {
 
     /// False: a store has capacity unless it says otherwise.
     public var isFull: Bool { false }
+
+    /// Removes a dead letter if it stands for as many messages as when it was read.
+    @discardableResult
+    public func remove(_ letter: DeadLetter) throws -> Bool {
+        guard try letters().contains(where: { $0.id == letter.id && $0.count == letter.count }) else { return false }
+        return try remove(letter.id)
+    }
 
     /// How many dead letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
@@ -203,11 +221,16 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
 
     /// Removes a dead letter; returns whether there was one of that number.
     @discardableResult
-    public func remove(_ id: UInt64) -> Bool {
+    public func remove(_ id: UInt64) -> Bool { remove { $0.id == id } }
+
+    /// Removes a dead letter, unless others have been merged into it since it was read.
+    @discardableResult
+    public func remove(_ letter: DeadLetter) -> Bool { remove { $0.id == letter.id && $0.count == letter.count } }
+
+    private func remove(where isMeant: (DeadLetter) -> Bool) -> Bool {
         state.withLock { state in
-            guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return false }
-            state.letters.remove(at: index)
-            state.room.remove(id)
+            guard let index = state.letters.firstIndex(where: isMeant) else { return false }
+            state.room.remove(state.letters.remove(at: index).id)
             return true
         }
     }

@@ -82,20 +82,25 @@ package enum DeadLetterDesk {
     private static func drop(
         _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: DeskConsole
     ) -> ExitCode {
+        var code = ExitCode.fine
         for letter in letters {
             if options.isDryRun {
                 console.print("would drop \(letter.id): \(letter.line)")
                 continue
             }
             do {
-                try session.deadLetters.remove(letter.id)
-                console.print("dropped \(letter.id)")
+                if try session.deadLetters.remove(letter) {
+                    console.print("dropped \(letter.id)")
+                } else {
+                    console.error("kiipush dead-letters: \(letter.id): it has changed meanwhile; list it again")
+                    code = .failed
+                }
             } catch {
                 console.error("kiipush dead-letters: \(letter.id): \(error)")
                 return .failed
             }
         }
-        return .fine
+        return code
     }
 }
 

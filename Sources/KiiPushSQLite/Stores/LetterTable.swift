@@ -73,6 +73,13 @@ final class LetterTable: Sendable {
     /// The dead letters that are not in the file yet, in order of arrival.
     var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }
 
+    /// How many messages are not in the file yet and stand for a dead letter, or are merged into it.
+    func waitingCount(of number: Int64) -> Int {
+        state.withLock { state in
+            state.waiting.values.reduce(0) { $0 + ($1.number == number ? $1.letter.count : 0) }
+        }
+    }
+
     func isWaiting(_ waiting: Waiting) -> Bool { state.withLock { $0.waiting[waiting.ticket] != nil } }
 
     /// Records that a dead letter is in the file.

@@ -196,10 +196,22 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     ///
     /// - Throws: ``SQLiteError`` if that cannot be written; the dead letter then still exists.
     @discardableResult
-    public func remove(_ id: UInt64) throws -> Bool {
+    public func remove(_ id: UInt64) throws -> Bool { try remove(id, ifCountIs: nil) }
+
+    /// Removes a dead letter, unless others have been merged into it since it was read.
+    ///
+    /// - Throws: ``SQLiteError`` if that cannot be written; the dead letter then still exists.
+    @discardableResult
+    public func remove(_ letter: DeadLetter) throws -> Bool { try remove(letter.id, ifCountIs: letter.count) }
+
+    private func remove(_ id: UInt64, ifCountIs count: Int?) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
             let found = table.find(id)
+            if let count, found.isThere {
+                let written = try connection.number("SELECT count FROM deadLetters WHERE id = ?", .integer(id)) ?? 0
+                guard Int(written) + table.waitingCount(of: id) == count else { return false }
+            }
             if found.isInFile {
                 try connection.transaction { connection throws(SQLiteError) in
                     try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))

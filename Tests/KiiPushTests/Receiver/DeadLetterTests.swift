@@ -53,6 +53,25 @@ struct DeadLetterTests {
         #expect(await receiver.receive(ServiceBench.payload(22)).name == "paced")
     }
 
+    @Test("a letter into which another one is merged while it is replayed stays, for the one that nobody has handled")
+    func mergedMeanwhile() async throws {
+        let store = InMemoryDeadLetterStore(capacity: 10)
+        @Sendable func add(_ number: Int) throws {
+            var letter = DeadLetter(
+                payload: ServiceBench.payload(number), reason: .failed, routes: ["r"], arrivedAt: .seconds(0))
+            letter.keys = [DeadLetter.Key(first: 1, second: 1)]
+            _ = try store.add(letter)
+        }
+        let receiver = PushReceiver(app: "0123abcd", deadLetters: store)
+        receiver.onAny("r") { message, _ in if message.number == 1 { try add(2) } }
+        try add(1)
+        #expect(await receiver.replay(try #require(store.letters().first)).name == "handled")
+        let left = try #require(store.letters().first)
+        #expect(left.count == 2 && left.payload.bytes == ServiceBench.payload(2).bytes)
+        #expect(await receiver.replay(left).name == "handled")
+        #expect(store.letters().isEmpty)
+    }
+
     @Test("a replay runs only the routes that the letter names")
     func routes() async throws {
         let log = EventLog()
