@@ -10,8 +10,8 @@ extension PushService {
     /// as for any handler, and begins no other one.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
-    /// - Returns: its outcome; after any but `handled`, the dead letter stays in the store. It stays, too, if others were
-    ///   merged into it meanwhile.
+    /// - Returns: its outcome; after any but `handled`, the dead letter stays in the store.
+    ///   It stays, too, if others were merged into it meanwhile.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
         let standard = change { state in

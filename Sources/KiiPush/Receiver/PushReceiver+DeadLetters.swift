@@ -42,8 +42,8 @@ extension PushReceiver {
     /// did not handle it are called, if they still match. If its payload could not be decoded before and can be now,
     /// all matching routes are called. The handlers have no time limit; see `PushService.replay(_:)`.
     ///
-    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store. It stays, too, if others were
-    ///   merged into it meanwhile.
+    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store.
+    ///   It stays, too, if others were merged into it meanwhile.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome { await replay(letter, call: nil) }
 

@@ -68,7 +68,8 @@ struct DatabaseHealer {
         removeOldest(but: aside)
         let saved = try makeNew(aside)
         let healing = DatabaseHealing(
-            damagedPath: aside, cause: cause, inbox: saved.inbox, deadLetters: saved.deadLetters, seen: saved.seen)
+            damagedPath: aside, cause: cause, inbox: saved.inbox, deadLetters: saved.deadLetters, seen: saved.seen,
+            lastPayload: saved.lastPayload)
         // From here on the new database is complete, and only has to be moved.
         try DatabaseMarker.healed(healing).write(path)
         step(.notedEnd)

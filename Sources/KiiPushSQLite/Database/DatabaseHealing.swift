@@ -39,8 +39,11 @@ public struct DatabaseHealing: Sendable, Hashable {
     public let deadLetters: Saved
     /// The recovered deduplication entries.
     public let seen: Saved
-    /// Whether it was healed at this start, not at an earlier one.
+    /// Whether nothing has been accepted since: it was healed at this start, or at an earlier one that ended before its
+    /// loss could be recorded.
     public internal(set) var isNew = true
+    /// The last number that the inbox had assigned by then; nil if an older release healed it.
+    var lastPayload: Int64?
 
     /// What may be missing, in words; nil if every table could be read completely.
     public var missing: String? {

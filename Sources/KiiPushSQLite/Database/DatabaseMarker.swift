@@ -36,7 +36,7 @@ enum DatabaseMarker: Hashable {
         }
     }
 
-    /// For example `healed kiipush.db.damaged-20261122T120000Z damaged 12 partial 3 whole 200 whole`.
+    /// For example `healed kiipush.db.damaged-20261122T120000Z damaged 12 partial 3 whole 200 whole 4711`.
     private var line: String {
         switch self {
         case .made: return "made"
@@ -46,7 +46,8 @@ enum DatabaseMarker: Hashable {
                 "\($0.rows) \($0.isWhole ? "whole" : "partial")"
             }
             let name = healing.damagedPath.split(separator: "/").last ?? ""
-            return "healed \(name) \(healing.cause.rawValue) \(saved.joined(separator: " "))"
+            let last = healing.lastPayload.map { " \($0)" } ?? ""
+            return "healed \(name) \(healing.cause.rawValue) \(saved.joined(separator: " "))\(last)"
         }
     }
 
@@ -57,14 +58,15 @@ enum DatabaseMarker: Hashable {
         else { return nil }
         switch (words[0], words.count) {
         case ("healing", 3): self = .healing(aside: words[1], cause)
-        case ("healed", 9):
+        case ("healed", 9...10):
             let saved = [3, 5, 7].map {
                 DatabaseHealing.Saved(rows: Int(words[$0]) ?? 0, isWhole: words[$0 + 1] == "whole")
             }
             self = .healed(
                 DatabaseHealing(
                     damagedPath: "\(database.dropLast(SQLiteDatabase.fileName.count))\(words[1])", cause: cause,
-                    inbox: saved[0], deadLetters: saved[1], seen: saved[2], isNew: false))
+                    inbox: saved[0], deadLetters: saved[1], seen: saved[2], isNew: false,
+                    lastPayload: words.count == 10 ? Int64(words[9]) : nil))
         default: return nil
         }
     }

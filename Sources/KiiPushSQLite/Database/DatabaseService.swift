@@ -11,6 +11,11 @@ struct DatabaseService {
 
 // Sets up the connection of an opened database, and its service data.
 extension Connection {
+    /// The last number that the inbox has assigned; 0 if it has assigned none.
+    mutating func lastPayload() throws(SQLiteError) -> Int64 {
+        try number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
+    }
+
     /// Checks that no value exists that a store would refuse later.
     mutating func checkNumbers() throws(SQLiteError) {
         let reasons = DeadLetter.Reason.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")

@@ -28,6 +28,8 @@ struct OpenDatabase: ~Copyable {
         var connection = try Connection(path: path)
         let service = try connection.open(path, machine)
         if isChecked { try connection.checkNumbers() }
+        var healing = healing
+        if let last = healing?.lastPayload, try connection.lastPayload() == last { healing?.isNew = true }
         return OpenDatabase(connection, lock, service, healing)
     }
 

@@ -12,6 +12,8 @@ struct Salvage {
     private(set) var inbox = DatabaseHealing.Saved()
     private(set) var deadLetters = DatabaseHealing.Saved()
     private(set) var seen = DatabaseHealing.Saved()
+    /// The last number that the inbox has assigned.
+    private(set) var lastPayload: Int64 = 0
 
     /// How many rows of a table are read, from either end: a damaged file may contain cycles.
     private static let mostRows = 1_000_000
@@ -32,6 +34,7 @@ struct Salvage {
         self = try new.transaction { new throws(SQLiteError) in
             var salvage = Salvage()
             try salvage.copy(from: &old, into: &new)
+            salvage.lastPayload = try new.lastPayload()
             return salvage
         }
     }

@@ -22,7 +22,7 @@ struct InboxRows: Sendable {
             found.answered.append((row.integer(0), Int(row.integer(1))))
         }
         apply(found)
-        last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
+        last = try connection.lastPayload()
         // Numbers that no service can have been given.
         let isOurs =
             (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
