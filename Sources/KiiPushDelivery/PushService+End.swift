@@ -102,15 +102,22 @@ extension PushService {
     }
 
     /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
-    private func reportMergedLetters() {
+    func reportMergedLetters(atEnd: Bool = false) {
         let (merged, now) = (receiver.mergedLetters, clock.now)
-        let isNew = reportedLetters.withLock { reported in
-            if let last = reported.at, last.duration(to: now) < .seconds(60) { return false }
-            guard merged > reported.count else { return false }
+        let due: MonotonicInstant? = reportedLetters.withLock { reported in
+            guard merged > reported.count else { return nil }
+            if !atEnd, let next = reported.at?.advanced(by: .seconds(60)), next > now { return next }
             reported = (merged, now)
-            return true
+            return now
         }
-        if isNew { open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound")) }
+        guard let due else { return }
+        if due <= now {
+            return open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
+        }
+        change { state in
+            state.reportsMergedAt = due
+            state.wakeTimer(by: due)
+        }
     }
 
     func openRoutes(of delivery: Delivery) -> [String] {

@@ -54,6 +54,7 @@ extension PushService {
         // No payload may have come since the inbox failed to keep a gap.
         try? saveGaps()
         await quiet()
+        reportMergedLetters(atEnd: true)
         for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
         for task in answering { await task.value }

@@ -22,6 +22,7 @@ extension PushService {
                 run.end(HandlerOverrun())
             }
             if due.storesAgain { startEnding { await self.storeNext() } }
+            if due.reportsMerged { startEnding { self.reportMergedLetters() } }
             let sleep: Task<Void, Never>? = change { state in
                 // Handlers that do not return are left behind, also if the drain time ended late.
                 guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
@@ -44,6 +45,8 @@ extension ServiceState {
         var left: [HandlerRun] = []
         /// Whether to try to store postponed dead letters.
         var storesAgain = false
+        /// Whether to open a gap for merged dead letters.
+        var reportsMerged = false
     }
 
     /// Takes the due actions, and wakes the messages that are due.
@@ -65,6 +68,7 @@ extension ServiceState {
         guard isRunning else { return due }
         room.wake(now)
         if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
+        if let at = reportsMergedAt, at <= now { (reportsMergedAt, due.reportsMerged) = (nil, true) }
         return due
     }
 }

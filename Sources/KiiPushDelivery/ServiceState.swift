@@ -65,6 +65,8 @@ struct ServiceState {
     /// The messages that did not fit into the dead-letter store, and when that is tried again.
     var putOff = ShortQueue<PutOff>()
     var storeAgainAt: MonotonicInstant?
+    /// When a gap is opened for the dead letters that were merged since the last one.
+    var reportsMergedAt: MonotonicInstant?
 
     // Handling.
 
@@ -164,7 +166,7 @@ extension ServiceState {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
         // A stopping service does not retry.
         guard isRunning else { return ends }
-        return [ends, room.later.first?.due, storeAgainAt].compactMap(\.self).min()
+        return [ends, room.later.first?.due, storeAgainAt, reportsMergedAt].compactMap(\.self).min()
     }
 }
 

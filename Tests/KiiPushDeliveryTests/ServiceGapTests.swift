@@ -226,6 +226,31 @@ struct ServiceGapTests {
         #expect(log.events.count <= 12, "\(log.events.count)")
         _ = try await bench.close(run)
     }
+
+    @Test("dead letters that are merged after a gap was handled are one more gap, a minute later or at the stop")
+    func mergedLater() async throws {
+        let (log, inbox) = (EventLog(), SpyInbox())
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let bench = ServiceBench(
+            inbox: inbox, delivery: delivery, letters: InMemoryDeadLetterStore(capacity: 2)
+        ) { _, _ in throw TestError() }
+        bench.receiver.onGap("resync") { gap, _ in log.add(gap.cause.rawValue) }
+        let (intake, run) = await bench.open()
+        func fail(_ number: Int) async throws {
+            _ = await (try intake.submit([ServiceBench.payload(number, "o\(number)")])[0]).end()
+        }
+        for number in 1...3 { try await fail(number) }
+        try await until { log.events.count == 1 && bench.service.status.messages == 0 }
+        let start = bench.clock.now
+        try await fail(4)
+        try await bench.passTime { log.events.count == 2 }
+        #expect(start.duration(to: bench.clock.now) >= .seconds(59))
+        try await fail(5)
+        #expect(log.events.count == 2 && inbox.disk.isEmpty)
+        _ = try await bench.close(run)
+        #expect(inbox.disk.numbers.count == 1, "the next service tells of what was merged last")
+    }
 }
 
 /// A transport by hand with another name.
