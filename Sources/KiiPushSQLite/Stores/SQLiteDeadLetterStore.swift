@@ -5,8 +5,8 @@ import Synchronization
 /// A dead-letter store that survives a restart.
 ///
 /// A dead letter is on disk when ``add(_:)`` returns, and removed from it when ``remove(_:)-(UInt64)`` returns; for
-/// those of a service, see ``init(writtenBy:capacity:bytes:clock:)``. Like the store in memory, it refuses a dead letter
-/// rather than forget one. Numbers continue where the process before stopped.
+/// those of a service, see ``init(writtenBy:capacity:bytes:clock:)``. Like the store in memory, it refuses a dead
+/// letter rather than forget one. Numbers continue where the process before stopped.
 ///
 /// The times of dead letters of an earlier process are converted to this process's clock: exactly within one boot;
 /// after a reboot by the wall clock, and never later than the moment when this store was made.
