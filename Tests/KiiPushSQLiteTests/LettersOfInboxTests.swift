@@ -168,6 +168,27 @@ struct LettersOfInboxTests {
         }
     }
 
+    @Test("of those that are merged while letters are removed, a removed letter or one that is left counts each")
+    func mergedWhileRemoved() throws {
+        let (_, letters) = try open(capacity: 10)
+        let removed = Mutex(0)
+        let isDone = Mutex(false)
+        let count = 300
+        DispatchQueue.concurrentPerform(iterations: 2) { worker in
+            if worker == 0 {
+                for number in 0..<count { _ = try? letters.add(folded(of: nil, Int64(number % 100))) }
+                isDone.withLock { $0 = true }
+            }
+            while worker == 1, !isDone.withLock({ $0 }) {
+                for letter in (try? letters.letters()) ?? [] where (try? letters.remove(letter)) == true {
+                    removed.withLock { $0 += letter.count }
+                }
+            }
+        }
+        let left = try letters.letters().reduce(0) { $0 + $1.count }
+        #expect(removed.withLock { $0 } + left == count)
+    }
+
     @Test("after a crash a letter stands for those whose payloads had ended, and the others are in the inbox")
     func summaryAfterCrash() async throws {
         var (inbox, letters) = try open(capacity: 10)

@@ -11,9 +11,9 @@ struct DatabaseService {
 
 // Sets up the connection of an opened database, and its service data.
 extension Connection {
-    /// The last number that the inbox has assigned; 0 if it has assigned none.
-    mutating func lastPayload() throws(SQLiteError) -> Int64 {
-        try number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
+    /// The last number that a table has assigned; 0 if it has assigned none.
+    mutating func lastNumber(of table: String) throws(SQLiteError) -> Int64 {
+        try number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table)) ?? 0
     }
 
     /// Checks that no value exists that a store would refuse later.

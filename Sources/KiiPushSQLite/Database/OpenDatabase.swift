@@ -29,7 +29,7 @@ struct OpenDatabase: ~Copyable {
         let service = try connection.open(path, machine)
         if isChecked { try connection.checkNumbers() }
         var healing = healing
-        if let last = healing?.lastPayload, try connection.lastPayload() == last { healing?.isNew = true }
+        if let last = healing?.lastPayload, try connection.lastNumber(of: "inbox") == last { healing?.isNew = true }
         return OpenDatabase(connection, lock, service, healing)
     }
 

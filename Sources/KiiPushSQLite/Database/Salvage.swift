@@ -34,7 +34,7 @@ struct Salvage {
         self = try new.transaction { new throws(SQLiteError) in
             var salvage = Salvage()
             try salvage.copy(from: &old, into: &new)
-            salvage.lastPayload = try new.lastPayload()
+            salvage.lastPayload = try new.lastNumber(of: "inbox")
             return salvage
         }
     }
@@ -105,7 +105,7 @@ struct Salvage {
     private static func copyLastNumbers(from old: inout Connection, into new: inout Connection) throws(SQLiteError) {
         for table in ["inbox", "deadLetters"] {
             let last = try? old.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table))
-            let own = try new.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table)) ?? 0
+            let own = try new.lastNumber(of: table)
             guard let last, last > own, last < SQLValue.mostNumber else { continue }
             try new.run("DELETE FROM sqlite_sequence WHERE name = ?", .text(table))
             try new.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(table), .integer(last))

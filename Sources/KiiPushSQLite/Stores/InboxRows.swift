@@ -22,7 +22,7 @@ struct InboxRows: Sendable {
             found.answered.append((row.integer(0), Int(row.integer(1))))
         }
         apply(found)
-        last = try connection.lastPayload()
+        last = try connection.lastNumber(of: "inbox")
         // Numbers that no service can have been given.
         let isOurs =
             (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last

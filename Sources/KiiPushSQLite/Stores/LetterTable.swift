@@ -73,13 +73,6 @@ final class LetterTable: Sendable {
     /// The dead letters that are not in the file yet, in order of arrival.
     var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }
 
-    /// How many messages are not in the file yet and stand for a dead letter, or are merged into it.
-    func waitingCount(of number: Int64) -> Int {
-        state.withLock { state in
-            state.waiting.values.reduce(0) { $0 + ($1.number == number ? $1.letter.count : 0) }
-        }
-    }
-
     func isWaiting(_ waiting: Waiting) -> Bool { state.withLock { $0.waiting[waiting.ticket] != nil } }
 
     /// Records that a dead letter is in the file.
@@ -92,17 +85,21 @@ final class LetterTable: Sendable {
 
     // MARK: Removing
 
-    /// Whether there is a dead letter of a number, and whether it is in the file.
-    func find(_ number: Int64) -> (isThere: Bool, isInFile: Bool) {
-        state.withLock { ($0.room.contains(UInt64(number)), $0.inFile.contains(number)) }
-    }
-
-    /// Forgets a dead letter that is not in the file any more, with all that wait to be merged into it.
-    func remove(_ number: Int64) {
-        state.withLock { state in
+    /// Forgets a dead letter, with all that wait to be merged into it; returns whether there was one.
+    ///
+    /// Nothing is added meanwhile, or what is merged into it while it is removed would be lost. `delete` removes it from
+    /// the file, if it is there; it gets the number of messages that wait for it, and returns false to keep it.
+    func remove(
+        _ number: Int64, _ delete: (_ isInFile: Bool, _ waiting: Int) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) -> Bool {
+        try state.withLock { state throws(SQLiteError) in
+            let waiting = state.waiting.values.filter { $0.number == number }
+            let isDeleted = try delete(state.inFile.contains(number), waiting.reduce(0) { $0 + $1.letter.count })
+            guard isDeleted, state.room.contains(UInt64(number)) else { return false }
             state.room.remove(UInt64(number))
             state.inFile.remove(number)
-            for waiting in state.waiting.values where waiting.number == number { state.waiting[waiting.ticket] = nil }
+            for waiting in waiting { state.waiting[waiting.ticket] = nil }
+            return true
         }
     }
 }

@@ -64,7 +64,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         do throws(SQLiteError) {
             let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
                 let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
-                let last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
+                let last = try connection.lastNumber(of: "deadLetters")
                 // A number that no store can have assigned.
                 guard last >= 0 else { throw .corrupt(path: connection.path) }
                 return (room, ids, last)
@@ -207,18 +207,17 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     private func remove(_ id: UInt64, ifCountIs count: Int?) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
-            let found = table.find(id)
-            if let count, found.isThere {
-                let written = try connection.number("SELECT count FROM deadLetters WHERE id = ?", .integer(id)) ?? 0
-                guard Int(written) + table.waitingCount(of: id) == count else { return false }
-            }
-            if found.isInFile {
+            try table.remove(id) { isInFile, waiting throws(SQLiteError) in
+                if let count {
+                    let written = try connection.number("SELECT count FROM deadLetters WHERE id = ?", .integer(id))
+                    guard Int(written ?? 0) + waiting == count else { return false }
+                }
+                guard isInFile else { return true }
                 try connection.transaction { connection throws(SQLiteError) in
                     try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
                 }
+                return true
             }
-            if found.isThere { table.remove(id) }
-            return found.isThere
         }
     }
 }
