@@ -104,20 +104,17 @@ extension PushService {
     /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
     func reportMergedLetters(atEnd: Bool = false) {
         let (merged, now) = (receiver.mergedLetters, clock.now)
-        let due: MonotonicInstant? = reportedLetters.withLock { reported in
-            guard merged > reported.count else { return nil }
-            if !atEnd, let next = reported.at?.advanced(by: .seconds(60)), next > now { return next }
-            reported = (merged, now)
-            return now
+        let isDue = change { state in
+            guard merged > state.reportedLetters.count else { return false }
+            if !atEnd, let next = state.reportedLetters.at?.advanced(by: .seconds(60)), next > now {
+                state.reportedLetters.due = next
+                state.wakeTimer(by: next)
+                return false
+            }
+            state.reportedLetters = (merged, now, nil)
+            return true
         }
-        guard let due else { return }
-        if due <= now {
-            return open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
-        }
-        change { state in
-            state.reportsMergedAt = due
-            state.wakeTimer(by: due)
-        }
+        if isDue { open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound")) }
     }
 
     func openRoutes(of delivery: Delivery) -> [String] {

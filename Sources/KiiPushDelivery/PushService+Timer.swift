@@ -68,7 +68,7 @@ extension ServiceState {
         guard isRunning else { return due }
         room.wake(now)
         if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
-        if let at = reportsMergedAt, at <= now { (reportsMergedAt, due.reportsMerged) = (nil, true) }
+        if let again = reportedLetters.due, again <= now { (reportedLetters.due, due.reportsMerged) = (nil, true) }
         return due
     }
 }

@@ -44,8 +44,6 @@ public final class PushService: Sendable {
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
-    /// How many merged dead letters were reported as gaps, and when the last time.
-    let reportedLetters = Mutex<(count: Int, at: MonotonicInstant?)>((0, nil))
     /// Whether the state has failures, so that calls that succeed need no lock.
     let isFailing = Atomic<Bool>(false)
 

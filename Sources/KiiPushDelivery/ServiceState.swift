@@ -65,8 +65,8 @@ struct ServiceState {
     /// The messages that did not fit into the dead-letter store, and when that is tried again.
     var putOff = ShortQueue<PutOff>()
     var storeAgainAt: MonotonicInstant?
-    /// When a gap is opened for the dead letters that were merged since the last one.
-    var reportsMergedAt: MonotonicInstant?
+    /// How many merged dead letters were reported as gaps, when the last time, and when it is due again.
+    var reportedLetters = (count: 0, at: MonotonicInstant?.none, due: MonotonicInstant?.none)
 
     // Handling.
 
@@ -166,7 +166,7 @@ extension ServiceState {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
         // A stopping service does not retry.
         guard isRunning else { return ends }
-        return [ends, room.later.first?.due, storeAgainAt, reportsMergedAt].compactMap(\.self).min()
+        return [ends, room.later.first?.due, storeAgainAt, reportedLetters.due].compactMap(\.self).min()
     }
 }
 
