@@ -87,8 +87,8 @@ final class LetterTable: Sendable {
 
     /// Forgets a dead letter, with all that wait to be merged into it; returns whether there was one.
     ///
-    /// Nothing is added meanwhile, or what is merged into it while it is removed would be lost. `delete` removes it from
-    /// the file, if it is there; it gets the number of messages that wait for it, and returns false to keep it.
+    /// Nothing is added meanwhile, or what is merged into it while it is removed would be lost. `delete` removes it
+    /// from the file, if it is there; it gets the number of messages that wait for it, and returns false to keep it.
     func remove(
         _ number: Int64, _ delete: (_ isInFile: Bool, _ waiting: Int) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
