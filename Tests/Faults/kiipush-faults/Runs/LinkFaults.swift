@@ -73,8 +73,9 @@ struct LinkFaults {
             broker.forget()
             try broker.start()
             try wait(for: "the agent is connected again") { session.connections > links }
-            guard session.log.components(of: "has forgotten the session").count > number else {
-                throw Trouble("the agent does not say that the session is gone: \(session.log.suffix(400))")
+            // It says first that it is connected, and then what it has missed.
+            try wait(for: "the agent says that the session is gone") {
+                session.log.components(of: "has forgotten the session").count > number
             }
         }
         var row = try session.finish("broker forgot the session")
