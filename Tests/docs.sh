@@ -6,18 +6,17 @@
 #   bash Tests/docs.sh --port 8081    serves it on another port than 8080
 #
 # It needs Debian's libsqlite3-dev, libmosquitto-dev and libcurl4-openssl-dev, since all libraries are documented whole.
-set -euo pipefail
-cd "$(dirname "$0")/.."
+source "$(dirname "$0")/check/common.sh"
 
-fail() { printf 'docs.sh: %s\n' "$*" >&2; exit 64; }
+refuse() { printf 'docs.sh: %s\n' "$*" >&2; exit 64; }
 
 serves=yes port=8080
 while [ $# -gt 0 ]; do
     case "$1" in
         --build) serves="" ;;
         --port) port=${2:?--port takes a number}; shift ;;
-        --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; exit ;;
-        *) fail "there is no option '$1'; see --help" ;;
+        --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' Tests/docs.sh; exit ;;
+        *) refuse "there is no option '$1'; see --help" ;;
     esac
     shift
 done
@@ -27,20 +26,20 @@ all=$PWD/$documented/symbol-graphs
 site=$documented/site
 libraries=()
 for folder in Sources/Kii*/; do libraries+=("$(basename "$folder")"); done
-# A build writes the graphs only of what it compiles: where one is missing, all is built anew.
-for library in "${libraries[@]}"; do [ -f "$all/$library.symbols.json" ] || rm -rf "$documented"; done
-rm -rf "$site" "$documented/all.doccarchive"
+rm -rf "$documented"
 mkdir -p "$all"
+swift build --quiet "${traits[@]}"
+modules=$(swift build "${traits[@]}" --show-bin-path)/Modules
 for library in "${libraries[@]}"; do
     # What it adds to the types of other libraries, such as `PushReceiver.load`, is part of the graph as blocks.
-    swift build --quiet --enable-all-traits --scratch-path "$documented" --target "$library" \
-        -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$all" \
-        -Xswiftc -emit-extension-block-symbols
+    swift-symbolgraph-extract -module-name "$library" -I "$modules" -output-dir "$all" -emit-extension-block-symbols \
+        -target "$(uname -m)-unknown-linux-gnu" -sdk / \
+        -I Sources/CWallClock -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
 done
 archives=()
 for library in "${libraries[@]}"; do
     graphs=$documented/symbol-graphs-of/$library
-    rm -rf "$graphs" && mkdir -p "$graphs"
+    mkdir -p "$graphs"
     # Without what it re-exports of other libraries, which is documented there.
     python3 - "$library" "$graphs" "$all/$library.symbols.json" "$all/$library@"*.symbols.json <<'END'
 import json, os, re, sys
@@ -59,7 +58,6 @@ for path in filter(os.path.exists, graphs):
 END
     # DocC reads one library at a time: a link to another one's type is an error, and must be plain code.
     archive=$documented/$library.doccarchive
-    rm -rf "$archive"
     echo "$library"
     docc convert "Sources/$library/$library.docc" --fallback-display-name "$library" \
         --fallback-bundle-identifier "$library" --fallback-default-module-kind Library \

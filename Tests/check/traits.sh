@@ -1,7 +1,7 @@
 source "$(dirname "$0")/common.sh"
 
-# What a trait adds; the step tests has all else, and Package.swift leaves its tests out.
-export KIIPUSH_TESTS=traits
+# What a trait adds; the step tests has all else.
+export KIIPUSH_TESTS=KiiPushMQTTTests,KiiPushSQLiteTests,KiiCloudHTTPTests,KiiPushToolTests
 swift build --quiet --build-tests "${traits[@]}"
 bundle=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
 
