@@ -19,30 +19,30 @@ extension Row {
     private static let drawn: [Traffic] = [.drawn, .byChance]
 
     static let all = [
-        Row("changes of one object, a steady stream", 17, "s", late(.object, [.steady, .steady])),
-        Row("of these, replaced by a newer one", nil, "%", late(.object, [.steady, .steady], isShare: true)),
-        Row("changes of one object, paces that change", 17, "s", late(.object, [.changing])),
-        Row("changes of one object, in clusters", 17, "s", late(.object, usual + drawn)),
-        Row("letters, a steady stream", 60, "s", late(.letter, [.steady, .steady])),
-        Row("letters, paces that change", nil, "s", late(.letter, [.changing])),
-        Row("letters, in usual clusters", 60, "s", late(.letter, usual)),
-        Row("letters, in any clusters", nil, "s", late(.letter, drawn)),
-        Row("5,000 new objects, 200 a second", 12, "s", [crowd(.object, 200, 5000)]),
-        Row("120 commands, 3 a second", 12, "s", [crowd(.command, 3, 120)]),
-        Row("other objects beside one that floods", 10, "s", [besideFlood(50), besideFlood(.max)]),
+        Row("changes of one object", 17, "s", late(.object, [.steady, .changing] + usual + drawn)),
+        Row("of a steady stream, replaced by newer ones", nil, "%", late(.object, [.steady, .steady], isShare: true)),
+        Row("letters, streams and usual clusters", 60, "s", late(.letter, [.steady, .steady] + usual)),
+        Row("letters, any clusters and paces that change", nil, "s", late(.letter, [.changing] + drawn)),
+        Row(
+            "new objects, commands, objects beside one that floods", 10, "s",
+            [crowd(.object, 200, 5000), crowd(.command, 3, 120), besideFlood(50), besideFlood(.max)]),
         Row("a loop of one object", 800, "an hour", [loop(.object), fleet(.object)]),
-        Row("a loop of one object after or beside honest changes", 3700, "an hour", [loop(.object, isBeside: true)]),
         Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter)]),
-        Row("a loop of letters after or beside honest ones", 3700, "an hour", [loop(.letter, isBeside: true)]),
         Row(
-            "loops that change object, topic or route", 4500, "an hour",
-            [loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true)]),
-        Row("a loop of one object, round trips of 3 to 15 s", 4500, "an hour", [loop(.object, isSlow: true)]),
+            "a loop after or beside honest messages", 3700, "an hour",
+            [loop(.object, isBeside: true), loop(.letter, isBeside: true)]),
         Row(
-            "the same after or beside honest changes", nil, "an hour", [loop(.object, isSlow: true, isBeside: true)]),
+            "loops that change object, topic or route, or take 3 to 15 s", 4500, "an hour",
+            [
+                loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true),
+                loop(.object, isSlow: true),
+            ]),
         Row(
-            "a loop among 2 to 400 objects or topics", nil, "an hour", [few(.object), few(.letter), few(.ownRoute)]),
-        Row("devices that hear different things", nil, "an hour", [apart(.object), apart(.letter)]),
+            "loops among some keys, slow beside honest ones, devices apart", nil, "an hour",
+            [
+                few(.object), few(.letter), few(.ownRoute), loop(.object, isSlow: true, isBeside: true), apart(.object),
+                apart(.letter),
+            ]),
     ]
 
     // MARK: Honest traffic
