@@ -8,7 +8,6 @@ struct Options {
         case rate
         case idle
         case soak
-        case traffic
         case fleet
     }
 
@@ -23,8 +22,6 @@ struct Options {
     private var window = 20
     private var tool: Program?
     private var only: String?
-    private var minutes: Int?
-    private var seed = 1
     private var devices = 4
 
     static let usage = """
@@ -34,9 +31,7 @@ struct Options {
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
                kiipush-faults --soak [--durable] [--messages M]
-               kiipush-faults --traffic --tool PATH [--only WORDS] [--seed N]
                kiipush-faults --fleet --tool PATH [--devices N] [--only WORDS]
-               kiipush-faults --traffic-long MINUTES --tool PATH [--only WORDS] [--seed N]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
         handled twice but what was in flight at a kill. Exit 1 when something did not hold.
@@ -51,11 +46,8 @@ struct Options {
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
           --soak     ten million messages through a service in this process; --durable: with the inbox on disk
-          --traffic  plays the cloud against a kiipush that was built with -c release and all traits: honest traffic, loops
-                     and floods, over its Unix socket and over MQTT; --seed: what chance depends on
           --fleet    several real agents at a cloud of this program, over a real broker, whose handlers write to what they
                      listen to; the tool needs all traits. --devices: how many, 4 if not given
-          --traffic-long  the same, streams and loops for so many minutes each, and a flood of ten minutes
         """
 
     /// Reads the arguments; nil when help is wanted.
@@ -76,11 +68,8 @@ struct Options {
             case "--concurrency": concurrency = try Self.number(option, &rest)
             case "--window": window = try Self.number(option, &rest)
             case "--tool": tool = .tool(try Self.text(option, &rest))
-            case "--traffic": task = .traffic
-            case "--traffic-long": (task, minutes) = (.traffic, try Self.number(option, &rest))
             case "--fleet": task = .fleet
             case "--devices": devices = try Self.number(option, &rest)
-            case "--seed": seed = try Self.number(option, &rest)
             case "--only": only = try Self.text(option, &rest)
             default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
             }
@@ -122,9 +111,6 @@ struct Options {
                 kills: kills ?? 40, messages: messages ?? 5000, program: program,
                 options: isInMemory ? ["--memory"] : [])
             return try await Plan(rows: [("random kills", { try run.row() })]).run()
-        case .traffic:
-            guard case .tool(let path)? = tool else { throw Trouble("--traffic needs --tool PATH") }
-            return try TrafficPlan(tool: path, minutes: minutes, only: only, seed: UInt64(seed)).run()
         case .fleet:
             guard case .tool(let path)? = tool else { throw Trouble("--fleet needs --tool PATH") }
             return try await FleetPlan(tool: path, devices: devices, only: only).run()
