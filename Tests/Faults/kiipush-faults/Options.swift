@@ -7,7 +7,6 @@ struct Options {
         case kills
         case rate
         case idle
-        case soak
         case fleet
     }
 
@@ -15,7 +14,6 @@ struct Options {
     private var isLong = false
     private var kills: Int?
     private var messages: Int?
-    private var isDurable = false
     private var isInMemory = false
     private var hasHardships = false
     private var concurrency = 8
@@ -30,7 +28,6 @@ struct Options {
                kiipush-faults --kills N --hardships --tool PATH [--messages M]
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
-               kiipush-faults --soak [--durable] [--messages M]
                kiipush-faults --fleet --tool PATH [--devices N] [--only WORDS]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
@@ -45,7 +42,6 @@ struct Options {
                      descriptors taken and the log blocked
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
-          --soak     ten million messages through a service in this process; --durable: with the inbox on disk
           --fleet    several real agents at a cloud of this program, over a real broker, whose handlers write to what they
                      listen to; the tool needs all traits. --devices: how many, 4 if not given
         """
@@ -57,12 +53,10 @@ struct Options {
             switch option {
             case "--help", "-h": return nil
             case "--long": isLong = true
-            case "--durable": isDurable = true
             case "--in-memory": isInMemory = true
             case "--hardships": hasHardships = true
             case "--rate": task = .rate
             case "--idle": task = .idle
-            case "--soak": task = .soak
             case "--kills": (task, kills) = (.kills, try Self.number(option, &rest))
             case "--messages": messages = try Self.number(option, &rest)
             case "--concurrency": concurrency = try Self.number(option, &rest)
@@ -101,7 +95,6 @@ struct Options {
         case .idle:
             print(try Idle(program: program).text())
             return []
-        case .soak: return try await Soak(messages: messages ?? 10_000_000, isDurable: isDurable).run()
         case .kills where hasHardships:
             guard case .tool? = tool else { throw Trouble("--hardships needs --tool PATH") }
             let run = Hardships(program: program, kills: kills ?? 24, messages: messages ?? 2400)
