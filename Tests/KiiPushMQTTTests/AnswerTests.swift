@@ -30,13 +30,15 @@ struct AnswerTests {
             $0.subscriptions = [.init("answers/#")]
         }
         try await running(watching, watcher) { _ in
-            try await eventually("watching") { !watcher.connections.isEmpty }
             let settings = broker.settings {
                 $0.version = version
                 $0.subscriptions = [.init("cmd/+/set")]
                 if let port { $0.port = port }
             }
-            try await running(settings, TestIntake()) { transport in try await body(transport, watcher) }
+            // An answer waits for the connection itself.
+            try await running(settings, TestIntake(), connects: false) { transport in
+                try await body(transport, watcher)
+            }
         }
     }
 

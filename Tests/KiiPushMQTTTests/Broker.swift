@@ -30,7 +30,21 @@ final class Broker: Sendable {
         try start()
     }
 
+    /// Starts a broker that lets in one user only.
+    convenience init(user: String, password: String) throws {
+        try self.init(["allow_anonymous false", "password_file FOLDER/passwords"]) { folder in
+            try Self.setPassword(password, of: user, in: folder)
+        }
+    }
+
     deinit { try? stop() }
+
+    /// Makes the file of passwords anew, with those of one user.
+    static func setPassword(_ password: String, of user: String, in folder: Folder) throws {
+        try run(
+            ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", user, password],
+            output: "\(folder.path)/passwd.log")
+    }
 
     static let program = "/usr/sbin/mosquitto"
 
