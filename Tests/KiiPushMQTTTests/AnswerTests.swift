@@ -82,7 +82,7 @@ struct AnswerTests {
         let broker = try Broker([
             "allow_anonymous true", "acl_file FOLDER/acl",
         ]) { folder in
-            _ = try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
+            try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
         }
         try await withWatcher(broker) { transport, watcher in
             for (topic, reason) in [

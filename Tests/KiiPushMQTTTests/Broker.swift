@@ -26,7 +26,7 @@ final class Broker: Sendable {
         let store = "persistence true\npersistence_location \(folder.path)/\nlog_type all"
         // As root it would become another user, who may not write to the folder.
         let text = "user root\n\(store)\n\(listener.joined(separator: "\n"))\n\(lines.joined(separator: "\n"))\n"
-        _ = try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
+        try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
         try start()
     }
 

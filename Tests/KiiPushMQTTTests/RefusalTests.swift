@@ -38,7 +38,7 @@ struct RefusalTests {
     func subscription(version: MQTTSettings.Version) async throws {
         let plugin = try #require(Self.plugin)
         let lines = ["allow_anonymous true", "plugin \(plugin)", "plugin_opt_config_file FOLDER/rules.json"]
-        let broker = try Broker(lines, before: { _ = try $0.write(Self.rules(allow: false), to: "rules.json") })
+        let broker = try Broker(lines, before: { try $0.write(Self.rules(allow: false), to: "rules.json") })
         let settings = broker.settings {
             $0.version = version
             $0.maxRefusalBackoff = .milliseconds(100)
@@ -50,7 +50,7 @@ struct RefusalTests {
             let told = version == .v5 ? "not authorized, to subscribe" : "code 128, to subscribe"
             #expect(intake.refusals.first?.hasPrefix(told) == true, "\(intake.refusals)")
             try broker.stop()
-            _ = try broker.folder.write(Self.rules(allow: true), to: "rules.json")
+            try broker.folder.write(Self.rules(allow: true), to: "rules.json")
             try broker.start()
             try await eventually("granted") { !intake.connections.isEmpty }
         }

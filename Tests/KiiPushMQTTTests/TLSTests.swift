@@ -198,7 +198,7 @@ struct Certificates {
     }
 
     private func sign(_ name: String, _ subject: String, days: Int) throws {
-        _ = try folder.write("subjectAltName=\(subject)\n", to: "names")
+        try folder.write("subjectAltName=\(subject)\n", to: "names")
         try openssl([
             "x509", "-req", "-in", path("request"), "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial",
             "-days", "\(days)", "-extfile", path("names"), "-out", path("\(name).crt"),
