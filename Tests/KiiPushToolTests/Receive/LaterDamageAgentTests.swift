@@ -9,7 +9,7 @@ import Testing
 @Suite("an agent whose state is damaged while it runs", .serialized, .timeLimit(.minutes(5)))
 struct LaterDamageAgentTests {
     @Test(
-        "it takes nothing more in, says so, ends with 1; the next start heals what is gone, and knows what was handled",
+        "it takes nothing more in, says so, ends with 1; the next start heals what is gone, and knows what was done",
         arguments: ["removed", "emptied", "replaced"])
     func ends(how: String) throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
