@@ -30,13 +30,15 @@ struct AnswerTests {
             $0.subscriptions = [.init("answers/#")]
         }
         try await running(watching, watcher) { _ in
-            try await eventually("watching") { !watcher.connections.isEmpty }
             let settings = broker.settings {
                 $0.version = version
                 $0.subscriptions = [.init("cmd/+/set")]
                 if let port { $0.port = port }
             }
-            try await running(settings, TestIntake()) { transport in try await body(transport, watcher) }
+            // An answer waits for the connection itself.
+            try await running(settings, TestIntake(), connects: false) { transport in
+                try await body(transport, watcher)
+            }
         }
     }
 
@@ -80,7 +82,7 @@ struct AnswerTests {
         let broker = try Broker([
             "allow_anonymous true", "acl_file FOLDER/acl",
         ]) { folder in
-            _ = try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
+            try folder.write("topic read answers/#\ntopic write answers/me\ntopic readwrite cmd/#\n", to: "acl")
         }
         try await withWatcher(broker) { transport, watcher in
             for (topic, reason) in [

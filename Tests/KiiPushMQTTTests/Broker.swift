@@ -26,11 +26,25 @@ final class Broker: Sendable {
         let store = "persistence true\npersistence_location \(folder.path)/\nlog_type all"
         // As root it would become another user, who may not write to the folder.
         let text = "user root\n\(store)\n\(listener.joined(separator: "\n"))\n\(lines.joined(separator: "\n"))\n"
-        _ = try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
+        try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
         try start()
     }
 
+    /// Starts a broker that lets in one user only.
+    convenience init(user: String, password: String) throws {
+        try self.init(["allow_anonymous false", "password_file FOLDER/passwords"]) { folder in
+            try Self.setPassword(password, of: user, in: folder)
+        }
+    }
+
     deinit { try? stop() }
+
+    /// Makes the file of passwords anew, with those of one user.
+    static func setPassword(_ password: String, of user: String, in folder: Folder) throws {
+        try run(
+            ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", user, password],
+            output: "\(folder.path)/passwd.log")
+    }
 
     static let program = "/usr/sbin/mosquitto"
 

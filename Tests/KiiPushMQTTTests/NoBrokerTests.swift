@@ -14,14 +14,11 @@ struct NoBrokerTests {
         "a port that nobody listens at is tried again, with growing pauses", arguments: MQTTSettings.Version.allCases,
         [false, true])
     func refused(version: MQTTSettings.Version, usesTLS: Bool) async throws {
-        var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push", usesTLS: usesTLS)
-        settings.clientID = "device"
-        settings.version = version
-        settings.risksMQTT5 = true
-        settings.backoff = .milliseconds(5)
-        settings.maxBackoff = .milliseconds(40)
+        let settings = localSettings(port: try Loopback.freePort(), usesTLS: usesTLS) {
+            ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
+        }
         let intake = TestIntake()
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("tried often") { intake.losses.count >= 6 }
         }
         #expect(intake.losses.allSatisfy { $0.contains("refused") })
@@ -32,30 +29,17 @@ struct NoBrokerTests {
         "a link that the host resets before it has said anything is tried again, with the socket's reason",
         arguments: MQTTSettings.Version.allCases, [false, true])
     func reset(version: MQTTSettings.Version, usesTLS: Bool) async throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var settings = MQTTSettings(
-            host: "127.0.0.1", port: try Loopback.bind(listener), topic: "push", usesTLS: usesTLS)
-        try #require(listen(listener, 8) == 0)
-        settings.clientID = "device"
-        settings.version = version
-        settings.risksMQTT5 = true
-        settings.backoff = .milliseconds(5)
-        settings.maxBackoff = .milliseconds(40)
-        let intake = TestIntake()
-        let isOver = Mutex(false)
-        Thread.detachNewThread {
-            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-            while !isOver.withLock(\.self) {
-                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                let link = accept(listener, nil, nil)
-                var abort = linger(l_onoff: 1, l_linger: 0)
-                unsafe setsockopt(link, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
-                close(link)
-            }
-            close(listener)
+        let listener = try Listener { link in
+            var abort = linger(l_onoff: 1, l_linger: 0)
+            unsafe setsockopt(link, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
+            close(link)
         }
-        defer { isOver.withLock { $0 = true } }
-        try await running(settings, intake) { _ in
+        defer { withExtendedLifetime(listener) {} }
+        let settings = localSettings(port: listener.port, usesTLS: usesTLS) {
+            ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
+        }
+        let intake = TestIntake()
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("tried often") { intake.losses.count >= 6 }
         }
         // A library that writes first learns no more than that the link is gone.
@@ -67,26 +51,15 @@ struct NoBrokerTests {
         "the certificates are loaded once, also if every handshake fails before the first call returns",
         arguments: MQTTSettings.Version.allCases)
     func failedHandshakes(version: MQTTSettings.Version) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        var settings = MQTTSettings(
-            host: "127.0.0.1", port: try Loopback.bind(listener), topic: "push", usesTLS: true)
-        try #require(listen(listener, 8) == 0)
-        (settings.clientID, settings.version, settings.risksMQTT5) = ("device", version, true)
-        let isOver = Mutex(false)
-        Thread.detachNewThread {
-            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-            while !isOver.withLock(\.self) {
-                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                let link = accept(listener, nil, nil)
-                // No TLS, and sent before the hello has come.
-                _ = unsafe send(link, "HTTP/1.1 400\r\n\r\n", 16, Int32(MSG_NOSIGNAL))
-                shutdown(link, Int32(SHUT_WR))
-                usleep(50_000)
-                close(link)
-            }
+        let listener = try Listener { link in
+            // No TLS, and sent before the hello has come.
+            _ = unsafe send(link, "HTTP/1.1 400\r\n\r\n", 16, Int32(MSG_NOSIGNAL))
+            shutdown(link, Int32(SHUT_WR))
+            usleep(50_000)
+            close(link)
         }
-        defer { isOver.withLock { $0 = true } }
+        defer { withExtendedLifetime(listener) {} }
+        let settings = localSettings(port: listener.port, usesTLS: true) { $0.version = version }
         // Which of both sides is faster is chance; each way, the client has the encryption for the next one.
         for _ in 1...5 {
             let arrivals = MosquittoInbox(settings, clientID: "device", retained: RetainedMarks())
@@ -100,9 +73,8 @@ struct NoBrokerTests {
     func slowConnection() async throws {
         let full = try FullPort()
         defer { full.close() }
-        var settings = MQTTSettings(host: "127.0.0.1", port: full.number, topic: "push", usesTLS: true)
-        settings.clientID = "device"
-        try await running(settings, TestIntake()) { _ in
+        let settings = localSettings(port: full.number, usesTLS: true)
+        try await running(settings, TestIntake(), connects: false) { _ in
             try await Task.sleep(for: .milliseconds(200))
             let ports = Set(try full.fillers.map { try Loopback.port($0) })
             var poll = pollfd(fd: full.listener, events: Int16(POLLIN), revents: 0)
@@ -125,10 +97,9 @@ struct NoBrokerTests {
 
     @Test("a host that does not exist is tried again")
     func unknownHost() async throws {
-        var settings = MQTTSettings(host: "broker.invalid", topic: "push")
-        settings.clientID = "device"
+        let settings = localSettings(port: 1883) { $0.host = "broker.invalid" }
         let intake = TestIntake()
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("told") { !intake.losses.isEmpty }
         }
         #expect(intake.losses[0].contains("the host was not found"))
@@ -138,14 +109,12 @@ struct NoBrokerTests {
     func silent(usesTLS: Bool) async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
-        var settings = MQTTSettings(
-            host: "127.0.0.1", port: try Loopback.bind(listener), topic: "push", usesTLS: usesTLS)
+        let settings = localSettings(port: try Loopback.bind(listener), usesTLS: usesTLS) {
+            ($0.connectLimit, $0.backoff) = (.milliseconds(100), .milliseconds(5))
+        }
         try #require(listen(listener, 8) == 0)
-        settings.clientID = "device"
-        settings.connectLimit = .milliseconds(100)
-        settings.backoff = .milliseconds(5)
         let intake = TestIntake()
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("told twice") { intake.losses.count >= 2 }
         }
         #expect(intake.losses[0].contains("every subscription within"))
@@ -155,7 +124,7 @@ struct NoBrokerTests {
     func takenOver() async throws {
         let broker = try ScriptedBroker(then: [0xE0, 0x02, 0x8E, 0x00])
         let intake = TestIntake()
-        try await running(broker.settings(.v5), intake) { _ in
+        try await running(broker.settings(.v5), intake, connects: false) { _ in
             try await eventually("lost") { !intake.losses.isEmpty }
         }
         #expect(intake.connections.count >= 1)
@@ -171,7 +140,7 @@ struct NoBrokerTests {
         for (version, connection, subscription, reason) in cases {
             let broker = try ScriptedBroker(connection: connection, subscription: subscription)
             let intake = TestIntake()
-            try await running(broker.settings(version), intake) { _ in
+            try await running(broker.settings(version), intake, connects: false) { _ in
                 try await eventually("refused twice") { intake.losses.count >= 2 }
             }
             #expect(intake.connections.isEmpty)
@@ -184,7 +153,7 @@ struct NoBrokerTests {
         for bytes in [Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [0, 0], [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]] {
             let broker = try ScriptedBroker(connection: bytes)
             let intake = TestIntake()
-            try await running(broker.settings(.v311) { $0.connectLimit = .seconds(1) }, intake) { _ in
+            try await running(broker.settings(.v311) { $0.connectLimit = .seconds(1) }, intake, connects: false) { _ in
                 try await eventually("lost twice") { intake.losses.count >= 2 }
             }
         }
@@ -199,7 +168,7 @@ struct NoBrokerTests {
                 [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + message + [0xE0, 2, 0x8E, 0]], [[0x20]],
             ], 100)
         let intake = TestIntake()
-        try await running(broker.settings(.v5), intake) { _ in
+        try await running(broker.settings(.v5), intake, connects: false) { _ in
             try await eventually("lost three times", within: 5) { intake.losses.count >= 3 }
         }
     }
@@ -210,11 +179,7 @@ struct NoBrokerTests {
     func blackHole(version: MQTTSettings.Version) async throws {
         let full = try FullPort()
         defer { full.close() }
-        var settings = MQTTSettings(host: "127.0.0.1", port: full.number, topic: "push")
-        settings.clientID = "device"
-        settings.version = version
-        settings.risksMQTT5 = true
-        let transport = try MQTTTransport(settings)
+        let transport = try MQTTTransport(localSettings(port: full.number) { $0.version = version })
         let intake = TestIntake()
         let task = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
         try await Task.sleep(for: .milliseconds(200))
@@ -229,7 +194,7 @@ struct NoBrokerTests {
         "retained messages that are no text differ by their bytes",
         arguments: [[0x80], [0x81], [0x80, 0x80]] as [[UInt8]])
     func binaryMarks(payload: [UInt8]) {
-        let settings = MQTTSettings(host: "127.0.0.1", port: 1883, topic: "push")
+        let settings = localSettings(port: 1883)
         var marks = RetainedMarks()
         let areOther = [[0x82], payload, payload].map { marks.keep(settings, "push", $0) }
         #expect(areOther == [true, true, false])
@@ -237,9 +202,7 @@ struct NoBrokerTests {
 
     @Test("a transport that is cancelled before it runs ends at once")
     func cancelledBefore() async throws {
-        var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push")
-        settings.clientID = "device"
-        let transport = try MQTTTransport(settings)
+        let transport = try MQTTTransport(localSettings(port: try Loopback.freePort()))
         let intake = TestIntake()
         let task = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }

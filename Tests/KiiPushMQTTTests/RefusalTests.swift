@@ -12,32 +12,24 @@ struct RefusalTests {
         "a refused login is told once, asked for again, and granted when the broker changes its mind",
         arguments: MQTTSettings.Version.allCases)
     func login(version: MQTTSettings.Version) async throws {
-        let broker = try Broker(
-            ["allow_anonymous false", "password_file FOLDER/passwords"],
-            before: { try Self.setPassword("another", in: $0, isNew: true) })
+        let broker = try Broker(user: "device", password: "another")
         let settings = broker.settings {
             $0.version = version
             ($0.user, $0.password) = ("device", .text("right word"))
             $0.maxRefusalBackoff = .milliseconds(100)
         }
         let intake = TestIntake()
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("refused often") { broker.log.split(separator: "not authorised").count > 5 }
             #expect(intake.refusals.count == 1 && intake.losses.isEmpty && intake.connections.isEmpty)
             #expect(intake.refusals.first?.hasPrefix("not authori") == true, "\(intake.refusals)")
             #expect(intake.refusals.first?.contains("check user, password") == true)
             #expect(intake.refusals.first?.contains("right word") == false)
-            try Self.setPassword("right word", in: broker.folder)
+            try Broker.setPassword("right word", of: "device", in: broker.folder)
             broker.signal(SIGHUP)
             try await eventually("let in") { !intake.connections.isEmpty }
         }
         #expect(intake.refusals.count == 1)
-    }
-
-    private static func setPassword(_ password: String, in folder: Folder, isNew: Bool = false) throws {
-        try run(
-            ["mosquitto_passwd", "-b"] + (isNew ? ["-c"] : []) + ["\(folder.path)/passwords", "device", password],
-            output: "\(folder.path)/passwd.log")
     }
 
     @Test(
@@ -46,19 +38,19 @@ struct RefusalTests {
     func subscription(version: MQTTSettings.Version) async throws {
         let plugin = try #require(Self.plugin)
         let lines = ["allow_anonymous true", "plugin \(plugin)", "plugin_opt_config_file FOLDER/rules.json"]
-        let broker = try Broker(lines, before: { _ = try $0.write(Self.rules(allow: false), to: "rules.json") })
+        let broker = try Broker(lines, before: { try $0.write(Self.rules(allow: false), to: "rules.json") })
         let settings = broker.settings {
             $0.version = version
             $0.maxRefusalBackoff = .milliseconds(100)
         }
         let intake = TestIntake()
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("refused often") { broker.log.split(separator: "Received SUBSCRIBE").count > 4 }
             #expect(intake.refusals.count == 1 && intake.connections.isEmpty)
             let told = version == .v5 ? "not authorized, to subscribe" : "code 128, to subscribe"
             #expect(intake.refusals.first?.hasPrefix(told) == true, "\(intake.refusals)")
             try broker.stop()
-            _ = try broker.folder.write(Self.rules(allow: true), to: "rules.json")
+            try broker.folder.write(Self.rules(allow: true), to: "rules.json")
             try broker.start()
             try await eventually("granted") { !intake.connections.isEmpty }
         }
@@ -83,7 +75,7 @@ struct RefusalTests {
             $0.backoff = .milliseconds(5)
             $0.maxRefusalBackoff = .milliseconds(40)
         }
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("refused often") { intake.refusals.count >= 6 }
         }
         let pauses = intake.events.compactMap { if case .refused(_, let pause) = $0 { pause } else { nil } }

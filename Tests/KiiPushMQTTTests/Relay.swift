@@ -5,16 +5,21 @@ import Testing
 
 /// A port that leads to a broker, over links that a test can cut.
 final class Relay: Sendable {
-    let port: Int
-    private let broker: Int
+    private let listener: Listener
     private let open = Ends()
-    private let count = Mutex(0)
 
     /// The sockets that are open; a number that was closed may be another test's by now.
     private final class Ends: Sendable {
         private let descriptors = Mutex<Set<Int32>>([])
+        private let count = Mutex(0)
 
-        func add(_ ends: [Int32]) { descriptors.withLock { $0.formUnion(ends) } }
+        /// How many times there were some.
+        var links: Int { count.withLock(\.self) }
+
+        func add(_ ends: [Int32]) {
+            descriptors.withLock { $0.formUnion(ends) }
+            count.withLock { $0 += 1 }
+        }
 
         func close(_ ends: [Int32]) {
             descriptors.withLock { descriptors in
@@ -31,43 +36,30 @@ final class Relay: Sendable {
     }
 
     init(to broker: Int) throws {
-        self.broker = broker
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try Loopback.bind(listener)
-        try #require(listen(listener, 8) == 0)
-        Thread.detachNewThread { [weak self] in
-            while let self, self.acceptNext(listener) {}
-            close(listener)
+        listener = try Listener { [open] client in
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            guard Loopback.connect(server, to: broker) else {
+                close(client)
+                close(server)
+                return
+            }
+            open.add([client, server])
+            Thread.detachNewThread {
+                Self.carry(client, server)
+                open.close([client, server])
+            }
         }
     }
 
     deinit { open.cut() }
 
+    var port: Int { listener.port }
+
     /// How many links there have been.
-    var links: Int { count.withLock(\.self) }
+    var links: Int { open.links }
 
     /// Cuts all links; the next one is let through.
     func cut() { open.cut() }
-
-    private func acceptNext(_ listener: Int32) -> Bool {
-        var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-        guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { return true }
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else { return false }
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard Loopback.connect(server, to: broker) else {
-            close(client)
-            close(server)
-            return true
-        }
-        open.add([client, server])
-        count.withLock { $0 += 1 }
-        Thread.detachNewThread { [open] in
-            Self.carry(client, server)
-            open.close([client, server])
-        }
-        return true
-    }
 
     /// Carries bytes both ways until one side ends.
     private static func carry(_ client: Int32, _ server: Int32) {
@@ -96,6 +88,26 @@ struct FullPort {
     }
 
     func close() { for descriptor in fillers + [listener] { Glibc.close(descriptor) } }
+}
+
+/// A free port at which each link is accepted in its turn, and handed over to be closed, while the value is there.
+final class Listener: Sendable {
+    let port: Int
+
+    init(_ link: @escaping @Sendable (Int32) -> Void) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        port = try Loopback.bind(listener)
+        try #require(listen(listener, 8) == 0)
+        Thread.detachNewThread { [weak self] in
+            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            while self != nil {
+                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
+                let descriptor = accept(listener, nil, nil)
+                if descriptor >= 0 { link(descriptor) }
+            }
+            close(listener)
+        }
+    }
 }
 
 /// Sockets of the loopback interface.

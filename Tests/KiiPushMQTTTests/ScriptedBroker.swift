@@ -8,9 +8,13 @@ import Testing
 ///
 /// For what a real broker does only in trouble.
 final class ScriptedBroker: Sendable {
-    let port: Int
-    private let isOver = Mutex(false)
-    private let count = Mutex(0)
+    private let listener: Listener
+    private let heard = Heard()
+
+    /// How many links there were, and how many times something came on them.
+    private final class Heard: Sendable {
+        let counts = Mutex((links: 0, packets: 0))
+    }
 
     /// Answers first packets by one text after another, and over again.
     convenience init(connections: [[UInt8]]) throws { try self.init(answers: connections.map { [$0] }, 2000) }
@@ -22,50 +26,41 @@ final class ScriptedBroker: Sendable {
 
     /// Answers the packets of each link by one text after another: the links by one list after another, and over again.
     init(answers: [[[UInt8]]], _ patience: Int32) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try Loopback.bind(listener)
-        try #require(listen(listener, 8) == 0)
-        Thread.detachNewThread { [weak self] in
-            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-            var links = 0
-            while let self, !self.isOver.withLock(\.self) {
-                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                self.answer(accept(listener, nil, nil), answers[links % answers.count], patience)
-                links += 1
+        listener = try Listener { [heard] link in
+            let number = heard.counts.withLock { counts in
+                defer { counts.links += 1 }
+                return counts.links
             }
-            close(listener)
+            Self.answer(link, answers[number % answers.count], patience, heard)
         }
     }
 
-    deinit { isOver.withLock { $0 = true } }
+    var port: Int { listener.port }
 
     /// Answers whatever comes by one text after another, and waits for the peer to go, for a while.
-    private func answer(_ descriptor: Int32, _ answers: [[UInt8]], _ patience: Int32) {
+    private static func answer(_ descriptor: Int32, _ answers: [[UInt8]], _ patience: Int32, _ heard: Heard) {
         defer { close(descriptor) }
         var left = answers[...]
         var buffer = [UInt8](repeating: 0, count: 4096)
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while unsafe Glibc.poll(&poll, 1, patience) > 0, unsafe read(descriptor, &buffer, buffer.count) > 0 {
-            count.withLock { $0 += 1 }
+            heard.counts.withLock { $0.packets += 1 }
             guard let answer = left.popFirst() else { continue }
             _ = unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
         }
     }
 
     /// How many times something came, which is most often a packet.
-    var packets: Int { count.withLock(\.self) }
+    var packets: Int { heard.counts.withLock(\.packets) }
 
     /// Settings for it, with short pauses.
     func settings(
         _ version: MQTTSettings.Version, _ change: (inout MQTTSettings) -> Void = { _ in }
     ) -> MQTTSettings {
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
-        settings.clientID = "device"
-        settings.version = version
-        settings.backoff = .milliseconds(20)
-        settings.risksMQTT5 = true
-        change(&settings)
-        return settings
+        localSettings(port: port) {
+            $0.version = version
+            change(&$0)
+        }
     }
 }
 #endif

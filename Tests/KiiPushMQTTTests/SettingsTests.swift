@@ -70,25 +70,18 @@ struct SettingsTests {
 
     @Test("a file with a password is refused when others could read it")
     func endpointFile() throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "kiipush-mqtt-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let path = directory.appending(path: "e.json").path
-        func write(_ text: String, mode: Int) throws {
-            try text.write(toFile: path, atomically: false, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        }
+        let folder = try Folder()
         let secret = #"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":"p"}"#
-        try write(secret, mode: 0o600)
+        let path = try folder.write(secret, to: "e.json")
         #expect(try MQTTSettings(endpointFile: path).password == .text("p"))
         for mode in [0o640, 0o604, 0o610] {
-            try write(secret, mode: mode)
+            try folder.write(secret, to: "e.json", mode: mode)
             let error = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
             #expect(error?.description.contains("chmod 600") == true)
         }
-        try write(#"{"host":"h","mqttTopic":"t","portTCP":1}"#, mode: 0o644)
+        try folder.write(#"{"host":"h","mqttTopic":"t","portTCP":1}"#, to: "e.json", mode: 0o644)
         #expect(try MQTTSettings(endpointFile: path).port == 1)
-        try write("{\n\"host\":}", mode: 0o644)
+        try folder.write("{\n\"host\":}", to: "e.json", mode: 0o644)
         let wrong = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
         #expect(wrong?.description.hasPrefix("\(path):2:8: ") == true, "\(String(describing: wrong))")
         let missing = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path + "x") }

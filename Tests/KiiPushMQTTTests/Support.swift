@@ -1,4 +1,3 @@
-#if MQTT
 import Foundation
 import Testing
 
@@ -16,6 +15,7 @@ final class Folder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// Writes a file and returns its path.
+    @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
         let file = "\(path)/\(name)"
         try text.write(toFile: file, atomically: false, encoding: .utf8)
@@ -24,6 +24,7 @@ final class Folder: Sendable {
     }
 }
 
+#if MQTT
 /// Starts a program with nothing to read, and all signals let through: the threads of tasks block them.
 func spawn(_ arguments: [String], output: String) throws -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()

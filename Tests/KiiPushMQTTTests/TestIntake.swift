@@ -116,13 +116,18 @@ func eventually(
     }
 }
 
-/// Runs a transport while a test's body runs, then stops it and says what it threw.
+/// Runs a transport while a test's body runs, then stops it and says what it threw; the body begins once there is a
+/// connection, or at once where none is due.
 func running(
-    _ settings: MQTTSettings, _ intake: TestIntake, _ body: (MQTTTransport) async throws -> Void
+    _ settings: MQTTSettings, _ intake: TestIntake, connects: Bool = true,
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: (MQTTTransport) async throws -> Void
 ) async throws {
     let transport = try MQTTTransport(settings)
     let task = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
     do {
+        if connects {
+            try await eventually("connected", sourceLocation: sourceLocation) { !intake.connections.isEmpty }
+        }
         try await body(transport)
     } catch {
         task.cancel()
@@ -149,13 +154,20 @@ func failure(_ settings: MQTTSettings, _ intake: TestIntake) async throws -> MQT
 extension Broker {
     /// Settings for this broker, with short pauses.
     func settings(_ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
-        settings.clientID = "device"
-        settings.backoff = .milliseconds(20)
-        settings.maxBackoff = .milliseconds(200)
-        settings.risksMQTT5 = true
-        change(&settings)
-        return settings
+        localSettings(port: port, change)
     }
+}
+
+/// Settings for a port of this machine, with short pauses.
+func localSettings(
+    port: Int, usesTLS: Bool = false, _ change: (inout MQTTSettings) -> Void = { _ in }
+) -> MQTTSettings {
+    var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push", usesTLS: usesTLS)
+    settings.clientID = "device"
+    settings.backoff = .milliseconds(20)
+    settings.maxBackoff = .milliseconds(200)
+    settings.risksMQTT5 = true
+    change(&settings)
+    return settings
 }
 #endif

@@ -15,7 +15,6 @@ struct TopicsTests {
             $0.subscriptions = [.init("cmd/+/set"), .init("log/#", quality: .zero), .init("plain")]
         }
         try await running(settings, intake) { transport in
-            try await eventually("connected") { intake.connections.count == 1 }
             #expect(intake.connections[0].hasSuffix("QoS 0 granted") && transport.abilities.isEmpty)
             try broker.publish(["1", "2", "3"], to: "cmd/a/set")
             try broker.publish(["no"], to: "cmd/a/b/set")
@@ -43,7 +42,6 @@ struct TopicsTests {
             $0.formerFilters = ["old"]
         }
         try await running(settings, intake) { transport in
-            try await eventually("connected") { !intake.connections.isEmpty }
             try broker.publish(["no"], to: "old")
             try broker.publish(["yes"])
             try await eventually("it came") { !intake.texts.isEmpty }
@@ -57,41 +55,11 @@ struct TopicsTests {
         let broker = try ScriptedBroker(subscription: [0x90, 4, 0, 1, 0, 1, 0x90, 4, 0, 2, 0, 0x87])
         let intake = TestIntake()
         let settings = broker.settings(.v5) { $0.subscriptions = [.init("open"), .init("secret")] }
-        try await running(settings, intake) { _ in
+        try await running(settings, intake, connects: false) { _ in
             try await eventually("it was told") { !intake.refusals.isEmpty }
         }
         #expect(intake.refusals.first?.contains("for secret") == true, "\(intake.refusals)")
         #expect(intake.connections.isEmpty)
-    }
-
-    @Test("the retained message of each topic is accepted once per change, also by a new process")
-    func retained() async throws {
-        let broker = try Broker()
-        let folder = try Folder()
-        for topic in ["s/a", "s/b", "s/c"] { try broker.publish(["of \(topic)"], to: topic, isRetained: true) }
-        func start(sending text: String, expecting texts: Set<String>) async throws {
-            let intake = TestIntake()
-            let settings = broker.settings {
-                $0.subscriptions = [.init("s/+")]
-                $0.retainedFile = "\(folder.path)/retained"
-            }
-            try await running(settings, intake) { _ in
-                try await eventually("connected") { !intake.connections.isEmpty }
-                try broker.publish([text], to: "s/end")
-                try await eventually("the last came") { intake.texts.contains(text) }
-            }
-            #expect(Set(intake.texts) == texts && intake.texts.count == texts.count, "\(intake.texts)")
-            let retained = intake.payloads.filter { $0.mqtt?.isRetained == true }
-            #expect(retained.allSatisfy { $0.mqtt?.topic != "s/end" })
-            try await broker.sawEnd()
-        }
-        try await start(sending: "1", expecting: ["of s/a", "of s/b", "of s/c", "1"])
-        try await start(sending: "2", expecting: ["2"])
-        try broker.publish(["new"], to: "s/b", isRetained: true)
-        // Equal to another topic's message, which says nothing about this one.
-        try broker.publish(["of s/a"], to: "s/c", isRetained: true)
-        try await start(sending: "3", expecting: ["new", "of s/a", "3"])
-        try await start(sending: "4", expecting: ["4"])
     }
 
     @Test("the properties of MQTT 5 come with the message")
@@ -99,7 +67,6 @@ struct TopicsTests {
         let broker = try Broker()
         let intake = TestIntake()
         try await running(broker.settings { $0.version = .v5 }, intake) { _ in
-            try await eventually("connected") { !intake.connections.isEmpty }
             func publish(_ text: String, _ properties: [[String]]) throws {
                 try broker.publish([text], ["-V", "mqttv5"] + properties.flatMap { ["-D", "publish"] + $0 })
             }
@@ -144,7 +111,6 @@ struct TopicsTests {
             $0.will = .init(topic: "status", payload: "off".utf8)
         }
         try await running(watching, watcher) { _ in
-            try await eventually("watching") { !watcher.connections.isEmpty }
             try await running(settings, TestIntake()) { _ in
                 try await eventually("born") { watcher.texts == ["on"] }
                 relay.cut()

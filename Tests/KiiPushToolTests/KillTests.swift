@@ -292,66 +292,6 @@ struct KillTests {
         #expect(!FileManager.default.fileExists(atPath: state + "s"))
     }
 
-    @Test(
-        "a wrong command line is told in a line that helps",
-        arguments: [
-            (["kill"], "kiipush kill: name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything"),
-            (["kill", ""], "kiipush kill: name a target"),
-            (["kill", "a.txt", "b.txt"], "kiipush kill: one target at a time, not 2; quote the star: '*'"),
-            (
-                ["kill", "kiicloud://topics/t"],
-                "kiipush kill: 'kiicloud://topics/t' is not a target; only bucket URIs are"
-            ),
-            (
-                ["kill", "http://x"],
-                "kiipush kill: 'http://x' is not a target; only bucket URIs are, such as kiicloud://users/U/"
-            ),
-            (
-                ["kill", "ring*"],
-                "kiipush kill: 'ring*' is not a target; patterns are not supported: use a route's id, or '*' for "
-                    + "everything"
-            ),
-            (["revive", "ring*"], "kiipush revive: 'ring*' is not a target; patterns are not supported"),
-            (["kill", "--reset", "a"], "kiipush kill: --reset puts a broken file out of the way, and takes neither"),
-            (["kill", "--reset", "--list"], "kiipush kill: --reset puts a broken file out of the way, and takes"),
-            (["kill", "a", "--until", "x"], "kiipush kill: unknown option --until"),
-            (["kill", "a", "--for"], "kiipush kill: --for needs a value"),
-            (
-                ["kill", "--list", "a"],
-                "kiipush kill: --list shows what is off, and takes neither a target nor any option"
-            ),
-            (["kill", "--list", "--for", "1h"], "kiipush kill: --list shows what is off"),
-            (["kill", "--list", "--params", "p"], "kiipush kill: --list shows what is off"),
-            (["kill", "a", "--params", "p"], "kiipush kill: --params and --param need --rules"),
-            (["kill", "a", "--param", "x=1"], "kiipush kill: --params and --param need --rules"),
-            (["kill", "a", "--state", ""], "kiipush kill: --state needs a directory's name"),
-            (["revive"], "kiipush revive: name a target"),
-            (["revive", "a", "--for", "1h"], "kiipush revive: unknown option --for"),
-            (["revive", "a\u{1B}[2J", "b"], "kiipush revive: one target at a time"),
-        ])
-    func usage(arguments: [String], error: String) async {
-        let run = await ToolRun(arguments)
-        #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
-        #expect(run.errors.first?.hasPrefix(error) == true, "\(run.errors)")
-        #expect(run.errors.first?.hasSuffix("; try 'kiipush \(arguments[0]) --help'") == true)
-    }
-
-    @Test("the commands are in the tool's help, and have help of their own", arguments: ["kill", "revive"])
-    func help(command: String) async {
-        #expect(await ToolRun("help").output.joined().contains("\n  \(command) "))
-        for option in ["--help", "-h"] {
-            let run = await ToolRun(command, "a", option)
-            #expect(run.code == .fine && run.output.first?.hasPrefix("kiipush \(command): ") == true)
-        }
-        let wrong = await ToolRun("silence")
-        #expect(
-            wrong.errors == [
-                "kiipush: unknown command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, "
-                    + "dead-letters, kill, revive, report, send, refresh, unsubscribe, install, completions, "
-                    + "manual and help"
-            ])
-    }
-
     @Test("a target's control characters do not reach the terminal")
     func controlCharacters() async throws {
         let run = try await run(kill, "a\u{1B}[2J\n")

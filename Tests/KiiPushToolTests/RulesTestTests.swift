@@ -167,17 +167,6 @@ struct RulesTestTests {
         #expect(reader.isWellFormed && reader.elements["a"]?.first?["b"]?.contains("\\u{1B}") == true)
     }
 
-    @Test(
-        "a wrong command line is 64, and says what to do",
-        arguments: [
-            [], ["tset"], ["test"], ["test", "--fail-under", "101", "f"], ["test", "--fail-under", "x", "f"],
-            ["test", "--format", "xml", "f"], ["test", "--wrong", "f"],
-        ])
-    func usage(arguments: [String]) async {
-        let run = await ToolRun(["rules"] + arguments)
-        #expect(run.code == .usage && run.errors.count == 1 && run.output.isEmpty)
-    }
-
     @Test("a long run shows how far it is, where somebody looks, and leaves nothing behind", arguments: [true, false])
     func progress(isTerminal: Bool) {
         let shown = Mutex<[String]>([])
@@ -194,17 +183,13 @@ struct RulesTestTests {
         #expect(shown.withLock { $0 } == (isTerminal ? expected : []))
     }
 
-    @Test("a filter that no test has is no success; help is")
-    func filterAndHelp() async throws {
+    @Test("a filter that no test has is no success")
+    func filter() async throws {
         let file = try TemporaryFile(good)
         let run = await ToolRun("rules", "test", "--filter", "nothing*", file.path)
         #expect(
             run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])
         #expect(run.output == ["\(file.path): no test matches 'nothing*', so none of 2 ran"])
-        for arguments in [["rules", "--help"], ["rules", "test", "--help"]] {
-            let help = await ToolRun(arguments)
-            #expect(help.code == .fine && help.errors.isEmpty && help.output[0].contains("usage: kiipush rules"))
-        }
     }
 }
 

@@ -161,34 +161,6 @@ struct SendTests {
             : "build it with the trait HTTP (Debian's libcurl4-openssl-dev): swift build --traits HTTP, or add --dry-run"
         #expect(run.errors.first?.contains(what) == true, "\(run.errors)")
     }
-
-    @Test(
-        "a wrong command line is told",
-        arguments: [
-            (["--dry-run"], "--topic is missing"),
-            (["--dry-run", "--topic", "kiicloud://topics/t"], "--as is missing"),
-            (["--dry-run", "--topic", "kiicloud://topics/t", "--as", "user:U"], "--message is missing"),
-            (["--dry-run", "--topic", "kiicloud://users/U", "--as", "user:U", "--message", "-"], "the URI of a topic"),
-            (["--dry-run", "--topic", "t", "--as", "user:U", "--message", "-"], "the URI of a topic"),
-            (
-                ["--dry-run", "--topic", "kiicloud://topics/t", "--as", "U", "--message", "-"],
-                "user:ID, thing:ID or developer"
-            ),
-            (
-                ["--dry-run", "--topic", "kiicloud://topics/t", "--as", "user:", "--message", "-"],
-                "user:ID, thing:ID or"
-            ),
-            (
-                ["--dry-run", "--topic", "kiicloud://a/topics/t", "--app", "b", "--as", "developer", "--message", "-"],
-                "different apps"
-            ),
-            (["--at", "soon"], "--at takes milliseconds"), (["x"], "unexpected argument 'x'"),
-        ])
-    func usage(arguments: [String], what: String) async {
-        let run = await ToolRun(["send"] + arguments)
-        #expect(run.code == .usage && run.output.isEmpty)
-        #expect(run.errors.count == 1 && run.errors.first?.contains(what) == true, "\(run.errors)")
-    }
 }
 
 extension String {

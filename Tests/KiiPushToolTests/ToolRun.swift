@@ -24,9 +24,12 @@ struct ToolRun {
         errors = reported.withLock { $0 }
     }
 
-    /// How a wrong command line is told: what is wrong, and where to look; behind a question in a sentence of its own.
+    /// How a wrong command line is told: what is wrong, and where to look; behind a question in a sentence of its own,
+    /// and not behind the commands that there are.
     static func mistake(_ command: String, _ what: String) -> String {
-        "kiipush \(command): \(what)\(what.hasSuffix("?") ? " Try" : "; try") 'kiipush \(command) --help'"
+        let name = command.isEmpty ? "kiipush" : "kiipush \(command)"
+        if what.hasPrefix("unknown command") { return "\(name): \(what)" }
+        return "\(name): \(what)\(what.hasSuffix("?") ? " Try" : "; try") '\(name) --help'"
     }
 
     /// The line that `inspect --format json` prints of a payload that it must read without an error.

@@ -7,8 +7,6 @@ struct Options {
         case kills
         case rate
         case idle
-        case soak
-        case traffic
         case fleet
     }
 
@@ -16,15 +14,12 @@ struct Options {
     private var isLong = false
     private var kills: Int?
     private var messages: Int?
-    private var isDurable = false
     private var isInMemory = false
     private var hasHardships = false
     private var concurrency = 8
     private var window = 20
     private var tool: Program?
     private var only: String?
-    private var minutes: Int?
-    private var seed = 1
     private var devices = 4
 
     static let usage = """
@@ -33,10 +28,7 @@ struct Options {
                kiipush-faults --kills N --hardships --tool PATH [--messages M]
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
-               kiipush-faults --soak [--durable] [--messages M]
-               kiipush-faults --traffic --tool PATH [--only WORDS] [--seed N]
                kiipush-faults --fleet --tool PATH [--devices N] [--only WORDS]
-               kiipush-faults --traffic-long MINUTES --tool PATH [--only WORDS] [--seed N]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
         handled twice but what was in flight at a kill. Exit 1 when something did not hold.
@@ -50,12 +42,8 @@ struct Options {
                      descriptors taken and the log blocked
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
-          --soak     ten million messages through a service in this process; --durable: with the inbox on disk
-          --traffic  plays the cloud against a kiipush that was built with -c release and all traits: honest traffic, loops
-                     and floods, over its Unix socket and over MQTT; --seed: what chance depends on
           --fleet    several real agents at a cloud of this program, over a real broker, whose handlers write to what they
                      listen to; the tool needs all traits. --devices: how many, 4 if not given
-          --traffic-long  the same, streams and loops for so many minutes each, and a flood of ten minutes
         """
 
     /// Reads the arguments; nil when help is wanted.
@@ -65,22 +53,17 @@ struct Options {
             switch option {
             case "--help", "-h": return nil
             case "--long": isLong = true
-            case "--durable": isDurable = true
             case "--in-memory": isInMemory = true
             case "--hardships": hasHardships = true
             case "--rate": task = .rate
             case "--idle": task = .idle
-            case "--soak": task = .soak
             case "--kills": (task, kills) = (.kills, try Self.number(option, &rest))
             case "--messages": messages = try Self.number(option, &rest)
             case "--concurrency": concurrency = try Self.number(option, &rest)
             case "--window": window = try Self.number(option, &rest)
             case "--tool": tool = .tool(try Self.text(option, &rest))
-            case "--traffic": task = .traffic
-            case "--traffic-long": (task, minutes) = (.traffic, try Self.number(option, &rest))
             case "--fleet": task = .fleet
             case "--devices": devices = try Self.number(option, &rest)
-            case "--seed": seed = try Self.number(option, &rest)
             case "--only": only = try Self.text(option, &rest)
             default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
             }
@@ -112,7 +95,6 @@ struct Options {
         case .idle:
             print(try Idle(program: program).text())
             return []
-        case .soak: return try await Soak(messages: messages ?? 10_000_000, isDurable: isDurable).run()
         case .kills where hasHardships:
             guard case .tool? = tool else { throw Trouble("--hardships needs --tool PATH") }
             let run = Hardships(program: program, kills: kills ?? 24, messages: messages ?? 2400)
@@ -122,9 +104,6 @@ struct Options {
                 kills: kills ?? 40, messages: messages ?? 5000, program: program,
                 options: isInMemory ? ["--memory"] : [])
             return try await Plan(rows: [("random kills", { try run.row() })]).run()
-        case .traffic:
-            guard case .tool(let path)? = tool else { throw Trouble("--traffic needs --tool PATH") }
-            return try TrafficPlan(tool: path, minutes: minutes, only: only, seed: UInt64(seed)).run()
         case .fleet:
             guard case .tool(let path)? = tool else { throw Trouble("--fleet needs --tool PATH") }
             return try await FleetPlan(tool: path, devices: devices, only: only).run()

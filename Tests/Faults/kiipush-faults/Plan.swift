@@ -24,9 +24,6 @@ struct Plan {
             ("broker forgets", { try links.forgets() }),
             ("link cuts", { try links.cuts() }), ("broker silent", { try links.silence() }),
         ]
-        for kind in DiskFaults.Kind.allCases {
-            rows.append(("disk \(kind.rawValue)", { try await DiskFaults(kind: kind, isLong: isLong).row() }))
-        }
         for program in [.own] + (tool.map { [$0] } ?? []) {
             if case .tool = program {
                 let kills = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: program)
@@ -38,12 +35,7 @@ struct Plan {
                     let errors = InjectedErrors(program: program, isLong: isLong)
                     rows.append(("injected \(kind.calls)", { try errors.row(kind) }))
                 }
-                for kind in LostState.Kind.allCases {
-                    let lost = LostState(program: program, kind: kind, isLong: isLong)
-                    rows.append(("database \(kind.rawValue)", { try lost.row() }))
-                }
                 rows.append(("clock jumps", { try ClockJumps(program: program, isLong: isLong).row() }))
-                rows.append(("two with one client id", { try Rivals(program: program, isLong: isLong).row() }))
                 for source in QuickStarts.Source.allCases {
                     let starts = QuickStarts(program: program, source: source, starts: isLong ? 100 : 12)
                     rows.append(("start after kill, \(source.rawValue)", { try starts.row() }))

@@ -49,36 +49,6 @@ struct CloudAccountTests {
         #expect(error.description.contains("chmod 600"))
     }
 
-    @Test(
-        "a wrong command line is told",
-        arguments: [
-            (["refresh"], "name the URI of an object"), (["refresh", "x"], "'x' is not a kiicloud:// URI"),
-            (["refresh", "kiicloud://buckets/b"], "name the URI of an object"),
-            (["refresh", "kiicloud://users/u"], "--account is missing"),
-            (["refresh", "kiicloud://users/u", "kiicloud://users/v"], "it takes one URI"),
-            (["unsubscribe", "kiicloud://users/u", "--account", "a"], "name the URI of a bucket or a topic"),
-            (["unsubscribe", "kiicloud://buckets/b", "--account", "a"], "by --of or by --list"),
-            (
-                ["unsubscribe", "kiicloud://buckets/b", "--account", "a", "--of", "user:u", "--list", "l"],
-                "by --of or by --list"
-            ),
-            (["unsubscribe", "kiicloud://buckets/b", "--account", "a", "--of", "u"], "user:ID or thing:ID, not 'u'"),
-            (
-                ["unsubscribe", "kiicloud://buckets/b", "--account", "-", "--list", "-"],
-                "cannot both be standard input"
-            ),
-            (["install"], "--account is missing"), (["install", "--account", "a"], "--endpoint is missing"),
-            (
-                ["install", "--account", "a", "--endpoint", "e", "--installation", "i", "--development"],
-                "leave out --thing and --development"
-            ),
-        ])
-    func usage(arguments: [String], what: String) async {
-        let run = await ToolRun(arguments)
-        #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
-        #expect(run.errors.first?.contains(what) == true, "\(run.errors)")
-    }
-
     @Test("without the trait each command says how to build it")
     func notBuilt() async throws {
         guard !CloudConnection.isBuilt else { return }

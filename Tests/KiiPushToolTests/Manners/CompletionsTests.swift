@@ -103,15 +103,6 @@ struct CompletionsTests {
         #expect(try shell.run(["-n", file.path]) == "")
     }
 
-    @Test(
-        "a shell that is none is told which there are",
-        arguments: [([], "name a shell: bash, zsh, fish"), (["tcsh"], "it takes one of bash, zsh, fish, not 'tcsh'")])
-    func wrong(arguments: [String], what: String) async {
-        let run = await ToolRun(["completions"] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.errors == ["kiipush completions: \(what); try 'kiipush completions --help'"])
-    }
-
     /// What bash offers for words behind `kiipush`.
     private static func bash(_ words: [String]) throws -> [String] {
         let shell = try #require(Shell("bash"))

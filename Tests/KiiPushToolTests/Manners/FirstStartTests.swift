@@ -52,12 +52,4 @@ struct FirstStartTests {
         #expect(unsafe access(folder.path + ".state", F_OK) != 0)
         #expect(unsafe (isPipe ? unlink(path) : rmdir(path)) == 0)
     }
-
-    @Test("rules on standard input cannot be watched, which is told")
-    func standardInput() async {
-        let run = await ToolRun("receive", "--rules", "-", "--stdin")
-        #expect(run.code == .usage)
-        let what = "--rules needs a file to watch for changes, not standard input"
-        #expect(run.errors == [ToolRun.mistake("receive", what)])
-    }
 }

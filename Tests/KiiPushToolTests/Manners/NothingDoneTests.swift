@@ -61,27 +61,3 @@ struct NothingDoneTests {
         #expect(await run(["dead-letters", "replay", "--all"], session).0 == .nobody)
     }
 }
-
-@Suite("words in the wrong place")
-struct MisplacedWordsTests {
-    @Test(
-        "what only stands in the wrong place is told where it goes",
-        arguments: [
-            (["lint", "f"], "kiipush: unknown command 'lint'; did you mean 'rules lint'?"),
-            (["drop", "1"], "kiipush: unknown command 'drop'; did you mean 'dead-letters drop'?"),
-            (
-                ["dead-letters", "--state=x", "list"],
-                "kiipush dead-letters: --state goes after the command, as in 'kiipush dead-letters list --state'; try "
-                    + "'kiipush dead-letters --help'"
-            ),
-            (
-                ["--rules", "r", "receive"],
-                "kiipush: --rules goes after the command, as in 'kiipush receive --rules'; try 'kiipush --help'"
-            ),
-            (["--verison"], "kiipush: unknown option --verison; did you mean --version? Try 'kiipush --help'"),
-        ])
-    func places(arguments: [String], error: String) async {
-        let run = await ToolRun(arguments)
-        #expect(run.code == .usage && run.errors == [error], "\(run.errors)")
-    }
-}

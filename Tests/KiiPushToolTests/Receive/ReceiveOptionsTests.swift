@@ -8,59 +8,6 @@ import Testing
 
 @Suite("the command line of kiipush receive")
 struct ReceiveOptionsTests {
-    @Test(
-        "a wrong command line is told in one line that says what to do, and nothing runs",
-        arguments: [
-            ([], "--rules FILE is missing"),
-            (
-                ["--rules", "r"],
-                "say where payloads come from: --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE"
-            ),
-            (
-                ["--rules", "r", "--stdin", "--unix", "s"],
-                "payloads come from one place only: --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE"
-            ),
-            (["--rules", "r", "--stdin", "--ca-file", "c"], "--ca-file needs --mqtt or --endpoint"),
-            (["--rules", "r", "--stdin", "--clean-session"], "--clean-session needs --mqtt or --endpoint"),
-            (
-                ["--rules", "r", "--mqtt", "mqtt://h/t", "--transport", "fcm"],
-                "--transport needs --stdin or --unix"
-            ),
-            (["--rules", "r", "--stdni"], "unknown option --stdni; did you mean --stdin?"),
-            (["--rules", "r", "--stdin", "file"], "unexpected argument 'file'; pass the rules with --rules"),
-            (
-                ["--rules", "r", "--stdin", "--concurrency", "0"],
-                "--concurrency takes a number from 1 to 1000, not '0'"
-            ),
-            (
-                ["--rules", "r", "--stdin", "--in-flight", "1001"],
-                "--in-flight takes a number from 1 to 1000, not '1001'"
-            ),
-            (
-                ["--rules", "r", "--stdin", "--drain", "soon"],
-                "--drain takes a number and ms, s, m, h or d, such as 10s; not 'soon'"
-            ),
-            (
-                ["--rules", "r", "--stdin", "--silent-after", "=10m"],
-                "--silent-after takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; not '=10m'"
-            ),
-            (
-                ["--rules", "r", "--mqtt", "mqtt://h/t", "--mqtt-version", "4"],
-                "--mqtt-version takes one of 3.1, 3.1.1, 5, not '4'"
-            ),
-            (
-                ["--rules", "r", "--mqtt", "mqtt://h/t", "--ca-file", "c"],
-                "a CA file is of no use without TLS; write mqtts, or a portSSL"
-            ),
-            (["--rules", "r", "--mqtt", "mqtt://h/t", "--password-file", "p"], "a password needs a user"),
-        ])
-    func mistakes(arguments: [String], what: String) async {
-        let run = await ToolRun(["receive"] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.output.isEmpty)
-        #expect(run.errors == [ToolRun.mistake("receive", what)])
-    }
-
     @Test("several topics, each with its quality of service, birth and will are those of the broker")
     func topics() throws {
         let arguments = [
@@ -75,17 +22,6 @@ struct ReceiveOptionsTests {
         #expect(settings.birth == .init(topic: "s", payload: "on=1".utf8) && settings.will?.payload == [])
     }
 
-    @Test(
-        "a topic that no broker takes is a wrong command line, with the reason",
-        arguments: [
-            ([], "expected a topic, found none"), (["--mqtt-topic", "a#"], "alone"),
-            (["--mqtt-topic", "$share/g/a"], "in no order"), (["--mqtt-topic", "a", "--mqtt-will", "a/+=x"], "will's"),
-        ])
-    func wrongTopics(arguments: [String], what: String) async {
-        let run = await ToolRun(["receive", "--rules", "r", "--mqtt", "mqtt://h"] + arguments)
-        #expect(run.code == .usage && run.errors.first?.contains(what) == true, "\(run.errors)")
-    }
-
     @Test("silences are watched of the agent and of routes, whatever their ids")
     func silences() throws {
         let options = try #require(
@@ -93,17 +29,6 @@ struct ReceiveOptionsTests {
                 ["--rules", "r", "--stdin", "--silent-after", "10m", "--silent-after", "a=b=1h"]))
         #expect(options.settings.silentAfter.map(\.route) == ["", "a=b"])
         #expect(options.settings.silentAfter.map(\.length) == [.seconds(600), .seconds(3600)])
-    }
-
-    @Test(
-        "an address of a broker that is none is told with the place in it",
-        arguments: ["http://h/t", "mqtt://", "mqtt://h/", "mqtt://h:0/t", "mqtt://h/a+", "mqtt://u:secret@h/t"])
-    func addresses(address: String) async throws {
-        let run = await ToolRun(["receive", "--rules", "r", "--mqtt", address])
-        #expect(run.code == .usage)
-        let error = try #require(run.errors.first)
-        #expect(error.hasPrefix("kiipush receive: --mqtt:1:"))
-        #expect(!error.contains("secret"))
     }
 
     @Test(
@@ -162,13 +87,5 @@ struct ReceiveOptionsTests {
         #expect(try ReceiveOptions.read(["--rules", "r", "--stdin"])?.state == nil)
         #expect(
             try ReceiveOptions.read(["--rules", "r", "--mqtt", "mqtt://h/t"])?.state?.hasSuffix("/kiipush") == true)
-    }
-
-    @Test("help is printed, and says what every option is")
-    func help() async {
-        let run = await ToolRun(["receive", "--help"])
-        #expect(run.code == .fine)
-        let help = run.output.joined(separator: "\n")
-        for option in ReceiveOptions.table.names { #expect(help.contains(option)) }
     }
 }

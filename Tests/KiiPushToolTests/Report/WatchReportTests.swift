@@ -70,21 +70,4 @@ struct WatchReportTests {
         #expect(run.code == .nobody)
         #expect(!FileManager.default.fileExists(atPath: page))
     }
-
-    @Test(
-        "a combination without a meaning is refused with what to do",
-        arguments: [
-            (["--watch", "a.jsonl"], "unexpected argument 'a.jsonl'; --watch reads no capture"),
-            (["--watch", "--rules", "r"], "--watch reports the agent's own rules: leave out --rules, --params,"),
-            (["--watch", "--params", "p"], "--watch reports the agent's own rules: leave out --rules, --params,"),
-            (["--params", "p", "a.jsonl"], "--params and --param need --rules"),
-            (["--param", "x=1", "a.jsonl"], "--params and --param need --rules"),
-            (["--for", "1s", "a.jsonl"], "--for needs --watch"),
-            ([], "expected one capture, or --watch"),
-        ])
-    func refused(arguments: [String], what: String) async {
-        let run = await ToolRun(["report", "-o", page] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.errors.first?.contains(what) == true, "\(run.errors)")
-    }
 }

@@ -114,11 +114,4 @@ struct ParameterToolTests {
         }
         #expect(try !String(contentsOfFile: corpus.path + ".html", encoding: .utf8).contains(Self.secret))
     }
-
-    @Test("a value on the command line is a name and a text", arguments: ["thing", "=x"])
-    func mistakes(text: String) async {
-        let run = await ToolRun("rules", "lint", "--param", text, "r.json")
-        #expect(
-            run.errors == [ToolRun.mistake("rules lint", "--param takes a name and a value, such as thing=th.7")])
-    }
 }

@@ -59,13 +59,6 @@ struct RulesLintToolTests {
         #expect(none.code == .failed && none.errors == ["/nowhere/x: cannot be read: No such file or directory"])
     }
 
-    @Test("standard input is one of the files", arguments: [["-", "--corpus", "-"], ["-", "-"]])
-    func standardInput(files: [String]) async {
-        let run = await ToolRun(["rules", "lint"] + files)
-        #expect(run.code == .usage)
-        #expect(run.errors == [ToolRun.mistake("rules lint", "standard input can be only one of the files")])
-    }
-
     @Test("findings go to standard error, one a line, and a summary to standard output")
     func text() async throws {
         let file = try TemporaryFile(
@@ -118,25 +111,6 @@ struct RulesLintToolTests {
                 #"{"file":"\#(broken.path)","problems":[{"line":1,"column":23,"message":"the key 'then' is missing"}]}"#,
                 #"{"file":"/nowhere/r.json","problems":[{"line":1,"column":1,"message":"cannot be read: No such file or directory"}]}"#,
             ])
-    }
-
-    @Test("each command has its help, and a wrong command line is one line and 64")
-    func usage() async {
-        for command in [
-            ["rules"], ["rules", "lint"], ["rules", "explain"], ["rules", "diff"], ["rules", "graph"],
-            ["rules", "schema"],
-        ] {
-            let help = await ToolRun(command + ["--help"])
-            #expect(help.code == .fine && help.output.count == 1 && help.errors.isEmpty)
-        }
-        for wrong in [
-            ["rules"], ["rules", "lnt"], ["rules", "lint"], ["rules", "explain", "a"], ["rules", "diff", "a", "b"],
-            ["rules", "graph"], ["rules", "schema", "x"], ["rules", "explain", "-", "-"],
-            ["rules", "diff", "a", "b", "--corpus", "c", "--limit", "-1"],
-        ] {
-            let run = await ToolRun(wrong)
-            #expect(run.code == .usage && run.errors.count == 1 && run.output.isEmpty, "\(wrong)")
-        }
     }
 
     @Test("the schema that is printed is the library's")

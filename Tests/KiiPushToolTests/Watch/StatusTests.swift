@@ -72,19 +72,6 @@ struct StatusTests {
         kill(agent.agent.process, SIGCONT)
         #expect(try agent.agent.stop() == 0)
     }
-
-    @Test(
-        "a wrong command line is told in one line",
-        arguments: [
-            (["--fromat", "json"], "unknown option --fromat; did you mean --format?"),
-            (["--format", "xml"], "--format takes one of text, json, not 'xml'"),
-            (["now"], "unexpected argument 'now'; pass the directory with --state"),
-        ])
-    func mistakes(arguments: [String], what: String) async {
-        let run = await ToolRun(["status"] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.errors == [ToolRun.mistake("status", what)])
-    }
 }
 
 /// An agent on a pipe that stays open, which answers commands when this is made.

@@ -159,19 +159,6 @@ struct TapTests {
         for tap in taps { #expect(try tap.stop(SIGINT) == 256 + SIGINT) }
         #expect(try run.agent.stop() == 0)
     }
-
-    @Test(
-        "a wrong command line is told in one line",
-        arguments: [
-            (["--outcom", "handled"], "unknown option --outcom; did you mean --outcome?"),
-            (["--kind", "app"], "--kind takes one of pushToApp, pushToUser, directPush, not 'app'"),
-            (["--count", "0"], "--count takes a number from 1 on, not '0'"),
-        ])
-    func mistakes(arguments: [String], what: String) async {
-        let run = await ToolRun(["tap"] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.errors == [ToolRun.mistake("tap", what)])
-    }
 }
 
 struct TapOutcomeTests {

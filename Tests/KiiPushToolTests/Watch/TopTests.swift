@@ -75,16 +75,4 @@ struct TopTests {
             alone.code == .nobody
                 && alone.errors == ["kiipush top: no agent runs on \(state); --state names another directory"])
     }
-
-    @Test(
-        "a wrong command line is told in one line",
-        arguments: [
-            (["--interval", "0"], "--interval takes a time from 100ms to 1h, not '0'"),
-            (["--sort", "size"], "--sort takes one of busy, rate, failed, wait, name, not 'size'"),
-        ])
-    func mistakes(arguments: [String], what: String) async {
-        let run = await ToolRun(["top"] + arguments)
-        #expect(run.code == .usage)
-        #expect(run.errors == ["kiipush top: \(what); try 'kiipush top --help'"])
-    }
 }

@@ -18,18 +18,18 @@ struct FleetPlan {
         guard access(Broker.program, X_OK) == 0 else { throw Trouble("no \(Broker.program)") }
         let kinds = FleetHandler.allCases.filter { kind in only.map { kind.rawValue.contains($0) } ?? true }
         guard !kinds.isEmpty else { throw Trouble("no fleet has such a name") }
-        var rows: [TrafficRow] = []
+        var rows: [FleetRow] = []
         for kind in kinds {
-            var row = TrafficRow(kind.rawValue)
+            var row = FleetRow(kind.rawValue)
             do { try await run(kind, &row) } catch { row.broken.append("\(error)") }
             complain("\(kind.rawValue): \(row.broken.isEmpty ? "holds" : "DOES NOT HOLD")")
             rows.append(row)
         }
-        print(TrafficRow.tables(rows))
-        return rows.flatMap { row in row.broken.map { "\(row.traffic): \($0)" } }
+        print(FleetRow.tables(rows))
+        return rows.flatMap { row in row.broken.map { "\(row.handler): \($0)" } }
     }
 
-    private func run(_ kind: FleetHandler, _ row: inout TrafficRow) async throws {
+    private func run(_ kind: FleetHandler, _ row: inout FleetRow) async throws {
         let broker = try Broker()
         let fleet = try FleetCloud(devices: devices, broker: broker)
         defer { fleet.stop() }
@@ -63,7 +63,7 @@ struct FleetPlan {
         }
     }
 
-    private func check(_ kind: FleetHandler, _ row: inout TrafficRow, writes: Int, most: Int, late: Int) {
+    private func check(_ kind: FleetHandler, _ row: inout FleetRow, writes: Int, most: Int, late: Int) {
         func hold(_ what: Bool, _ text: String) { if !what { row.broken.append(text) } }
         switch kind {
         case .unguarded:
