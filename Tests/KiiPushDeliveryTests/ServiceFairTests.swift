@@ -120,6 +120,31 @@ struct ServiceFairTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("what has survived its attempt alone runs beside others, also after a stop")
+    func survived() async throws {
+        let inbox = SpyInbox()
+        _ = try inbox.add([ServiceBench.payload(1, "a")])
+        try await inbox.record(.begun(1, attempt: 1))
+        do {
+            let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { _, _ in throw TestError() }
+            let (_, run) = await bench.open()
+            try await until { bench.service.status.retrying == 1 }
+            run.cancel()
+            _ = try await run.value
+        }
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { message, _ in
+            if message.number == 1 { await gate.wait() }
+        }
+        let (intake, run) = await bench.open()
+        try await bench.calls(1)
+        let receipt = try intake.submit([ServiceBench.payload(2, "b")])[0]
+        for _ in 0..<500 where receipt.word == "open" { await Task.yield() }
+        #expect(receipt.word == "handled")
+        gate.open()
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     /// A bench with one route for events and one for topics.
     private static func bench(
         _ settings: ServiceSettings, _ delivery: DeliverySettings = DeliverySettings(),

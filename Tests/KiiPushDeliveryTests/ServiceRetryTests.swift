@@ -42,12 +42,14 @@ struct ServiceRetryTests {
         #expect(settings.pause(after: 0, 0) == max(.zero, .milliseconds(pauses.backoff)))
     }
 
-    @Test("only the handlers that failed run again, each told which attempt it is")
+    @Test("only the handlers that failed run again, after a pause that doubles, each told which attempt it is")
     func onlyTheFailed() async throws {
         let attempts = EventLog()
         let inbox = SpyInbox()
-        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox) { _, context in
-            attempts.add("\(context.route) \(context.attempt)")
+        let clock = ManualClock()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox, clock: clock) {
+            _, context in
+            attempts.add("\(context.route) \(context.attempt) at \(clock.now.nanoseconds / 1_000_000)")
             if context.route == "b", context.attempt < 3 { throw TestError() }
             if context.route == "c", context.attempt < 2 { throw TestError() }
         }
@@ -55,7 +57,7 @@ struct ServiceRetryTests {
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         #expect(receipt.isStored)
         try await bench.passTime { receipt.word != "open" }
-        #expect(attempts.events == ["a 1", "b 1", "c 1", "b 2", "c 2", "b 3"])
+        #expect(attempts.events == ["a 1 at 0", "b 1 at 0", "c 1 at 0", "b 2 at 200", "c 2 at 200", "b 3 at 600"])
         #expect(
             inbox.log.events == [
                 "entries", "add 1", "begun 1 (1)", "failed 1 [a]", "begun 1 (2)", "failed 1 [a c]", "begun 1 (3)",

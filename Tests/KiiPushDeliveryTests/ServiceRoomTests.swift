@@ -134,6 +134,7 @@ struct ServiceRoomTests {
         let (intake, run) = await bench.open()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
         #expect(receipts.map(\.word) == ["open", "undecodable (unexpectedCharacter)", "open"])
+        #expect(receipts.allSatisfy { !$0.isStored } && bench.letters.letters().map(\.reason) == [.undecodable])
         #expect(bench.service.status.messages == 2)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(3), ServiceBench.payload(4)]) }
         #expect(try intake.submit([]).isEmpty)
