@@ -54,6 +54,15 @@ final class HandTransport: PushTransport {
     }
 }
 
+/// A transport that does what a test says, and returns.
+struct ScriptedTransport: PushTransport {
+    var name = "scripted"
+    var abilities: TransportAbilities = []
+    let body: @Sendable (PushIntake) async throws -> Void
+
+    func run(_ intake: PushIntake) async throws { try await body(intake) }
+}
+
 /// Lets other tasks run until a condition holds.
 ///
 /// - Throws: when it does not for as long as ``Patience`` lasts.
