@@ -174,10 +174,8 @@ struct ServiceAnswerTests {
     @Test("a command that its route has handled has succeeded, though another route failed")
     func otherFails() async throws {
         let sender = ListSender()
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
         let bench = ServiceBench(
-            routes: [("log", nil)], inbox: SpyInbox(), delivery: delivery, answers: [sender]
+            routes: [("log", nil)], inbox: SpyInbox(), delivery: .with { $0.attempts = 1 }, answers: [sender]
         ) { _, _ in throw TestError() }
         bench.receiver.onCommand("command") { _, _ in }
         let (intake, run) = await bench.open()
@@ -190,11 +188,8 @@ struct ServiceAnswerTests {
     @Test("a command that waits for room among the dead letters is answered when it has ended")
     func putOff() async throws {
         let sender = ListSender()
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        _ = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
+        let letters = try InMemoryDeadLetterStore.full()
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
         let bench = bench(SpyInbox(), sender, delivery: delivery, letters: letters) { _ in throw TestError() }
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([Self.request("a")])[0]

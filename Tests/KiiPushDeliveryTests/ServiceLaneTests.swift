@@ -59,8 +59,7 @@ struct ServiceLaneTests {
 
     @Test("a message waits for those before it that it is in order with, and for no other", arguments: pairs)
     func order(pair: Pair) async throws {
-        var delivery = DeliverySettings()
-        delivery.order = pair.order
+        let delivery = DeliverySettings.with { $0.order = pair.order }
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { message, _ in if message.number != 2 { await gate.wait() } }
         let (intake, run) = await bench.open()
@@ -80,8 +79,7 @@ struct ServiceLaneTests {
 
     @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
     func ownOrder() async throws {
-        var byDevice = DeliverySettings()
-        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+        let byDevice = DeliverySettings.with { $0.orderKey = OrderKey { message in message.data["device"]?.string } }
         func payload(_ number: Int, _ device: String?) -> RawPayload {
             PayloadFixture.pushToUser(
                 sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []
@@ -110,11 +108,9 @@ struct ServiceLaneTests {
 
     @Test("so many are handled at once as the settings say, whatever waits", arguments: [-1, 0, 1, 2, 5])
     func concurrency(limit: Int) async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = limit
         let gate = Gate()
         let now = Mutex((running: 0, most: 0))
-        let bench = ServiceBench(routes: [], settings: settings)
+        let bench = ServiceBench(routes: [], settings: .with { $0.concurrency = limit })
         @Sendable func act() async {
             now.withLock { now in
                 now.running += 1
@@ -160,10 +156,8 @@ struct ServiceLaneTests {
 
     @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
     func onFailure(policy: DeliverySettings.OnFailure) async throws {
-        var delivery = DeliverySettings()
-        delivery.onFailure = policy
         let failures = Atomic<Int>(2)
-        let bench = ServiceBench(delivery: delivery) { message, _ in
+        let bench = ServiceBench(delivery: .with { $0.onFailure = policy }) { message, _ in
             if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
         }
         let (intake, run) = await bench.open()
@@ -225,8 +219,7 @@ struct ServiceLaneTests {
 
     @Test("a newer change takes the place of those that wait", arguments: bursts)
     func replaces(burst: Burst) async throws {
-        var delivery = DeliverySettings()
-        delivery.replacesOlder = true
+        let delivery = DeliverySettings.with { $0.replacesOlder = true }
         let gate = Gate()
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
@@ -250,8 +243,7 @@ struct ServiceLaneTests {
 
     @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")
     func replacedByGivenUp() async throws {
-        var delivery = DeliverySettings()
-        (delivery.replacesOlder, delivery.attempts) = (true, 2)
+        let delivery = DeliverySettings.with { ($0.replacesOlder, $0.attempts) = (true, 2) }
         let gate = Gate()
         let (inbox, store) = (SpyInbox(), ClosableStore())
         let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
@@ -271,8 +263,7 @@ struct ServiceLaneTests {
 
     @Test("a change is not replaced by one that goes to fewer routes")
     func replacesOnlyOfTheSameRoutes() async throws {
-        var delivery = DeliverySettings()
-        delivery.replacesOlder = true
+        let delivery = DeliverySettings.with { $0.replacesOlder = true }
         let gate = Gate()
         let bench = ServiceBench(routes: [], delivery: delivery)
         let log = bench.log

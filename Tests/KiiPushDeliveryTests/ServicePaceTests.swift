@@ -82,9 +82,9 @@ struct ServicePaceTests {
 
     @Test("several deliveries of one lane that fall due at once keep their order", arguments: [true, false])
     func oneLane(isBlocking: Bool) async throws {
-        var delivery = DeliverySettings()
-        (delivery.onFailure, delivery.backoff) = (isBlocking ? .block : .skip, .seconds(8))
-        delivery.maxBackoff = .seconds(8)
+        let delivery = DeliverySettings.with {
+            ($0.onFailure, $0.backoff, $0.maxBackoff) = (isBlocking ? .block : .skip, .seconds(8), .seconds(8))
+        }
         let bench = ServiceBench(delivery: delivery, isPaced: true) { message, context in
             if (18...20).contains(message.number), context.attempt == 1 { throw TestError() }
         }
@@ -248,9 +248,7 @@ struct ServicePaceTests {
 
     @Test("what a killed route has missed is kept until the dead letters have room for it")
     func killedWithoutRoom() async throws {
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        let other = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let letters = try InMemoryDeadLetterStore.full()
         let bench = ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: SpyInbox(), isPaced: true, letters: letters)
         let (intake, run) = await bench.open()
@@ -259,7 +257,7 @@ struct ServicePaceTests {
         bench.loopGuard.kill(.route("a"), for: .seconds(864_000))
         try await bench.passTime { bench.log.events.last == "b 21" }
         try await bench.passTime { bench.told.events.contains { $0.hasPrefix("storeFailed") } }
-        letters.remove(other)
+        letters.remove(1)
         try await bench.passTime { receipts[20].word != "open" }
         #expect(letters.letters().map(\.routes) == [["a"]] && bench.log.events.count { $0 == "b 21" } == 1)
         #expect(try await bench.close(run) == DrainReport())
@@ -284,9 +282,7 @@ struct ServicePaceTests {
 
     @Test("what is too old when its turn comes has expired")
     func expired() async throws {
-        var delivery = DeliverySettings()
-        delivery.maxAge = .seconds(5)
-        let bench = ServiceBench(delivery: delivery, isPaced: true)
+        let bench = ServiceBench(delivery: .with { $0.maxAge = .seconds(5) }, isPaced: true)
         let (intake, run) = await bench.open()
         let receipts = try intake.submit(Self.letters(1...30))
         try await until { bench.service.status.paced == 1 }

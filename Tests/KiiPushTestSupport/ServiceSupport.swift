@@ -287,6 +287,41 @@ struct ServiceBench {
     }
 }
 
+extension DeliverySettings {
+    /// The standard ones, changed.
+    static func with(_ change: (inout DeliverySettings) -> Void) -> DeliverySettings {
+        var settings = DeliverySettings()
+        change(&settings)
+        return settings
+    }
+}
+
+extension ServiceSettings {
+    /// The standard ones, changed.
+    static func with(_ change: (inout ServiceSettings) -> Void) -> ServiceSettings {
+        var settings = ServiceSettings()
+        change(&settings)
+        return settings
+    }
+}
+
+extension DrainReport {
+    init(finished: Int, left: Int) {
+        self.init()
+        (self.finished, self.left) = (finished, left)
+    }
+}
+
+extension InMemoryDeadLetterStore {
+    /// A store for one letter, which it has: number 1.
+    static func full() throws -> InMemoryDeadLetterStore {
+        let store = InMemoryDeadLetterStore(capacity: 1)
+        _ = try store.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .seconds(0)))
+        return store
+    }
+}
+
 extension PushMessage {
     /// The number that a bench gave it.
     var number: Int { Int((sentAt ?? 0) - 1_000_000) }
