@@ -98,8 +98,7 @@ struct ServiceGapTests {
             #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
             held.withLock { $0.take() }?.resume()
         }
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["resync", "resync", "r 1"])
         _ = try await bench.close(run)
     }
@@ -118,8 +117,7 @@ struct ServiceGapTests {
         }
         let bench = bench(SpyInbox(disk))
         let (intake, run) = await bench.open()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["notAccepted of hand (1)", "r 1"])
         _ = try await bench.close(run)
     }
@@ -156,8 +154,7 @@ struct ServiceGapTests {
         #expect(disk.numbers.count == 1)
         let bench = bench(SpyInbox(disk))
         let (intake, run) = await bench.open()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["sessionLost of hand (2)", "r 1"])
         #expect(try await bench.close(run) == DrainReport())
     }
@@ -172,8 +169,7 @@ struct ServiceGapTests {
         intake.report(Self.lost)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
         isBroken.clear()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["sessionLost of hand (1)", "r 1"])
         _ = try await bench.close(run)
     }
