@@ -56,7 +56,11 @@ struct ServiceRetryTests {
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         #expect(receipt.isStored)
-        try await bench.passTime { receipt.word != "open" }
+        for (calls, pause) in [(3, 200), (5, 400)] {
+            try await until { bench.service.status.retrying == 1 && attempts.events.count == calls }
+            clock.advance(by: .milliseconds(pause))
+        }
+        try await until { receipt.word != "open" }
         #expect(attempts.events == ["a 1 at 0", "b 1 at 0", "c 1 at 0", "b 2 at 200", "c 2 at 200", "b 3 at 600"])
         #expect(
             inbox.log.events == [
