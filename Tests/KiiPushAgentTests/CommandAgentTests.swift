@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("An agent's answers to commands", .timeLimit(.minutes(5)))
 struct CommandAgentTests {
@@ -43,26 +44,16 @@ struct CommandAgentTests {
         #expect(await TestReceiver(receiver, clock: clock).send(payload).answer == answer)
     }
 
-    /// Brings one payload, and notes its answer.
-    private struct OneCommand: PushTransport {
-        let name = "one"
-        let abilities: TransportAbilities = [.acknowledges, .answers]
-        let payload: RawPayload
-        let note: @Sendable (String) -> Void
-
-        func run(_ intake: PushIntake) async throws {
-            let receipt = try await intake.submitWaiting(payload)
-            _ = await receipt.end()
-            note(receipt.answer?.json ?? "none")
-        }
-    }
-
     @Test("a transport of one's own passes the answer on by the receipt, with wrappers around it")
     func receipt() async throws {
         let answers = Mutex<[String]>([])
         let agent = try PushAgent(state: .memory)
         register(agent)
-        let command = OneCommand(payload: RawPayload(Self.command)) { answer in answers.withLock { $0.append(answer) } }
+        let command = ScriptedTransport(abilities: [.acknowledges, .answers]) { intake in
+            let receipt = try await intake.submitWaiting(RawPayload(Self.command))
+            _ = await receipt.end()
+            answers.withLock { $0.append(receipt.answer?.json ?? "none") }
+        }
         #expect(try await agent.exitCode(command) == 0)
         #expect(answers.withLock { $0 } == [#"{"status":"succeeded","data":{"power":true}}"#])
     }

@@ -13,13 +13,8 @@ struct GapAgentTests {
     init() throws { folder = try Folder() }
 
     /// Brings one payload, and waits for its end.
-    private struct OneMessage: PushTransport {
-        let name = "mqtt"
-        let abilities: TransportAbilities = [.acknowledges]
-        let payload: RawPayload
-        var gap: TransportEvent?
-
-        func run(_ intake: PushIntake) async throws {
+    private func oneMessage(_ payload: RawPayload, gap: TransportEvent? = nil) -> ScriptedTransport {
+        ScriptedTransport(name: "mqtt", abilities: [.acknowledges]) { intake in
             intake.report(.connected("here"))
             if let gap { intake.report(gap) }
             let outcome = await (try await intake.submitWaiting(payload)).end()
@@ -45,7 +40,7 @@ struct GapAgentTests {
             agent.note("fetching everything again: \(gap)")
         }
         let lost = TransportEvent.possibleGap("the broker has forgotten", cause: .sessionLost)
-        let code = try await own.exitCode(OneMessage(payload: Self.set, gap: lost))
+        let code = try await own.exitCode(oneMessage(Self.set, gap: lost))
         #expect(code == 0)
         #expect(
             lines.withLock { $0 } == [
@@ -62,7 +57,7 @@ struct GapAgentTests {
             let agent = try PushAgent(state: .directory(folder.path))
             agent.onGap { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
             agent.onDirectPush { _, _ in log.withLock { $0.append("\(number)") } }
-            #expect(try await agent.exitCode(OneMessage(payload: RawPayload(#"{"n":\#(number)}"#))) == 0)
+            #expect(try await agent.exitCode(oneMessage(RawPayload(#"{"n":\#(number)}"#))) == 0)
         }
         let again = AgentState.isDurable ? [] : ["firstStart"]
         #expect(log.withLock { $0 } == ["firstStart", "1"] + again + ["2"] + again + ["3"])

@@ -16,14 +16,10 @@ struct PushAgentTests {
     private static let ring = RawPayload(#"{"topic":"door","when":1,"objectScopeType":"APP"}"#)
 
     /// Brings one payload, asks the agent's control socket, and brings another one.
-    private struct AskingTransport: PushTransport {
-        let name = "asking"
-        let abilities: TransportAbilities = []
-        let between: @Sendable () async throws -> Void
-
-        func run(_ intake: PushIntake) async throws {
+    private func asking(_ between: @escaping @Sendable () async throws -> Void = {}) -> ScriptedTransport {
+        ScriptedTransport { intake in
             intake.report(.connected("here"))
-            _ = await (try await intake.submitWaiting(PushAgentTests.ring)).end()
+            _ = await (try await intake.submitWaiting(Self.ring)).end()
             try await between()
             let next = RawPayload(#"{"topic":"door","when":2,"objectScopeType":"APP"}"#)
             _ = await (try await intake.submitWaiting(next)).end()
@@ -39,7 +35,7 @@ struct PushAgentTests {
         agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome)") } }
         let answers = Mutex<[Int32]>([])
         let code = try await agent.exitCode(
-            AskingTransport {
+            asking {
                 let control = ControlSocket(state: state)
                 for command in [["status"], ["dead-letters", "list"]] {
                     let answer = try await control.firstLine(of: command).code
@@ -68,14 +64,9 @@ struct PushAgentTests {
         }
     }
 
-    private struct LinesTransport: PushTransport {
-        let name = "lines"
-        let abilities: TransportAbilities = []
-
-        func run(_ intake: PushIntake) async throws {
-            for text in ["id=1\nx=2", "id=1\nx=2", "id=3", "x=4"] {
-                _ = await (try await intake.submitWaiting(RawPayload(text))).end()
-            }
+    private static let lines = ScriptedTransport { intake in
+        for text in ["id=1\nx=2", "id=1\nx=2", "id=3", "x=4"] {
+            _ = await (try await intake.submitWaiting(RawPayload(text))).end()
         }
     }
 
@@ -89,23 +80,11 @@ struct PushAgentTests {
         agent.onDirectPush("readings", format: "lines", type: "reading") { _, _ in }
         let outcomes = Mutex<[String]>([])
         agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome.name)") } }
-        #expect(try await agent.exitCode(LinesTransport()) == 0)
+        #expect(try await agent.exitCode(Self.lines) == 0)
         #expect(outcomes.withLock { $0 } == ["handled", "duplicate", "handled", "undecodable"])
         let captured = try folder.read("captured").split(separator: "\n")
         #expect(captured.count == 4 && captured.first?.hasSuffix(#","raw":"id=1\nx=2"}"#) == true)
         #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
-    }
-
-    private struct TransportFailure: Error {}
-
-    private struct FailingTransport: PushTransport {
-        let name = "failing"
-        let abilities: TransportAbilities = []
-
-        func run(_ intake: PushIntake) async throws {
-            _ = await (try await intake.submitWaiting(PushAgentTests.ring)).end()
-            throw TransportFailure()
-        }
     }
 
     @Test(
@@ -114,25 +93,21 @@ struct PushAgentTests {
     func once(code: Int32) async throws {
         let agent = try PushAgent(state: .directory(folder.path))
         #expect(throws: AgentError.self) { try PushAgent(state: .directory(folder.path)) }
-        if code == 0 {
-            #expect(try await agent.exitCode(AskingTransport {}) == code)
-        } else {
-            #expect(try await agent.exitCode(FailingTransport()) == code)
+        let transport = ScriptedTransport { intake in
+            _ = await (try await intake.submitWaiting(Self.ring)).end()
+            if code != 0 { throw TestError() }
         }
+        #expect(try await agent.exitCode(transport) == code)
         let next = try PushAgent(state: .directory(folder.path))
-        #expect(try await next.exitCode(AskingTransport {}) == 0)
-        await #expect(throws: AgentError.self) { try await agent.exitCode(AskingTransport {}) }
+        #expect(try await next.exitCode(asking()) == 0)
+        await #expect(throws: AgentError.self) { try await agent.exitCode(asking()) }
     }
 
     /// Reports its connection when it may, and runs until it is stopped.
-    private struct Reporting: PushTransport {
-        let name: String
-        let abilities: TransportAbilities = []
-        let event: TransportEvent
-        let after: AsyncStream<Void>
-        let reported: AsyncStream<Void>.Continuation
-
-        func run(_ intake: PushIntake) async throws {
+    private func reporting(
+        _ name: String, _ event: TransportEvent, after: AsyncStream<Void>, reported: AsyncStream<Void>.Continuation
+    ) -> ScriptedTransport {
+        ScriptedTransport(name: name) { intake in
             for await _ in after {}
             intake.report(event)
             reported.finish()
@@ -150,9 +125,8 @@ struct PushAgentTests {
         begin.finish()
         let run = Task {
             try await agent.exitCode(
-                Reporting(
-                    name: "a", event: .refused("no right", retryIn: .seconds(60)), after: now, reported: isRefused),
-                Reporting(name: "b", event: .connected("there"), after: refused, reported: isConnected))
+                reporting("a", .refused("no right", retryIn: .seconds(60)), after: now, reported: isRefused),
+                reporting("b", .connected("there"), after: refused, reported: isConnected))
         }
         for await _ in connected {}
         let status = try await ControlSocket(state: folder.path).firstLine(of: ["status"])
@@ -171,7 +145,7 @@ struct PushAgentTests {
             return true
         }
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
-        #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(LinesTransport()) == 0)
+        #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(Self.lines) == 0)
         #expect(lines.withLock { $0.filter { $0.contains("/nowhere/captured") }.count } == 1)
     }
 
@@ -184,7 +158,7 @@ struct PushAgentTests {
             #"{"version":1,"rules":[{"id":"door","when":{"topic":"door"},"then":{"handler":"ring"}}]}"#, to: rules)
         let agent = try PushAgent(state: .memory)
         agent.rules = .file(rules)
-        #expect(try await agent.exitCode(AskingTransport {}) == 1)
+        #expect(try await agent.exitCode(asking()) == 1)
         #expect(agent.receiver.metrics.received == 0)
     }
 }

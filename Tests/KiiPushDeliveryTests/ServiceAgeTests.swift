@@ -12,9 +12,7 @@ struct ServiceAgeTests {
     private static let sent: Int64 = 1_000_000
 
     private static func settings(_ maxAge: Duration?, backoff: Duration = .seconds(20)) -> DeliverySettings {
-        var settings = DeliverySettings()
-        (settings.maxAge, settings.backoff) = (maxAge, backoff)
-        return settings
+        .with { ($0.maxAge, $0.backoff) = (maxAge, backoff) }
     }
 
     @Test("a message that has got too old in the pause behind a failure expires, and is no dead letter")

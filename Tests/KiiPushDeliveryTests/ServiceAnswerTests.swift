@@ -58,10 +58,20 @@ struct ServiceAnswerTests {
         return bench
     }
 
+    /// Hands a payload over, and returns all answers once there is one and the service has ended.
+    private static func answers(
+        to payload: RawPayload, _ bench: ServiceBench, _ sender: ListSender
+    ) async throws -> [String] {
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([payload])
+        try await until { !sender.sent.events.isEmpty }
+        _ = try await bench.close(run)
+        return sender.sent.events
+    }
+
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let answer: String
-        var delivery = DeliverySettings()
         let handler: @Sendable (HandlerContext) async throws -> Void
     }
 
@@ -111,7 +121,7 @@ struct ServiceAnswerTests {
     func one(item: Case, isDurable: Bool) async throws {
         let sender = ListSender()
         let inbox = SpyInbox()
-        let bench = bench(isDurable ? inbox : InMemoryInbox(), sender, delivery: item.delivery, handler: item.handler)
+        let bench = bench(isDurable ? inbox : InMemoryInbox(), sender, handler: item.handler)
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([Self.request("k")])[0]
         try await bench.passTime { !sender.sent.events.isEmpty }
@@ -162,39 +172,27 @@ struct ServiceAnswerTests {
         }
         bench.receiver.onCommand("command") { _, _ in }
         if isKilled { bench.loopGuard.kill(.route("command"), for: .seconds(60)) }
-        let (intake, run) = await bench.open()
-        _ = try intake.submit([Self.request("k", expiry: isKilled ? nil : 5)])
-        try await until { !sender.sent.events.isEmpty }
-        _ = try await bench.close(run)
+        let answers = try await Self.answers(to: Self.request("k", expiry: isKilled ? nil : 5), bench, sender)
         let expired = #"k: {"status":"expired","reason":"it came too late"}"#
         let killed = #"k: {"status":"failed","reason":"its rule did not handle it"}"#
-        #expect(sender.sent.events == [isKilled ? killed : expired])
+        #expect(answers == [isKilled ? killed : expired])
     }
 
     @Test("a command that its route has handled has succeeded, though another route failed")
     func otherFails() async throws {
         let sender = ListSender()
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
         let bench = ServiceBench(
-            routes: [("log", nil)], inbox: SpyInbox(), delivery: delivery, answers: [sender]
+            routes: [("log", nil)], inbox: SpyInbox(), delivery: .with { $0.attempts = 1 }, answers: [sender]
         ) { _, _ in throw TestError() }
         bench.receiver.onCommand("command") { _, _ in }
-        let (intake, run) = await bench.open()
-        _ = try intake.submit([Self.command])
-        try await until { !sender.sent.events.isEmpty }
-        _ = try await bench.close(run)
-        #expect(sender.sent.events == [#"-: {"status":"succeeded"}"#])
+        #expect(try await Self.answers(to: Self.command, bench, sender) == [#"-: {"status":"succeeded"}"#])
     }
 
     @Test("a command that waits for room among the dead letters is answered when it has ended")
     func putOff() async throws {
         let sender = ListSender()
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        _ = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
+        let letters = try InMemoryDeadLetterStore.full()
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
         let bench = bench(SpyInbox(), sender, delivery: delivery, letters: letters) { _ in throw TestError() }
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([Self.request("a")])[0]
@@ -266,12 +264,8 @@ struct ServiceAnswerTests {
             try context.answer(.failed("stuck"))
         }
         bench.receiver.onCommand("other", action: "other", options: options) { _, _ in Issue.record("not its action") }
-        let (intake, run) = await bench.open()
-        _ = try intake.submit([Self.command])
-        try await until { !sender.sent.events.isEmpty }
-        _ = try await bench.close(run)
         #expect(
-            sender.sent.events == [
+            try await Self.answers(to: Self.command, bench, sender) == [
                 #"-: {"status":"failed","data":{"now":1},"reason":"stuck","failedActions":{"dim":"stuck"}}"#
             ])
     }
@@ -281,11 +275,8 @@ struct ServiceAnswerTests {
         let sender = ListSender()
         let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
         bench.receiver.onCommand("power", action: "power") { _, _ in }
-        let (intake, run) = await bench.open()
-        _ = try intake.submit([Self.command])
-        try await until { !sender.sent.events.isEmpty }
-        _ = try await bench.close(run)
-        #expect(sender.sent.events.first?.contains(#""failedActions":{"dim":"no rule takes this action"}"#) == true)
+        let answers = try await Self.answers(to: Self.command, bench, sender)
+        #expect(answers.first?.contains(#""failedActions":{"dim":"no rule takes this action"}"#) == true)
     }
 
     @Test("a message that is no command is answered only if a handler does, and nobody hears it without a sender")

@@ -31,8 +31,7 @@ struct ServiceChaosTests {
     private static let objects = 97
 
     private static func bench(_ record: Record, _ inbox: SpyInbox, _ isAlive: Flag, endsCleanly: Bool) -> ServiceBench {
-        var delivery = DeliverySettings()
-        (delivery.attempts, delivery.backoff) = (1000, .milliseconds(10))
+        let delivery = DeliverySettings.with { ($0.attempts, $0.backoff) = (1000, .milliseconds(10)) }
         var settings = ServiceSettings()
         (settings.concurrency, settings.messages, settings.drain) = (8, 300, .zero)
         // The clock runs on while the system keeps a thread waiting; within seconds, that would end a record's retries.

@@ -10,15 +10,6 @@ import Testing
 /// How a service stops, at whatever moment.
 @Suite(.onTwoThreads, .timeLimit(.minutes(5)))
 struct ServiceDrainTests {
-    /// A transport that does what a test says.
-    struct ClosureTransport: PushTransport {
-        let name = "closure"
-        let abilities: TransportAbilities = []
-        let body: @Sendable (PushIntake) async throws -> Void
-
-        func run(_ intake: PushIntake) async throws { try await body(intake) }
-    }
-
     /// What can be seen of a stop; `settle` lets all that is left of the service run.
     private func check(
         _ bench: ServiceBench, _ inbox: SpyInbox, _ receipts: [Receipt], _ report: DrainReport,
@@ -57,10 +48,8 @@ struct ServiceDrainTests {
         on executor: (any TaskExecutor)? = OwnThreads.executor
     ) -> (ServiceBench, SpyInbox) {
         let inbox = SpyInbox()
-        var delivery = DeliverySettings()
-        (delivery.attempts, delivery.replacesOlder) = (3, true)
-        var settings = ServiceSettings()
-        settings.concurrency = 3
+        let delivery = DeliverySettings.with { ($0.attempts, $0.replacesOlder) = (3, true) }
+        let settings = ServiceSettings.with { $0.concurrency = 3 }
         let bench = ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: inbox, settings: settings, delivery: delivery, isPaced: true,
             executor: executor
@@ -124,9 +113,7 @@ struct ServiceDrainTests {
         for _ in 0..<200 { await Task.yield() }
         mayGoOn.set()
         let receipts = try await submitted.value
-        var report = DrainReport()
-        report.left = 1
-        #expect(try await run.value == report)
+        #expect(try await run.value == DrainReport(finished: 0, left: 1))
         #expect(receipts.map(\.word) == ["left"])
         #expect(inbox.disk.numbers.count == 1)
     }
@@ -231,8 +218,7 @@ struct ServiceDrainTests {
     func leftWithoutPlace(isChange: Bool) async throws {
         let inbox = SpyInbox { _, what in what.contains("ended") }
         let gate = Gate()
-        var settings = ServiceSettings()
-        (settings.messages, settings.messagesOnDisk) = (8, 7)
+        let settings = ServiceSettings.with { ($0.messages, $0.messagesOnDisk) = (8, 7) }
         let bench = ServiceBench(inbox: inbox, settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
         let receipts = try (0..<12).flatMap { number in
@@ -268,7 +254,7 @@ struct ServiceDrainTests {
 
     @Test("a transport that throws stops the service, also while another one would run for ever", .oneByOne)
     func transportThrows() async throws {
-        let bench = ServiceBench(transports: [ClosureTransport { _ in throw TestError() }])
+        let bench = ServiceBench(transports: [ScriptedTransport { _ in throw TestError() }])
         let run = OwnThreads.start { try await bench.service.run() }
         await #expect(throws: TestError.self) { try await run.value }
         #expect(!bench.service.status.isOpen)
@@ -278,10 +264,9 @@ struct ServiceDrainTests {
         "a transport that waits for room and lets the intake's end out has returned, and the report is there", .oneByOne
     )
     func stoppedWhileFull() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 1
+        let settings = ServiceSettings.with { $0.messages = 1 }
         let gate = Gate()
-        let eager = ClosureTransport { intake in
+        let eager = ScriptedTransport { intake in
             for number in 1... { _ = try await intake.submitWaiting(ServiceBench.payload(number)) }
         }
         let bench = ServiceBench(settings: settings, transports: [eager]) { _, _ in await gate.wait() }
@@ -290,9 +275,7 @@ struct ServiceDrainTests {
         try await until { bench.service.state.withLock { !$0.roomWaiters.isEmpty } }
         run.cancel()
         gate.open()
-        var report = DrainReport()
-        report.finished = 1
-        #expect(try await run.value == report)
+        #expect(try await run.value == DrainReport(finished: 1, left: 0))
     }
 
     @Test("a service whose task was cancelled before takes nothing in, and leaves what there was", .oneByOne)

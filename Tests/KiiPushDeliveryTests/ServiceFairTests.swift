@@ -38,10 +38,8 @@ struct ServiceFairTests {
 
     @Test("a message of another key is the next but one, however many of one key are ready", arguments: quiets)
     func quietIsNext(quiet: Quiet) async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = 1
         let gate = Gate()
-        let bench = Self.bench(settings) { number in if number == 0 { await gate.wait() } }
+        let bench = Self.bench(.with { $0.concurrency = 1 }) { number in if number == 0 { await gate.wait() } }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
         for number in 0..<900 { receipts += try intake.submit([quiet.noisy(number)]) }
@@ -72,10 +70,8 @@ struct ServiceFairTests {
         "slow handlers of a bucket leave a worker for another bucket, those of a route one for another",
         arguments: mosts)
     func workersAreLeft(most: Most) async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = most.concurrency
         let gate = Gate()
-        let bench = Self.bench(settings) { _ in await gate.wait() }
+        let bench = Self.bench(.with { $0.concurrency = most.concurrency }) { _ in await gate.wait() }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
         func expectRunning(_ count: Int) async throws {
@@ -97,13 +93,10 @@ struct ServiceFairTests {
 
     @Test("a lane whose first message changes while it is ready is served by what its first message is")
     func firstChanges() async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = 2
-        var delivery = DeliverySettings()
-        delivery.onFailure = .skip
+        let delivery = DeliverySettings.with { $0.onFailure = .skip }
         let gate = Gate()
         let tries = Atomic<Int>(0)
-        let bench = Self.bench(settings, delivery) { number in
+        let bench = Self.bench(.with { $0.concurrency = 2 }, delivery) { number in
             if number == 1, tries.add(1, ordering: .relaxed).newValue == 1 { throw TestError() }
             if number == 2 { await gate.wait() }
         }
@@ -117,6 +110,31 @@ struct ServiceFairTests {
         try await bench.passTime { bench.service.status.retrying == 0 }
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 3))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("what has survived its attempt alone runs beside others, also after a stop")
+    func survived() async throws {
+        let inbox = SpyInbox()
+        _ = try inbox.add([ServiceBench.payload(1, "a")])
+        try await inbox.record(.begun(1, attempt: 1))
+        do {
+            let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { _, _ in throw TestError() }
+            let (_, run) = await bench.open()
+            try await until { bench.service.status.retrying == 1 }
+            run.cancel()
+            _ = try await run.value
+        }
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { message, _ in
+            if message.number == 1 { await gate.wait() }
+        }
+        let (intake, run) = await bench.open()
+        try await bench.calls(1)
+        let receipt = try intake.submit([ServiceBench.payload(2, "b")])[0]
+        for _ in 0..<500 where receipt.word == "open" { await Task.yield() }
+        #expect(receipt.word == "handled")
+        gate.open()
         #expect(try await bench.close(run) == DrainReport())
     }
 

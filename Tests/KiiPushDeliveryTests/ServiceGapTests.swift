@@ -57,13 +57,14 @@ struct ServiceGapTests {
     @Test("another transport's messages do not wait for it, but for a gap of none")
     func others() async throws {
         let isHeld = Mutex<CheckedContinuation<Void, Never>?>(nil)
-        let other = NamedTransport()
+        let hand = HandTransport()
+        let other = ScriptedTransport(name: "other", abilities: hand.abilities) { try await hand.run($0) }
         let bench = ServiceBench(inbox: SpyInbox(), transports: [other])
         bench.receiver.onGap("resync") { _, _ in
             await withCheckedContinuation { waiter in isHeld.withLock { $0 = waiter } }
         }
         let (intake, run) = await bench.open()
-        let intakeOfOther = await other.hand.intake()
+        let intakeOfOther = await hand.intake()
         intake.report(Self.lost)
         #expect(await (try intakeOfOther.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
         try await until { isHeld.withLock { $0 != nil } }
@@ -77,7 +78,7 @@ struct ServiceGapTests {
         }
         try await until { isHeld.withLock { $0 != nil } }
         isHeld.withLock { $0.take() }?.resume()
-        other.hand.finish()
+        hand.finish()
         _ = try await bench.close(run)
     }
 
@@ -97,8 +98,7 @@ struct ServiceGapTests {
             #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
             held.withLock { $0.take() }?.resume()
         }
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["resync", "resync", "r 1"])
         _ = try await bench.close(run)
     }
@@ -117,8 +117,7 @@ struct ServiceGapTests {
         }
         let bench = bench(SpyInbox(disk))
         let (intake, run) = await bench.open()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["notAccepted of hand (1)", "r 1"])
         _ = try await bench.close(run)
     }
@@ -155,8 +154,7 @@ struct ServiceGapTests {
         #expect(disk.numbers.count == 1)
         let bench = bench(SpyInbox(disk))
         let (intake, run) = await bench.open()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["sessionLost of hand (2)", "r 1"])
         #expect(try await bench.close(run) == DrainReport())
     }
@@ -171,8 +169,7 @@ struct ServiceGapTests {
         intake.report(Self.lost)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
         isBroken.clear()
-        let receipt = try await intake.submitWaiting(ServiceBench.payload(1))
-        #expect(await receipt.end()?.name == "handled")
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["sessionLost of hand (1)", "r 1"])
         _ = try await bench.close(run)
     }
@@ -230,10 +227,8 @@ struct ServiceGapTests {
     @Test("dead letters that are merged after a gap was handled are one more gap, a minute later or at the stop")
     func mergedLater() async throws {
         let (log, inbox) = (EventLog(), SpyInbox())
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
         let bench = ServiceBench(
-            inbox: inbox, delivery: delivery, letters: InMemoryDeadLetterStore(capacity: 2)
+            inbox: inbox, delivery: .with { $0.attempts = 1 }, letters: InMemoryDeadLetterStore(capacity: 2)
         ) { _, _ in throw TestError() }
         bench.receiver.onGap("resync") { gap, _ in log.add(gap.cause.rawValue) }
         let (intake, run) = await bench.open()
@@ -251,13 +246,4 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
         #expect(inbox.disk.numbers.count == 1, "the next service tells of what was merged last")
     }
-}
-
-/// A transport by hand with another name.
-private final class NamedTransport: PushTransport {
-    let name = "other"
-    let hand = HandTransport()
-    var abilities: TransportAbilities { hand.abilities }
-
-    func run(_ intake: PushIntake) async throws { try await hand.run(intake) }
 }

@@ -19,15 +19,13 @@ struct ServiceInboxTests {
 
     @Test("whichever call to the inbox fails, nothing is lost and nothing done twice", arguments: [1, 3])
     func failsOnce(inARow: Int) async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 2
         var call = 2
         var isOver = false
         while !isOver {
             let inbox = SpyInbox()
             let failing = call..<(call + inARow)
             inbox.fail { number, _ in failing.contains(number) }
-            let bench = ServiceBench(inbox: inbox, delivery: delivery) { try Self.act($0, $1) }
+            let bench = ServiceBench(inbox: inbox, delivery: .with { $0.attempts = 2 }) { try Self.act($0, $1) }
             let (intake, run) = await bench.open()
             var receipts: [Receipt] = []
             for payload in Self.payloads {
@@ -93,10 +91,8 @@ struct ServiceInboxTests {
         let inbox = SpyInbox()
         let isSick = Flag()
         inbox.fail { _, what in what.hasPrefix("ended 1,") && !isSick.isSet }
-        var settings = ServiceSettings()
-        settings.concurrency = 1
         let gate = Gate()
-        let bench = ServiceBench(inbox: inbox, settings: settings) { message, _ in
+        let bench = ServiceBench(inbox: inbox, settings: .with { $0.concurrency = 1 }) { message, _ in
             if message.number == 1 { await gate.wait() }
         }
         let (intake, run) = await bench.open()
@@ -123,11 +119,9 @@ struct ServiceInboxTests {
         let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
         let receiver = PushReceiver(deadLetters: letters) { ScopeFilter() }
         receiver.onAny("r") { _, _ in throw TestError() }
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
         let transport = HandTransport()
         let service = PushService(
-            receiver, [transport], inbox: inbox, delivery: delivery, executor: OwnThreads.executor)
+            receiver, [transport], inbox: inbox, delivery: .with { $0.attempts = 1 }, executor: OwnThreads.executor)
         let run = OwnThreads.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
@@ -212,8 +206,7 @@ struct ServiceInboxTests {
         let disk = try await Self.disk(4) { inbox in
             for id in [1, 2] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
         }
-        var delivery = DeliverySettings()
-        (delivery.timeout, delivery.attempts) = (.seconds(60), 5)
+        let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(60), 5) }
         let clock = ManualClock()
         let log = EventLog()
         let bench = ServiceBench(inbox: SpyInbox(disk), delivery: delivery, clock: clock) { message, context in
@@ -273,9 +266,7 @@ struct ServiceInboxTests {
         try await bench.calls(1)
         run.cancel()
         gate.open()
-        var report = DrainReport()
-        (report.finished, report.left) = (1, 4)
-        #expect(try await run.value == report)
+        #expect(try await run.value == DrainReport(finished: 1, left: 4))
         #expect(receipt.word == "left" && disk.numbers == [2, 3, 4, 5])
         #expect(bench.log.events == ["r 1"])
     }
@@ -325,9 +316,7 @@ struct ServiceInboxTests {
             let (_, run) = await bench.open()
             try await until { disk.numbers == [1] }
             run.cancel()
-            var report = DrainReport()
-            report.left = 1
-            #expect(try await run.value == report)
+            #expect(try await run.value == DrainReport(finished: 0, left: 1))
             #expect(!bench.log.events.contains("r 1"))
         }
         let bench = ServiceBench(inbox: SpyInbox(disk))
@@ -361,8 +350,7 @@ struct ServiceInboxTests {
 
     @Test("more than fits is handled all the same, and what is new comes in and waits on disk")
     func moreThanFits() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 10
+        let settings = ServiceSettings.with { $0.messages = 10 }
         let disk = try await Self.disk(100) { _ in }
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(disk), settings: settings) { _, _ in await gate.wait() }

@@ -26,41 +26,37 @@ struct ServiceLaneTests {
 
     private static let anonymous = PayloadFixture.directPush(recipient: nil).payload(.long)
 
+    private static func change(
+        _ number: Int, _ object: String? = "o", bucket: String = "settings", sender: String? = nil
+    ) -> RawPayload {
+        ServiceBench.payload(number, object, bucket: bucket, sender: sender)
+    }
+
+    private static func letter(_ number: Int, _ topic: String, _ sender: String) -> RawPayload {
+        ServiceBench.topic(number, topic, sender: sender)
+    }
+
     static let pairs = [
-        Pair(.object, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: true),
-        Pair(.object, "two objects", ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b"), waits: false),
+        Pair(.object, "one object", change(1), change(2), waits: true),
+        Pair(.object, "two objects", change(1, "a"), change(2, "b"), waits: false),
+        Pair(.object, "one id in two buckets", change(1, bucket: "x"), change(2, bucket: "y"), waits: false),
+        Pair(.object, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), waits: true),
+        Pair(.object, "two topics", letter(1, "t", "a"), letter(2, "u", "a"), waits: false),
         Pair(
-            .object, "one id in two buckets", ServiceBench.payload(1, bucket: "x"),
-            ServiceBench.payload(2, bucket: "y"),
-            waits: false),
-        Pair(
-            .object, "one topic", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "t", sender: "b"),
-            waits: true),
-        Pair(
-            .object, "two topics", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "u", sender: "a"),
-            waits: false),
-        Pair(
-            .object, "one sender without an object", ServiceBench.payload(1, nil, bucket: "x", sender: "a"),
-            ServiceBench.payload(2, nil, bucket: "y", sender: "a"), waits: true),
-        Pair(.object, "nothing to go by", anonymous, ServiceBench.payload(2, nil), waits: false),
-        Pair(
-            .topic, "one topic", ServiceBench.topic(1, "t", sender: "a"), ServiceBench.topic(2, "t", sender: "b"),
-            waits: true),
-        Pair(.topic, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
-        Pair(
-            .sender, "one sender", ServiceBench.payload(1, "a", sender: "s"), ServiceBench.payload(2, "b", sender: "s"),
-            waits: true),
-        Pair(
-            .sender, "two senders", ServiceBench.payload(1, sender: "s"), ServiceBench.payload(2, sender: "t"),
-            waits: false),
-        Pair(.sender, "no sender", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
-        Pair(.none, "one object", ServiceBench.payload(1), ServiceBench.payload(2), waits: false),
+            .object, "one sender without an object", change(1, nil, bucket: "x", sender: "a"),
+            change(2, nil, bucket: "y", sender: "a"), waits: true),
+        Pair(.object, "nothing to go by", anonymous, change(2, nil), waits: false),
+        Pair(.topic, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), waits: true),
+        Pair(.topic, "one object", change(1), change(2), waits: false),
+        Pair(.sender, "one sender", change(1, "a", sender: "s"), change(2, "b", sender: "s"), waits: true),
+        Pair(.sender, "two senders", change(1, sender: "s"), change(2, sender: "t"), waits: false),
+        Pair(.sender, "no sender", change(1), change(2), waits: false),
+        Pair(.none, "one object", change(1), change(2), waits: false),
     ]
 
     @Test("a message waits for those before it that it is in order with, and for no other", arguments: pairs)
     func order(pair: Pair) async throws {
-        var delivery = DeliverySettings()
-        delivery.order = pair.order
+        let delivery = DeliverySettings.with { $0.order = pair.order }
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { message, _ in if message.number != 2 { await gate.wait() } }
         let (intake, run) = await bench.open()
@@ -80,8 +76,7 @@ struct ServiceLaneTests {
 
     @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
     func ownOrder() async throws {
-        var byDevice = DeliverySettings()
-        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+        let byDevice = DeliverySettings.with { $0.orderKey = OrderKey { message in message.data["device"]?.string } }
         func payload(_ number: Int, _ device: String?) -> RawPayload {
             PayloadFixture.pushToUser(
                 sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []
@@ -110,11 +105,9 @@ struct ServiceLaneTests {
 
     @Test("so many are handled at once as the settings say, whatever waits", arguments: [-1, 0, 1, 2, 5])
     func concurrency(limit: Int) async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = limit
         let gate = Gate()
         let now = Mutex((running: 0, most: 0))
-        let bench = ServiceBench(routes: [], settings: settings)
+        let bench = ServiceBench(routes: [], settings: .with { $0.concurrency = limit })
         @Sendable func act() async {
             now.withLock { now in
                 now.running += 1
@@ -160,10 +153,8 @@ struct ServiceLaneTests {
 
     @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
     func onFailure(policy: DeliverySettings.OnFailure) async throws {
-        var delivery = DeliverySettings()
-        delivery.onFailure = policy
         let failures = Atomic<Int>(2)
-        let bench = ServiceBench(delivery: delivery) { message, _ in
+        let bench = ServiceBench(delivery: .with { $0.onFailure = policy }) { message, _ in
             if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
         }
         let (intake, run) = await bench.open()
@@ -187,52 +178,46 @@ struct ServiceLaneTests {
         let ends: [String]
     }
 
-    private static let u = ServiceBench.payload
-
     /// A change that was pushed at one time and modified at another.
-    private static func u(_ number: Int, _ modifiedAt: Int64?) -> RawPayload {
+    private static func change(_ number: Int, modifiedAt: Int64?) -> RawPayload {
         PayloadFixture.pushToApp(object: "o", sentAt: 1_000_000 + Int64(number), modifiedAt: modifiedAt).payload(.long)
     }
 
     static let bursts = [
         Burst(
-            testDescription: "the newest is left",
-            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(3, "o", "settings", nil, .objectUpdated)],
-            handled: [1, 3], ends: ["superseded", "handled"]),
+            testDescription: "the newest is left", payloads: [change(2), change(3)], handled: [1, 3],
+            ends: ["superseded", "handled"]),
         Burst(
-            testDescription: "an older one that comes late replaces nothing",
-            payloads: [u(3, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
+            testDescription: "an older one that comes late replaces nothing", payloads: [change(3), change(2)],
             handled: [1, 3, 2], ends: ["handled", "handled"]),
         Burst(
-            testDescription: "the same one again is a copy and replaces nothing",
-            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
+            testDescription: "the same one again is a copy and replaces nothing", payloads: [change(2), change(2)],
             handled: [1, 2], ends: ["handled", "duplicate (done)"]),
         Burst(
             testDescription: "the same one again is one that names no modification too",
-            payloads: [u(2, nil), u(2, nil)], handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+            payloads: [change(2, modifiedAt: nil), change(2, modifiedAt: nil)], handled: [1, 2],
+            ends: ["handled", "duplicate (done)"]),
         Burst(
             testDescription: "two that were pushed at once are both left, whatever they say of the modification",
-            payloads: [u(2, 2), u(2, 3)], handled: [1, 2, 2], ends: ["handled", "handled"]),
+            payloads: [change(2, modifiedAt: 2), change(2, modifiedAt: 3)], handled: [1, 2, 2],
+            ends: ["handled", "handled"]),
         Burst(
-            testDescription: "of many one is left",
-            payloads: (2...40).map { u($0, "o", "settings", nil, .objectUpdated) }, handled: [1, 40],
+            testDescription: "of many one is left", payloads: (2...40).map { change($0) }, handled: [1, 40],
             ends: Array(repeating: "superseded", count: 38) + ["handled"]),
         Burst(
             testDescription: "one that is refused by the chain replaces nothing",
-            payloads: [u(2, "o", "settings", nil, .objectUpdated), u(3, "o", "settings", "me", .objectUpdated)],
-            handled: [1, 2], ends: ["handled", "looped (identity)"]),
+            payloads: [change(2), change(3, sender: "me")], handled: [1, 2], ends: ["handled", "looped (identity)"]),
     ]
 
     @Test("a newer change takes the place of those that wait", arguments: bursts)
     func replaces(burst: Burst) async throws {
-        var delivery = DeliverySettings()
-        delivery.replacesOlder = true
+        let delivery = DeliverySettings.with { $0.replacesOlder = true }
         let gate = Gate()
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
         bench.loopGuard.setIdentities(me: [.user(id: "me")])
         let (intake, run) = await bench.open()
-        let first = try intake.submit([Self.u(1, "o", "settings", nil, .objectUpdated)])
+        let first = try intake.submit([Self.change(1)])
         try await bench.calls(1)
         let receipts = try burst.payloads.flatMap { try intake.submit([$0]) }
         gate.open()
@@ -250,8 +235,7 @@ struct ServiceLaneTests {
 
     @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")
     func replacedByGivenUp() async throws {
-        var delivery = DeliverySettings()
-        (delivery.replacesOlder, delivery.attempts) = (true, 2)
+        let delivery = DeliverySettings.with { ($0.replacesOlder, $0.attempts) = (true, 2) }
         let gate = Gate()
         let (inbox, store) = (SpyInbox(), ClosableStore())
         let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
@@ -271,8 +255,7 @@ struct ServiceLaneTests {
 
     @Test("a change is not replaced by one that goes to fewer routes")
     func replacesOnlyOfTheSameRoutes() async throws {
-        var delivery = DeliverySettings()
-        delivery.replacesOlder = true
+        let delivery = DeliverySettings.with { $0.replacesOlder = true }
         let gate = Gate()
         let bench = ServiceBench(routes: [], delivery: delivery)
         let log = bench.log

@@ -28,6 +28,16 @@ struct ServicePaceTests {
 
     private static func handled(_ numbers: ClosedRange<Int>) -> [String] { numbers.map { "r \($0)" } }
 
+    /// Opens a bench, hands payloads over, and waits until their lane waits for its pace.
+    private static func paced(
+        _ bench: ServiceBench, _ payloads: [RawPayload]
+    ) async throws -> (receipts: [Receipt], run: Task<DrainReport, any Error>) {
+        let (intake, run) = await bench.open()
+        let receipts = try intake.submit(payloads)
+        try await until { bench.service.status.paced == 1 }
+        return (receipts, run)
+    }
+
     // MARK: Order
 
     @Test(
@@ -82,9 +92,9 @@ struct ServicePaceTests {
 
     @Test("several deliveries of one lane that fall due at once keep their order", arguments: [true, false])
     func oneLane(isBlocking: Bool) async throws {
-        var delivery = DeliverySettings()
-        (delivery.onFailure, delivery.backoff) = (isBlocking ? .block : .skip, .seconds(8))
-        delivery.maxBackoff = .seconds(8)
+        let delivery = DeliverySettings.with {
+            ($0.onFailure, $0.backoff, $0.maxBackoff) = (isBlocking ? .block : .skip, .seconds(8), .seconds(8))
+        }
         let bench = ServiceBench(delivery: delivery, isPaced: true) { message, context in
             if (18...20).contains(message.number), context.attempt == 1 { throw TestError() }
         }
@@ -106,9 +116,7 @@ struct ServicePaceTests {
     func newest(isDurable: Bool) async throws {
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: isDurable ? inbox : InMemoryInbox(), isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.changes(1...25))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.changes(1...25))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(bench.log.events == Self.handled(1...20) + ["r 25"])
         let superseded = Array(repeating: "superseded", count: 4)
@@ -145,9 +153,7 @@ struct ServicePaceTests {
     func killed(isDurable: Bool) async throws {
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: isDurable ? inbox : InMemoryInbox(), isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...23))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...23))
         bench.loopGuard.kill(.route("r"), for: .seconds(600))
         #expect(receipts[20].word == "open")
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
@@ -164,9 +170,7 @@ struct ServicePaceTests {
     @Test("of two routes one of which is killed while it waits, the other one gets the message at its turn")
     func oneRouteKilled() async throws {
         let bench = ServiceBench(routes: [("a", nil), ("b", nil)], isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...21))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
         bench.loopGuard.kill(.route("a"), for: .seconds(600))
         try await bench.passTime { receipts[20].word != "open" }
         #expect(receipts[20].word == "handled" && bench.log.events.last == "b 21")
@@ -179,9 +183,7 @@ struct ServicePaceTests {
     @Test("a copy of a message that waits waits behind it, and is a duplicate of it then")
     func copy() async throws {
         let bench = ServiceBench(isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...21) + Self.letters(21...21) + Self.letters(22...22))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...21) + Self.letters(21...22))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(receipts.suffix(3).map(\.word) == ["handled", "duplicate (done)", "handled"])
         #expect(bench.log.events == Self.handled(1...22) && Self.waiting(bench) == 0)
@@ -195,9 +197,7 @@ struct ServicePaceTests {
         }
         let traces = TraceLog()
         bench.receiver.onTrace { traces.add($0) }
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...22))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...22))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(bench.log.events == Self.handled(1...21) + ["r 21", "r 21", "r 22"])
         let ofIt = traces.traces.filter { $0.message?.number == 21 }
@@ -218,9 +218,7 @@ struct ServicePaceTests {
             bench.receiver.register(name) { message, _ in log.add("\(name) \(message.number)") }
         }
         try bench.receiver.load(rules("first"))
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...22))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...22))
         try bench.receiver.load(rules("second"))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(log.events == (1...20).map { "first \($0)" } + ["second 21", "second 22"])
@@ -236,9 +234,7 @@ struct ServicePaceTests {
         }
         bench.receiver.register("h") { _, _ in }
         try bench.receiver.load(rules("6s"))
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...30))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...30))
         try bench.receiver.load(rules("unlimited"))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(receipts.allSatisfy { $0.word == "handled" } && Self.waiting(bench) == 0)
@@ -248,18 +244,14 @@ struct ServicePaceTests {
 
     @Test("what a killed route has missed is kept until the dead letters have room for it")
     func killedWithoutRoom() async throws {
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        let other = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let letters = try InMemoryDeadLetterStore.full()
         let bench = ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: SpyInbox(), isPaced: true, letters: letters)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...21))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
         bench.loopGuard.kill(.route("a"), for: .seconds(864_000))
         try await bench.passTime { bench.log.events.last == "b 21" }
         try await bench.passTime { bench.told.events.contains { $0.hasPrefix("storeFailed") } }
-        letters.remove(other)
+        letters.remove(1)
         try await bench.passTime { receipts[20].word != "open" }
         #expect(letters.letters().map(\.routes) == [["a"]] && bench.log.events.count { $0 == "b 21" } == 1)
         #expect(try await bench.close(run) == DrainReport())
@@ -268,9 +260,7 @@ struct ServicePaceTests {
     @Test("a replayed letter passes while its key is paced, and takes no turn")
     func replay() async throws {
         let bench = ServiceBench(isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...21))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
         let payload = Self.letters(99...99)[0]
         let id = try bench.letters.add(
             DeadLetter(payload: payload, reason: .failed, routes: ["r"], arrivedAt: bench.clock.now))
@@ -284,12 +274,8 @@ struct ServicePaceTests {
 
     @Test("what is too old when its turn comes has expired")
     func expired() async throws {
-        var delivery = DeliverySettings()
-        delivery.maxAge = .seconds(5)
-        let bench = ServiceBench(delivery: delivery, isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.letters(1...30))
-        try await until { bench.service.status.paced == 1 }
+        let bench = ServiceBench(delivery: .with { $0.maxAge = .seconds(5) }, isPaced: true)
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...30))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(
             receipts.map(\.word)
@@ -323,9 +309,7 @@ struct ServicePaceTests {
     @Test("what an inbox in memory leaves is its transport's again")
     func stoppedInMemory() async throws {
         let bench = ServiceBench(isPaced: true)
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit(Self.changes(1...23))
-        try await until { bench.service.status.paced == 1 }
+        let (receipts, run) = try await Self.paced(bench, Self.changes(1...23))
         run.cancel()
         #expect(try await run.value.left == 3)
         #expect(receipts.suffix(3).map(\.word) == ["left", "left", "left"])

@@ -42,20 +42,26 @@ struct ServiceRetryTests {
         #expect(settings.pause(after: 0, 0) == max(.zero, .milliseconds(pauses.backoff)))
     }
 
-    @Test("only the handlers that failed run again, each told which attempt it is")
+    @Test("only the handlers that failed run again, after a pause that doubles, each told which attempt it is")
     func onlyTheFailed() async throws {
         let attempts = EventLog()
         let inbox = SpyInbox()
-        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox) { _, context in
-            attempts.add("\(context.route) \(context.attempt)")
+        let clock = ManualClock()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox, clock: clock) {
+            _, context in
+            attempts.add("\(context.route) \(context.attempt) at \(clock.now.nanoseconds / 1_000_000)")
             if context.route == "b", context.attempt < 3 { throw TestError() }
             if context.route == "c", context.attempt < 2 { throw TestError() }
         }
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         #expect(receipt.isStored)
-        try await bench.passTime { receipt.word != "open" }
-        #expect(attempts.events == ["a 1", "b 1", "c 1", "b 2", "c 2", "b 3"])
+        for (calls, pause) in [(3, 200), (5, 400)] {
+            try await until { bench.service.status.retrying == 1 && attempts.events.count == calls }
+            clock.advance(by: .milliseconds(pause))
+        }
+        try await until { receipt.word != "open" }
+        #expect(attempts.events == ["a 1 at 0", "b 1 at 0", "c 1 at 0", "b 2 at 200", "c 2 at 200", "b 3 at 600"])
         #expect(
             inbox.log.events == [
                 "entries", "add 1", "begun 1 (1)", "failed 1 [a]", "begun 1 (2)", "failed 1 [a c]", "begun 1 (3)",
@@ -135,9 +141,7 @@ struct ServiceRetryTests {
 
     @Test("one that is tried again frees its worker")
     func freesItsWorker() async throws {
-        var settings = ServiceSettings()
-        settings.concurrency = 1
-        let bench = ServiceBench(settings: settings) { message, context in
+        let bench = ServiceBench(settings: .with { $0.concurrency = 1 }) { message, context in
             if message.number == 1, context.attempt == 1 { throw TestError() }
         }
         let (intake, run) = await bench.open()
@@ -151,8 +155,7 @@ struct ServiceRetryTests {
 
     @Test("after the last attempt it is a dead letter that says all there is to know", arguments: [-3, 0, 1, 2, 5])
     func deadLetter(attempts: Int) async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = attempts
+        let delivery = DeliverySettings.with { $0.attempts = attempts }
         let inbox = SpyInbox()
         let bench = ServiceBench(routes: [("good", nil), ("bad", delivery)], inbox: inbox, delivery: delivery) {
             _, context in
@@ -174,13 +177,9 @@ struct ServiceRetryTests {
 
     @Test("without room among the dead letters, a durable inbox keeps it and tries again")
     func lettersFull() async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 2
         let inbox = SpyInbox()
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        _ = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
-        let bench = ServiceBench(inbox: inbox, delivery: delivery, letters: letters) { message, _ in
+        let letters = try InMemoryDeadLetterStore.full()
+        let bench = ServiceBench(inbox: inbox, delivery: .with { $0.attempts = 2 }, letters: letters) { message, _ in
             if message.number == 1 { throw TestError() }
         }
         let (intake, run) = await bench.open()
@@ -201,11 +200,8 @@ struct ServiceRetryTests {
 
     @Test("a service whose transports have no more continues until the dead-letter store has taken the last message")
     func lettersFullAtTheEnd() async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        _ = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
+        let letters = try InMemoryDeadLetterStore.full()
         let bench = ServiceBench(inbox: SpyInbox(), delivery: delivery, letters: letters) { _, _ in throw TestError() }
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
@@ -222,8 +218,7 @@ struct ServiceRetryTests {
 
     @Test("without room among the dead letters and on disk, the transport is told to bring it again")
     func lettersFullInMemory() async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
         let fails = Flag()
         fails.set()
         let bench = ServiceBench(delivery: delivery, letters: InMemoryDeadLetterStore(capacity: 0)) { _, _ in
@@ -262,8 +257,7 @@ struct ServiceRetryTests {
 
     @Test("a handler that takes too long is cancelled, and what it did after that does not count")
     func timeLimit() async throws {
-        var delivery = DeliverySettings()
-        (delivery.timeout, delivery.attempts) = (.seconds(3), 2)
+        let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 2) }
         let cancelled = EventLog()
         let bench = ServiceBench(delivery: delivery) { message, context in
             guard message.number == 1, context.attempt == 1 else { return }
@@ -291,8 +285,7 @@ struct ServiceRetryTests {
         "one that does not return either is left after the grace, and its lane goes on; its late success counts nothing"
     )
     func overrun() async throws {
-        var delivery = DeliverySettings()
-        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 1) }
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { message, _ in if message.number == 1 { await gate.wait() } }
         let (intake, run) = await bench.open()
@@ -315,8 +308,7 @@ struct ServiceRetryTests {
 
     @Test("a dead letter is replayed once, and goes when it is handled")
     func replay() async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
         let fails = Flag()
         fails.set()
         let bench = ServiceBench(routes: [("good", nil), ("bad", nil)], delivery: delivery) { _, context in
@@ -337,8 +329,7 @@ struct ServiceRetryTests {
 
     @Test("a handler that does not return holds a replay up no longer than its time and the grace")
     func replayOverrun() async throws {
-        var delivery = DeliverySettings()
-        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 1) }
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { _, _ in await gate.wait() }
         let (_, run) = await bench.open()

@@ -29,10 +29,8 @@ struct ServiceRoomTests {
 
     @Test("beyond the bound on disk a change does not replace those of other objects in its lane")
     func changesOfOtherObjects() async throws {
-        var delivery = DeliverySettings()
-        delivery.order = .sender
-        var settings = ServiceSettings()
-        (settings.messages, settings.messagesOnDisk) = (4, 7)
+        let delivery = DeliverySettings.with { $0.order = .sender }
+        let settings = ServiceSettings.with { ($0.messages, $0.messagesOnDisk) = (4, 7) }
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(), settings: settings, delivery: delivery) { _, _ in
             await gate.wait()
@@ -50,8 +48,7 @@ struct ServiceRoomTests {
         "a full service refuses, calls those who wait when there is room, and ends with nothing kept", arguments: bounds
     )
     func full(bound: Bound) async throws {
-        var settings = ServiceSettings()
-        (settings.messages, settings.bytes) = (bound.messages, bound.bytes)
+        let settings = ServiceSettings.with { ($0.messages, $0.bytes) = (bound.messages, bound.bytes) }
         let gates = (0..<9).map { _ in Gate() }
         let bench = ServiceBench(settings: settings) { message, _ in await gates[message.number % 9].wait() }
         let (intake, run) = await bench.open()
@@ -80,8 +77,7 @@ struct ServiceRoomTests {
 
     @Test("what is larger than all there may be comes alone, and those who wait for that much room do not spin")
     func larger() async throws {
-        var settings = ServiceSettings()
-        settings.bytes = 4 * Self.size
+        let settings = ServiceSettings.with { $0.bytes = 4 * Self.size }
         let gate = Gate()
         let bench = ServiceBench(settings: settings) { message, _ in if message.number == 1 { await gate.wait() } }
         let (intake, run) = await bench.open()
@@ -109,8 +105,7 @@ struct ServiceRoomTests {
 
     @Test("two transports of one name are each called")
     func twoOfOneName() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 1
+        let settings = ServiceSettings.with { $0.messages = 1 }
         let gate = Gate()
         let other = HandTransport()
         let bench = ServiceBench(settings: settings, transports: [other]) { _, _ in await gate.wait() }
@@ -127,13 +122,12 @@ struct ServiceRoomTests {
 
     @Test("payloads come all or none, and a payload that is no message takes no room")
     func allOrNone() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 3
         let gate = Gate()
-        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let bench = ServiceBench(settings: .with { $0.messages = 3 }) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
         #expect(receipts.map(\.word) == ["open", "undecodable (unexpectedCharacter)", "open"])
+        #expect(receipts.allSatisfy { !$0.isStored } && bench.letters.letters().map(\.reason) == [.undecodable])
         #expect(bench.service.status.messages == 2)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(3), ServiceBench.payload(4)]) }
         #expect(try intake.submit([]).isEmpty)
@@ -145,9 +139,7 @@ struct ServiceRoomTests {
 
     @Test("what waits for its pace keeps its room, and gives it back when it has ended")
     func pacedTakesRoom() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 24
-        let bench = ServiceBench(settings: settings, isPaced: true)
+        let bench = ServiceBench(settings: .with { $0.messages = 24 }, isPaced: true)
         let (intake, run) = await bench.open()
         let letters = (1...25).map { ServiceBench.topic($0, "news", sender: "U") }
         let receipts = try intake.submit(Array(letters[..<24]))
@@ -198,10 +190,8 @@ struct ServiceRoomTests {
 
     @Test("one who waits for room and is cancelled, or whose service stops, is told so")
     func waitsInVain() async throws {
-        var settings = ServiceSettings()
-        settings.messages = 1
         let gate = Gate()
-        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let bench = ServiceBench(settings: .with { $0.messages = 1 }) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         let waiting = (2...4).map { number in
@@ -217,9 +207,7 @@ struct ServiceRoomTests {
         #expect(called.isSet)
         gate.open()
         #expect(await receipt.end()?.name == "handled")
-        var report = DrainReport()
-        report.finished = 1
-        #expect(try await run.value == report)
+        #expect(try await run.value == DrainReport(finished: 1, left: 0))
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(5)]) }
     }
 }

@@ -311,8 +311,9 @@ struct ServiceSpillTests {
 
     @Test("a bucket whose messages all wait to be tried again holds up no other bucket of its route")
     func retriesHoldNobodyUp() async throws {
-        var delivery = DeliverySettings()
-        (delivery.attempts, delivery.backoff, delivery.maxBackoff) = (1000, .seconds(60), .seconds(60))
+        let delivery = DeliverySettings.with {
+            ($0.attempts, $0.backoff, $0.maxBackoff) = (1000, .seconds(60), .seconds(60))
+        }
         let bench = ServiceBench(inbox: SpyInbox(), settings: Self.settings(20), delivery: delivery) { message, _ in
             if message.number < 1000 { throw TestError() }
         }
@@ -349,12 +350,9 @@ struct ServiceSpillTests {
 
     @Test("what the dead letters have no room for uses no place, and keeps no transport from handing over")
     func givenUp() async throws {
-        var delivery = DeliverySettings()
-        delivery.attempts = 1
+        let delivery = DeliverySettings.with { $0.attempts = 1 }
         let inbox = SpyInbox()
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        let filler = try letters.add(
-            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let letters = try InMemoryDeadLetterStore.full()
         let bench = ServiceBench(inbox: inbox, settings: Self.settings(10), delivery: delivery, letters: letters) {
             message, _ in
             if message.number < 1000 { throw TestError() }
@@ -364,7 +362,7 @@ struct ServiceSpillTests {
         try await until { bench.service.status.onDisk == 100 && bench.service.status.messages == 0 }
         #expect(inbox.disk.rows.count == 100 && inbox.disk.inFlight.isEmpty)
         #expect(await intake.takeAndWait(ServiceBench.payload(1000, "quiet")) == "handled")
-        letters.remove(filler)
+        letters.remove(1)
         try await bench.passTime { receipts.allSatisfy { $0.word == "deadLettered (failed)" } }
         #expect(inbox.disk.rows.isEmpty && bench.service.status.onDisk == 0)
         #expect(bench.log.events.count == 101, "no handler runs again")

@@ -5,7 +5,8 @@ import KiiPushTesting
 extension LoopGuard {
     /// What the guard says about a payload: `pass`, `later`, or the layer that ends it.
     func judge(
-        _ payload: RawPayload, at now: MonotonicInstant, app: String? = nil, routes: [Route] = [Route("r")]
+        _ payload: RawPayload, at now: MonotonicInstant = .seconds(0), app: String? = nil,
+        routes: [Route] = [Route("r")]
     ) throws -> String {
         var payload = payload
         payload.arrivedAt = now

@@ -54,6 +54,15 @@ final class HandTransport: PushTransport {
     }
 }
 
+/// A transport that does what a test says, and returns.
+struct ScriptedTransport: PushTransport {
+    var name = "scripted"
+    var abilities: TransportAbilities = []
+    let body: @Sendable (PushIntake) async throws -> Void
+
+    func run(_ intake: PushIntake) async throws { try await body(intake) }
+}
+
 /// Lets other tasks run until a condition holds.
 ///
 /// - Throws: when it does not for as long as ``Patience`` lasts.
@@ -275,6 +284,41 @@ struct ServiceBench {
 
     static func topic(_ number: Int, _ topic: String, sender: String?) -> RawPayload {
         PayloadFixture.pushToUser(topic: topic, sender: sender, sentAt: 1_000_000 + Int64(number)).payload(.long)
+    }
+}
+
+extension DeliverySettings {
+    /// The standard ones, changed.
+    static func with(_ change: (inout DeliverySettings) -> Void) -> DeliverySettings {
+        var settings = DeliverySettings()
+        change(&settings)
+        return settings
+    }
+}
+
+extension ServiceSettings {
+    /// The standard ones, changed.
+    static func with(_ change: (inout ServiceSettings) -> Void) -> ServiceSettings {
+        var settings = ServiceSettings()
+        change(&settings)
+        return settings
+    }
+}
+
+extension DrainReport {
+    init(finished: Int, left: Int) {
+        self.init()
+        (self.finished, self.left) = (finished, left)
+    }
+}
+
+extension InMemoryDeadLetterStore {
+    /// A store for one letter, which it has: number 1.
+    static func full() throws -> InMemoryDeadLetterStore {
+        let store = InMemoryDeadLetterStore(capacity: 1)
+        _ = try store.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .seconds(0)))
+        return store
     }
 }
 

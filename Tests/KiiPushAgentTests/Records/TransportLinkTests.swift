@@ -9,15 +9,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TransportLinkTests {
-    /// A transport that does what a test says.
-    private struct Scripted: PushTransport {
-        let name = "scripted"
-        let abilities: TransportAbilities = []
-        let body: @Sendable (PushIntake) throws -> Void
-
-        func run(_ intake: PushIntake) async throws { try body(intake) }
-    }
-
     @Test("a link begins, connects, is lost and ends, and what it brings is counted with its time")
     func states() async throws {
         let clock = ManualClock()
@@ -28,7 +19,7 @@ struct TransportLinkTests {
             clock.advance(by: .seconds(1))
             seen.withLock { $0 += counts.links }
         }
-        let transport = Scripted { intake in
+        let transport = ScriptedTransport { intake in
             look()
             intake.report(.connected("QoS 1"))
             look()
@@ -65,7 +56,7 @@ struct TransportLinkTests {
     func unlinked() async throws {
         let counts = ServiceCounts(clock: ManualClock())
         let state = Mutex<TransportLink.State?>(nil)
-        let transport = Scripted { _ in state.withLock { $0 = counts.links.first?.state } }
+        let transport = ScriptedTransport { _ in state.withLock { $0 = counts.links.first?.state } }
         try await PushService(PushReceiver(), [WatchedTransport(transport, counts, connects: false)]).run()
         #expect(state.withLock { $0 } == .connected)
         #expect(counts.links.first?.state == .ended)
@@ -74,7 +65,7 @@ struct TransportLinkTests {
     @Test("refused payloads do not count as messages")
     func refused() async throws {
         let counts = ServiceCounts(clock: ManualClock())
-        let transport = Scripted { intake in
+        let transport = ScriptedTransport { intake in
             do { _ = try intake.submit([RawPayload([UInt8](repeating: 32, count: 10)), RawPayload("{}")]) } catch {}
         }
         let service = PushService(

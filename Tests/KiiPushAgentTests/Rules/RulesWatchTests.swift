@@ -2,6 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushAgent
 import KiiPushRules
+import KiiPushSystem
 import KiiPushTesting
 import Testing
 
@@ -91,5 +92,18 @@ struct RulesWatchTests {
         #expect(await update.next()?.hasSuffix("generation 2") == true && receiver.routes.map(\.id) == ["second"])
         following.cancel()
         await following.value
+    }
+
+    @Test("a file's problems have its path, and a missing or too large file is a read error")
+    func unreadable() throws {
+        let directory = try Folder()
+        let broken = try directory.write("{\"version\":1,\n\"rules\":7}", to: "rules.json")
+        let error = #expect(throws: RulesError.self) { try RoutingRules(contentsOf: broken) }
+        #expect(error?.description == "\(broken):2:9: expected a list of rules, found a number")
+        #expect(throws: ReadError.self) { try RoutingRules(contentsOf: directory["none.json"]) }
+        let path = try directory.write([0x7B], to: "large.json", size: RoutingRules.mostBytes + 1)
+        #expect(throws: ReadError.tooLarge(name: path, limit: RoutingRules.mostBytes)) {
+            try RoutingRules(contentsOf: path)
+        }
     }
 }

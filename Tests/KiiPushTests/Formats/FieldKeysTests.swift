@@ -22,7 +22,8 @@ struct FieldKeysTests {
         let value = field.isTime ? "1403844866395" : "text of \(field)"
         #expect(try PushMessage(json: "{\"aps\":{},\"\(short)\":\"\(value)\"}")[field] == value)
         #expect(try PushMessage(json: "{\"\(long)\":\"\(value)\"}")[field] == value)
-        #expect(try PushMessage(json: "{\"\(short)\":\"\(value)\"}", over: .apns)[field] == value)
+        let message = try PushMessage(json: "{\"\(short)\":\"\(value)\"}", over: .apns)
+        #expect(KiiField.allCases.map { message[$0] } == KiiField.allCases.map { $0 == field ? value : nil })
         #expect(try PushMessage(json: "{\"aps\":{},\"\(long)\":\"\(value)\"}", over: .fcm)[field] == value)
     }
 

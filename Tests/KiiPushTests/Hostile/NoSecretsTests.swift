@@ -47,24 +47,31 @@ struct NoSecretsTests {
             "{\"a\":\(marker)}",
             "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n", "event.message=\(marker)&\(marker)", "a=\(marker)!",
             "{\"\(marker)\":\"\\ud800\"}", "{\"\(marker)\" 1}", "{ aps = \(marker); }",
+            "{\"\(marker)\":\"\(marker)", "{\"\(marker)\":\"\(marker)\\q\(marker)\"}",
+            "{\"\(marker)\":01,\"b\":\"\(marker)\"}", "{\"a\":\"\(marker)\n\"}", "{\"a\":1}\(marker)",
+            "{\"\(marker)\":\(String(repeating: "[", count: PayloadLimits.standard.depth))\"\(marker)\"",
         ])
     func undecodable(_ text: String) async throws {
         for transport in [nil, Transport.apns, .fcm, .jpush, .mqtt, .quickblox] {
-            try await expectSilence(RawPayload(text, transport: transport))
+            try await expectSilence(RawPayload(text, transport: transport, transportMessageID: Self.marker))
         }
     }
 
-    @Test("a trace contains nothing of a handler's error")
-    func handlersError() async throws {
-        struct Leak: Error { let text: String }
-        let fixture = PayloadFixture.pushToUser(data: [("text", .string(Self.marker))])
-        let receiver = PushReceiver()
+    @Test("a trace contains nothing of a handler's error, nor of a stage's", arguments: [false, true])
+    func handlersError(isStage: Bool) async throws {
+        struct Leak: Error, CustomStringConvertible { let description: String }
+        let fixture = PayloadFixture.pushToUser(data: [(Self.marker, .string(Self.marker))])
+        let receiver = PushReceiver {
+            Probe("stage", EventLog()) { if isStage { throw Leak(description: Self.marker) } else { .pass } }
+        }
         let traces = TraceLog()
         receiver.onTrace(traces.add)
-        receiver.onPushToUser { message, _ in throw Leak(text: message.data["text"]?.string ?? "") }
+        receiver.onPushToUser("r") { message, _ in throw Leak(description: message.data.keys.joined()) }
         let outcome = await receiver.receive(fixture.payload(.long))
-        #expect(outcome.name == "failed")
-        expectSilence("\(outcome)", "\(traces.traces)", "\(receiver.metrics)")
+        #expect("\(outcome)" == (isStage ? "failed (stage)" : "failed (r)"))
+        let trace = try #require(traces.traces.first)
+        let message = try #require(trace.message)
+        expectSilence(String(reflecting: outcome), "\(trace) \(trace.stages)", "\(receiver.metrics)", "\(message)")
     }
 
     // MARK: Payloads with the marker in them
@@ -112,7 +119,9 @@ struct NoSecretsTests {
                 expectSilence("\(error)")
             }
         } catch {
-            expectSilence("\(error)", error.detail, String(reflecting: error))
+            var dumped = ""
+            dump(error, to: &dumped)
+            expectSilence("\(error)", error.detail, String(reflecting: error), dumped)
         }
     }
 

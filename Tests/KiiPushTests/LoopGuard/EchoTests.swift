@@ -16,11 +16,19 @@ struct EchoTests {
     /// An announced write, what was reported of it, and an event; whether the event is cut.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var report = Report.nothing
-        var payload = PayloadFixture.pushToApp(sender: nil, modifiedAt: 7).payload(.long)
+        let report: Report
+        let payload: RawPayload
         /// How many seconds after the announcement the event comes.
-        var after: Int64 = 0
+        let after: Int64
         let isCut: Bool
+
+        init(
+            _ testDescription: String, _ report: Report = .nothing, _ fixture: PayloadFixture = EchoTests.event(),
+            _ style: PayloadFixture.KeyStyle = .long, after: Int64 = 0, isCut: Bool
+        ) {
+            (self.testDescription, self.report, payload) = (testDescription, report, fixture.payload(style))
+            (self.after, self.isCut) = (after, isCut)
+        }
     }
 
     private static func event(sender: String? = nil, modifiedAt: Int64? = 7, event: KiiEvent = .objectUpdated)
@@ -29,66 +37,30 @@ struct EchoTests {
         .pushToApp(event: event, sender: sender, modifiedAt: modifiedAt)
     }
 
-    private static var anotherApps: RawPayload { PayloadFixture.pushToApp(sender: nil, app: "ffff0000").payload(.long) }
-
     static let rows: [Row] = [
-        Row(testDescription: "before it is done", isCut: true),
-        Row(testDescription: "done, no time told", report: .done(nil), isCut: true),
-        Row(testDescription: "done at the event's time", report: .done(7), isCut: true),
-        Row(testDescription: "done at another time", report: .done(8), isCut: false),
-        Row(testDescription: "failed", report: .failed, isCut: false),
-        Row(
-            testDescription: "done, and the event tells no time", report: .done(8),
-            payload: event(modifiedAt: nil).payload(.long),
-            isCut: true),
-        Row(testDescription: "done, over APNs", report: .done(8), payload: event().payload(.short), isCut: true),
-        Row(
-            testDescription: "done at the event's time, over FCM", report: .done(7), payload: event().payload(.strings),
-            isCut: true),
-        Row(
-            testDescription: "done at another time, over FCM", report: .done(8), payload: event().payload(.strings),
-            isCut: false),
-        Row(testDescription: "of this device's thing", payload: event(sender: "th.me").payload(.long), isCut: true),
-        Row(testDescription: "of this device's user", payload: event(sender: "U-me").payload(.long), isCut: true),
-        Row(testDescription: "of somebody else", payload: event(sender: "U-you").payload(.long), isCut: false),
-        Row(
-            testDescription: "of a thing with my user's id", payload: event(sender: "th.U-me").payload(.long),
-            isCut: false),
-        Row(testDescription: "a deletion", payload: event(event: .objectDeleted).payload(.long), isCut: false),
-        Row(
-            testDescription: "done, no time told, nine seconds later", report: .done(nil),
-            payload: event().payload(.long),
-            after: 9, isCut: true),
-        Row(
-            testDescription: "done, no time told, ten seconds later", report: .done(nil),
-            payload: event().payload(.long),
-            after: 10, isCut: false),
-        Row(
-            testDescription: "done, nine seconds later over APNs", report: .done(8), payload: event().payload(.short),
-            after: 9, isCut: true),
-        Row(
-            testDescription: "done, ten seconds later over APNs", report: .done(8), payload: event().payload(.short),
-            after: 10, isCut: false),
-        Row(
-            testDescription: "done at the event's time, a minute later", report: .done(7),
-            payload: event().payload(.long),
-            after: 59, isCut: true),
-        Row(testDescription: "a second before the end", payload: event().payload(.long), after: 59, isCut: true),
-        Row(testDescription: "at the end", payload: event().payload(.long), after: 60, isCut: false),
-        Row(testDescription: "of another app", payload: anotherApps, isCut: false),
-        Row(
-            testDescription: "of another object",
-            payload: PayloadFixture.pushToApp(object: "o-2", sender: nil).payload(.long), isCut: false),
-        Row(
-            testDescription: "of another bucket",
-            payload: PayloadFixture.pushToApp(bucket: "b", sender: nil).payload(.long), isCut: false),
-        Row(
-            testDescription: "of another scope",
-            payload: PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-me")), sender: nil).payload(.long),
-            isCut: false),
-        Row(
-            testDescription: "of the bucket",
-            payload: PayloadFixture.pushToApp(object: nil, sender: nil).payload(.long), isCut: false),
+        Row("before it is done", isCut: true), Row("done, no time told", .done(nil), isCut: true),
+        Row("done at the event's time", .done(7), isCut: true), Row("done at another time", .done(8), isCut: false),
+        Row("failed", .failed, isCut: false),
+        Row("done, and the event tells no time", .done(8), event(modifiedAt: nil), isCut: true),
+        Row("done, over APNs", .done(8), event(), .short, isCut: true),
+        Row("done at the event's time, over FCM", .done(7), event(), .strings, isCut: true),
+        Row("done at another time, over FCM", .done(8), event(), .strings, isCut: false),
+        Row("of this device's thing", .nothing, event(sender: "th.me"), isCut: true),
+        Row("of this device's user", .nothing, event(sender: "U-me"), isCut: true),
+        Row("of somebody else", .nothing, event(sender: "U-you"), isCut: false),
+        Row("of a thing with my user's id", .nothing, event(sender: "th.U-me"), isCut: false),
+        Row("a deletion", .nothing, event(event: .objectDeleted), isCut: false),
+        Row("done, no time told, nine seconds later", .done(nil), after: 9, isCut: true),
+        Row("done, no time told, ten seconds later", .done(nil), after: 10, isCut: false),
+        Row("done, nine seconds later over APNs", .done(8), event(), .short, after: 9, isCut: true),
+        Row("done, ten seconds later over APNs", .done(8), event(), .short, after: 10, isCut: false),
+        Row("done at the event's time, a minute later", .done(7), after: 59, isCut: true),
+        Row("a second before the end", after: 59, isCut: true), Row("at the end", after: 60, isCut: false),
+        Row("of another app", .nothing, .pushToApp(sender: nil, app: "ffff0000"), isCut: false),
+        Row("of another object", .nothing, .pushToApp(object: "o-2", sender: nil), isCut: false),
+        Row("of another bucket", .nothing, .pushToApp(bucket: "b", sender: nil), isCut: false),
+        Row("of another scope", .nothing, .pushToApp(scope: .user(KiiUser(id: "U-me")), sender: nil), isCut: false),
+        Row("of the bucket", .nothing, .pushToApp(object: nil, sender: nil), isCut: false),
     ]
 
     private func makeGuard(_ layers: Set<LoopLayer> = [.echo]) -> LoopGuard {
@@ -133,7 +105,7 @@ struct EchoTests {
         let write = loopGuard.announce(Self.object)
         // While the write is under way, nothing proves that a sender's event is its own.
         let early = Self.event(sender: row.sender, modifiedAt: 6).payload(.long)
-        #expect(try loopGuard.judge(early, at: .seconds(0)) == "pass")
+        #expect(try loopGuard.judge(early) == "pass")
         write.done(modifiedAt: row.report)
         let event = Self.event(sender: row.sender, modifiedAt: row.time).payload(.long)
         #expect(try loopGuard.judge(event, at: .seconds(1)) == (row.isDropped ? "echo" : "pass"))
@@ -162,7 +134,7 @@ struct EchoTests {
     func off() throws {
         let loopGuard = makeGuard([])
         _ = loopGuard.announce(Self.object)
-        #expect(try loopGuard.judge(Self.event().payload(.long), at: .seconds(0)) == "pass")
+        #expect(try loopGuard.judge(Self.event().payload(.long)) == "pass")
     }
 
     @Test("two announcements drop two events, matched by time if known")
@@ -171,7 +143,7 @@ struct EchoTests {
         loopGuard.announce(Self.object).done(modifiedAt: 1)
         loopGuard.announce(Self.object).done(modifiedAt: 2)
         func judge(_ time: Int64?) throws -> String {
-            try loopGuard.judge(Self.event(modifiedAt: time).payload(.long), at: .seconds(0))
+            try loopGuard.judge(Self.event(modifiedAt: time).payload(.long))
         }
         #expect(try judge(0) == "pass")
         #expect(try judge(2) == "echo")
@@ -201,7 +173,7 @@ struct EchoTests {
             var fixture = Self.event(modifiedAt: 500)
             fixture.fields[.type] = type.name
             let expected = announced == type.change ? "echo" : "pass"
-            #expect(try loopGuard.judge(fixture.payload(style), at: .seconds(0)) == expected, "in flight, \(announced)")
+            #expect(try loopGuard.judge(fixture.payload(style)) == expected, "in flight, \(announced)")
             write.done(modifiedAt: 500)
             let next = loopGuard.announce(Self.object, announced)
             next.done(modifiedAt: 500)
@@ -262,11 +234,11 @@ struct EchoTests {
         for reported in [nil, 7, 8] as [Int64?] {
             let loopGuard = makeGuard()
             let write = loopGuard.announce(Self.object)
-            #expect(try loopGuard.judge(Self.event(modifiedAt: 7).payload(.long), at: .seconds(0)) == "echo")
+            #expect(try loopGuard.judge(Self.event(modifiedAt: 7).payload(.long)) == "echo")
             // One write has one event.
-            #expect(try loopGuard.judge(Self.event(modifiedAt: 9).payload(.long), at: .seconds(0)) == "pass")
+            #expect(try loopGuard.judge(Self.event(modifiedAt: 9).payload(.long)) == "pass")
             write.done(modifiedAt: reported)
-            #expect(try loopGuard.judge(Self.event(modifiedAt: nil).payload(.long), at: .seconds(0)) == "pass")
+            #expect(try loopGuard.judge(Self.event(modifiedAt: nil).payload(.long)) == "pass")
             let own = try loopGuard.judge(Self.event(modifiedAt: 8).payload(.long), at: .seconds(1))
             #expect(own == (reported == 8 ? "echo" : "pass"))
             #expect(try loopGuard.judge(Self.event(modifiedAt: 8).payload(.long), at: .seconds(1)) == "pass")
@@ -323,7 +295,7 @@ struct EchoTests {
         _ = loopGuard.announce(Self.object)
         loopGuard.announce(Self.object).done(modifiedAt: 2)
         func judge(_ time: Int64) throws -> String {
-            try loopGuard.judge(Self.event(modifiedAt: time).payload(.long), at: .seconds(0))
+            try loopGuard.judge(Self.event(modifiedAt: time).payload(.long))
         }
         #expect(try judge(2) == "echo")
         #expect(try judge(2) == "echo")
@@ -339,8 +311,8 @@ struct EchoTests {
         try #require(escaped != text && number != text)
         _ = loopGuard.announce(Self.object)
         _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "12345678901234567890"))
-        #expect(try loopGuard.judge(RawPayload(escaped), at: .seconds(0)) == "echo")
-        #expect(try loopGuard.judge(RawPayload(number), at: .seconds(0)) == "echo")
+        #expect(try loopGuard.judge(RawPayload(escaped)) == "echo")
+        #expect(try loopGuard.judge(RawPayload(number)) == "echo")
     }
 
     @Test("an id that only looks the same names another object")
@@ -348,7 +320,7 @@ struct EchoTests {
         let loopGuard = makeGuard()
         _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "e\u{301}"))
         let payload = PayloadFixture.pushToApp(object: "\u{e9}", sender: nil).payload(.long)
-        #expect(try loopGuard.judge(payload, at: .seconds(0)) == "pass")
+        #expect(try loopGuard.judge(payload) == "pass")
     }
 
     @Test("each of many writes of one object is remembered, up to ten thousand; beyond, the oldest is given up")
@@ -360,8 +332,7 @@ struct EchoTests {
         #expect(writes.count == 10_001)
         #expect(loopGuard.forgottenEarly == 1)
         func judge(_ number: Int) throws -> String {
-            try loopGuard.judge(
-                PayloadFixture.pushToApp(object: "o\(number)", sender: nil).payload(.long), at: .seconds(0))
+            try loopGuard.judge(PayloadFixture.pushToApp(object: "o\(number)", sender: nil).payload(.long))
         }
         #expect(try judge(0) == "pass")
         for number in [1, 2, 5000, 10_000] { #expect(try judge(number) == "echo") }
@@ -390,7 +361,7 @@ struct EchoTests {
         }
         #expect(loopGuard.forgottenEarly == 0 && first.key != nil)
         let event = PayloadFixture.pushToApp(object: "first", sender: nil).payload(.long)
-        #expect(try loopGuard.judge(event, at: .seconds(0)) == "echo")
+        #expect(try loopGuard.judge(event) == "echo")
     }
 
     @Test("writes whose time is over make room for others, and are not counted as given up")

@@ -123,7 +123,7 @@ struct GuardTimeTests {
         let loopGuard = LoopGuard(me: [.user(id: "U-me")], clock: LooseClock(0))
         let mine = KiiScope.user(KiiUser(id: "U-me"))
         func judge(_ fixture: PayloadFixture) throws -> String {
-            try loopGuard.judge(fixture.payload(.long), at: .seconds(0))
+            try loopGuard.judge(fixture.payload(.long))
         }
         #expect(try judge(.pushToApp(scope: mine, sender: "U-you")) == "pass")
         #expect(try judge(.pushToApp(scope: .group(KiiGroup(id: "G-1")), sender: "U-me")) == "identity")

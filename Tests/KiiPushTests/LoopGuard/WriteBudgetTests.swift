@@ -74,8 +74,7 @@ struct WriteBudgetTests {
 
     @Test("a service tries the message again later, and counts no attempt", arguments: [true, false])
     func service(isDurable: Bool) async throws {
-        var delivery = DeliverySettings()
-        (delivery.attempts, delivery.order) = (1, .none)
+        let delivery = DeliverySettings.with { ($0.attempts, $0.order) = (1, .none) }
         let bench = ServiceBench(
             inbox: isDurable ? SpyInbox() : InMemoryInbox(), delivery: delivery, isPaced: true
         ) { _, context in

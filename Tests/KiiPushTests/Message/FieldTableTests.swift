@@ -75,7 +75,8 @@ struct FieldTableTests {
         #expect(message.event == .objectCreated)
         #expect(message.senderThing == KiiThing(id: "th.1"))
         #expect(message.data.members.map(\.key) == ["own"] && message.data["own"] == .string("A"))
-        #expect(message.raw == payload)
+        #expect(message.raw == payload && message.rawObject == DataValue(json: text))
+        #expect(message.rawObject["bucketID"]?.string == "b/1")
     }
 
     @Test(

@@ -13,7 +13,7 @@ struct RefusedText: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    init(_ marked: String, _ code: DecodeError.Code) {
+    init(_ marked: String, _ code: DecodeError.Code = .unexpectedCharacter) {
         let halves = marked.split(separator: "↓", maxSplits: 1, omittingEmptySubsequences: false)
         precondition(halves.count == 2, "mark the place in \(marked)")
         self.init(marked.debugDescription, Array((halves[0] + halves[1]).utf8), code, at: halves[0].utf8.count)

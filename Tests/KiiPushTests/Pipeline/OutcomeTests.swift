@@ -42,17 +42,10 @@ struct OutcomeTests {
         }
     }
 
-    @Test("every layer and every code has its own counter", arguments: LoopLayer.allCases)
-    func counters(layer: LoopLayer) {
-        let counters = OutcomeCounters()
-        counters.count(.looped(layer))
-        #expect(counters.snapshot([]).nonzero == ["looped \(layer.rawValue): 1"])
-    }
-
-    @Test("a decode error is counted under its code", arguments: DecodeError.Code.allCases)
-    func codes(code: DecodeError.Code) {
-        let counters = OutcomeCounters()
-        counters.count(.undecodable(DecodeError(code, at: 0, "")))
-        #expect(counters.snapshot([]).nonzero == ["undecodable \(code.rawValue): 1"])
+    @Test("a refusal of one's own is none of ours, and a verdict prints as a trace shows it")
+    func verdicts() {
+        #expect(Verdict.refuse("app") == .drop(.refused(.other("app"))))
+        #expect(Verdict.refuse("app") != .drop(.refused(.app)))
+        #expect("\(Verdict.drop(.duplicateInFlight))" == "drop: duplicate (inFlight)")
     }
 }

@@ -7,14 +7,6 @@ import Testing
 struct RoutedMessageTests {
     let routes = ["a", "b", "c"].map { Route($0, flow: .continue) }
 
-    @Test("stopping some routes keeps the others in order")
-    func stopSome() throws {
-        var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
-        message.stopRoutes(.looped(.killSwitch)) { $0.id == "b" }
-        #expect(message.routes.ids == ["a", "c"])
-        #expect(message.stopped == .looped(.killSwitch))
-    }
-
     @Test("the reason of the first stop is kept")
     func firstReason() throws {
         var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)

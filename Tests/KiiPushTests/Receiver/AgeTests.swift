@@ -30,9 +30,7 @@ struct AgeTests {
 
     /// Settings that take messages of 30 s, or of any age.
     private static func settings(_ maxAge: Duration? = .seconds(30)) -> DeliverySettings {
-        var settings = DeliverySettings()
-        settings.maxAge = maxAge
-        return settings
+        .with { $0.maxAge = maxAge }
     }
 
     /// A receiver whose routes each have a limit, and let the next ones take the message too.

@@ -126,9 +126,8 @@ struct FormatReceiverTests {
     @Test("its time of sending counts for a route's maxAge")
     func age() async {
         let receiver = receiver()
-        var delivery = DeliverySettings()
-        delivery.maxAge = .seconds(30)
-        receiver.onDirectPush(format: "lines", options: RouteOptions(delivery: delivery)) { _, _ in }
+        let options = RouteOptions(delivery: .with { $0.maxAge = .seconds(30) })
+        receiver.onDirectPush(format: "lines", options: options) { _, _ in }
         #expect(await receiver.receive(RawPayload("id=1\nat=1759999970000")).name == "handled")
         #expect(await receiver.receive(RawPayload("id=2\nat=1759999969999")).name == "expired")
     }

@@ -1,4 +1,5 @@
 import KiiPushTesting
+import Synchronization
 import Testing
 
 @testable import KiiPush
@@ -35,6 +36,8 @@ struct InFlightTests {
     func manyAtOnce() async {
         let (calls, deduplicator) = (EventLog(), Deduplicator())
         let receiver = PushReceiver { deduplicator }
+        let ids = Mutex<Set<UInt64>>([])
+        receiver.onTrace { trace in ids.withLock { _ = $0.insert(trace.messageID) } }
         receiver.onPushToApp("r") { _, _ in
             calls.add("call")
             for _ in 0..<20 { await Task.yield() }
@@ -56,6 +59,7 @@ struct InFlightTests {
         #expect(accepted.count { $0.name == "handled" } == 1 && calls.events.count == 3)
         #expect(deduplicator.counts.store == SeenCounts(strong: .init(remembered: 1)))
         #expect(deduplicator.counts.storeFailures == 0 && deduplicator.counts.unreportedEnds == 0)
+        #expect(ids.withLock { $0.count } == receiver.metrics.received, "each message has a number of its own")
     }
 
     @Test("two receivers that share a store handle a message once")

@@ -157,11 +157,13 @@ struct PushReceiverTests {
 
     @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
     func brokenStore(isClosed: Bool) async {
-        let receiver = PushReceiver {
-            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .failClosed : .failOpen)
-        }
+        let store = FaultyStore(FaultyStore.Fault())
+        let deduplicator = Deduplicator(
+            store: store, secret: .published, onStoreFailure: isClosed ? .failClosed : .failOpen)
+        let receiver = PushReceiver { deduplicator }
         receiver.onAny("r") { _, _ in }
         #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
+        #expect(deduplicator.counts.isStoreFailing && deduplicator.counts.storeFailures == store.thrown)
     }
 
     @Test("a receiver without a chain still routes")
@@ -187,11 +189,5 @@ struct PushReceiverTests {
         #expect(await outcome(.pushToApp(sentAt: 3)) == "duplicate (done)")
         clock.advance(by: .seconds(600))
         #expect(await outcome(.pushToApp(sentAt: 3)) == "handled", "the chain goes by the receiver's clock")
-    }
-
-    private struct BrokenStore: SeenStore {
-        func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState { throw TestError() }
-        func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
-        func release(_ lease: SeenLease) throws { throw TestError() }
     }
 }

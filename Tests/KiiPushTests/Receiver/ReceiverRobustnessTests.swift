@@ -7,29 +7,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ReceiverRobustnessTests {
-    @Test("truncated payloads are undecodable, and the whole one is still handled")
-    func cutAnywhere() async {
-        let store = SpyStore()
-        let receiver = PushReceiver { Deduplicator(store: store, secret: .published) }
-        receiver.onAny("r") { _, _ in }
-        var cuts = 0
-        for fixture in [PayloadFixture.pushToApp(), .pushToUser(), .directPush()] {
-            let payload = fixture.payload(.short)
-            for end in 0..<payload.bytes.count {
-                let outcome = await receiver.receive(RawPayload(Array(payload.bytes[..<end]), transport: .apns))
-                #expect(outcome.name == "undecodable", "cut at \(end)")
-                #expect(outcome.disposition == .reject)
-                cuts += 1
-            }
-            #expect(await receiver.receive(payload).name == "handled")
-        }
-        #expect(store.log.events == Array(repeating: ["fresh", "commit"], count: 3).flatMap { $0 })
-        #expect(receiver.metrics.count("undecodable") == cuts)
-        #expect(receiver.metrics.count("undecodable", "empty") == 3)
-        #expect(receiver.metrics.count("undecodable", "unexpectedEnd") == cuts - 3)
-        #expect(receiver.metrics.received == cuts + 3)
-    }
-
     @Test("payloads that are not pushes do not affect others")
     func garbage() async {
         let receiver = PushReceiver {
@@ -50,14 +27,6 @@ struct ReceiverRobustnessTests {
             #expect(await receiver.receive(honest.payload(.long)).name == "handled")
         }
         #expect(receiver.metrics.received == 1000)
-    }
-
-    @Test("a payload beyond the receiver's limits is undecodable")
-    func limits() async {
-        let receiver = PushReceiver(limits: PayloadLimits(bytes: 50)) {}
-        receiver.onAny("r") { _, _ in }
-        #expect(await "\(receiver.receive(PayloadFixture.pushToApp().payload(.long)))" == "undecodable (limitExceeded)")
-        #expect(await "\(receiver.receive(RawPayload(#"{"a":1}"#)))" == "handled")
     }
 
     @Test("a thousand messages at once are each handled once")
@@ -82,30 +51,6 @@ struct ReceiverRobustnessTests {
         #expect(handled.withLock { $0.values.allSatisfy { $0 == 1 } })
         #expect(receiver.metrics.nonzero == ["handled: 1000"])
         #expect(receiver.metrics.routes[0].handled == 1000)
-    }
-
-    @Test("handles one of a thousand concurrent copies, and counts them all")
-    func copiesAtOnce() async {
-        let receiver = PushReceiver(app: "0123abcd")
-        let calls = Atomic<Int>(0)
-        receiver.onPushToApp("r") { _, _ in
-            calls.add(1, ordering: .relaxed)
-            await Task.yield()
-        }
-        let ids = Mutex<Set<UInt64>>([])
-        receiver.onTrace { trace in ids.withLock { _ = $0.insert(trace.messageID) } }
-        let fixture = PayloadFixture.pushToApp()
-        let names = await withTaskGroup(of: String.self) { group in
-            for number in 0..<1000 {
-                let payload = fixture.payload(PayloadFixture.KeyStyle.allCases[number % 3])
-                group.addTask { await receiver.receive(payload).name }
-            }
-            return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        }
-        #expect(names == ["handled": 1, "duplicate": 999])
-        #expect(calls.load(ordering: .relaxed) == 1)
-        #expect(receiver.metrics.received == 1000)
-        #expect(ids.withLock { $0.count } == 1000, "each message has a number of its own")
     }
 
     @Test("copies of a failing message never run at once or wait forever")

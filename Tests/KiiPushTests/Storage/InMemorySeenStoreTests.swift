@@ -20,16 +20,6 @@ struct InMemorySeenStoreTests {
         #expect(store.counts?.strong == .init(remembered: 2, evictedEarly: 3))
     }
 
-    @Test("messages with weak keys have a count of their own")
-    func strengths() {
-        let store = InMemorySeenStore(window: SeenWindow(count: 2))
-        for number in 0..<2 { store.handle(.numbered(number), at: 0) }
-        for number in 2..<5 { store.handle(.numbered(number, strength: .weak), at: 0) }
-        #expect(
-            store.counts
-                == SeenCounts(strong: .init(remembered: 2), weak: .init(remembered: 2, evictedEarly: 1)))
-    }
-
     @Test("many messages with one weak key, each in flight for long, are told apart by their arrivals, and end alone")
     func manyOfOneWeakKey() {
         let store = InMemorySeenStore()
