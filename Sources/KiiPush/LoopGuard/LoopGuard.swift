@@ -132,11 +132,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
-    ///
-    /// Listeners, up to 64, are called one after another by the task of the message; keep them fast.
-    ///
-    /// - Parameter listener: called with the key; ``PacedKey/sentence`` says it in words.
-    /// - Returns: a token to remove the listener with; discard it to keep the listener.
     @discardableResult
     public func onPaced(_ listener: @escaping @Sendable (PacedKey) -> Void) -> ListenerToken {
         let number = state.withLock { $0.paceListeners.add(listener) }
@@ -220,13 +215,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { _ = $0.writes.remove(write.number, of: key) }
     }
 
-    /// Calls `listener` with each expected write that could start a loop.
-    ///
-    /// Listeners, up to 64, are called one after another by the handler's task, before the write happens; keep them
-    /// fast. ``risks`` counts the risks even without a listener.
-    ///
-    /// - Parameter listener: called once for each risk.
-    /// - Returns: a token to remove the listener with; discard it to keep the listener.
+    /// Calls `listener` with each expected write that could start a loop, before the write happens.
     @discardableResult
     public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
         let number = state.withLock { $0.listeners.add(listener) }
