@@ -104,11 +104,11 @@ extension ServiceState {
             if let keys = waiting.keys {
                 guard running.count < running.most else { return nil }
                 if keys.route == fullRoute || keys.group == fullGroup { continue }
-                guard running.mayTake(route: keys.route) else {
+                guard running.mayTake(.route(keys.route)) else {
                     fullRoute = keys.route
                     continue
                 }
-                guard running.mayTake(group: keys.group) else {
+                guard running.mayTake(.group(keys.group)) else {
                     fullGroup = keys.group
                     continue
                 }
