@@ -74,7 +74,7 @@ extension PushService {
         let ticket = delivery.ticket
         let place = (keys: ticket.keys, write: before.duration(to: clock.now))
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
-            await self.run(route, of: message, (route.delivery ?? ticket.settings).timeout, place)
+            await self.run(route, of: message, (route.options.delivery ?? ticket.settings).timeout, place)
         }
         await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
     }

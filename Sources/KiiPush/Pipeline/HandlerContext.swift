@@ -109,7 +109,7 @@ public struct HandlerContext: Sendable {
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
         try spendWrite()
-        guard let watch, matched.loop.ownBucket != .allow, watch.judgesOwnBucket else { return }
+        guard let watch, matched.options.ownBucket != .allow, watch.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
         if let own = message.bucket, own.isSamePlace(as: bucket) {
             cause = .sameBucket
@@ -121,7 +121,7 @@ public struct HandlerContext: Sendable {
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
         watch.report(risk)
         recorder?.end("write", "risk: \(cause.rawValue)")
-        if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
+        if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 
     /// Takes the message from the route's budget of messages that write or send.

@@ -27,7 +27,7 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A write was refused because it could start a loop, as the route's ``RouteLoopPolicy`` says.
+/// A write was refused because it could start a loop, as the route's ``RouteOptions`` say.
 ///
 /// Let the handler throw it: the message then ends as `looped` (`ownBucket`), and is not retried.
 public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible {

@@ -10,7 +10,7 @@ struct OwnBucketTests {
     /// A route's policy and a write, and what comes of it.
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String { "\(policy.rawValue) \(target.rawValue)\(isOn ? "" : ", layer off")" }
-        let policy: RouteLoopPolicy.OwnBucket
+        let policy: RouteOptions.OwnBucket
         let target: Target
         var isOn = true
         var risk: LoopRisk.Cause?
@@ -55,7 +55,7 @@ struct OwnBucketTests {
         receiver.onTrace { traces.add($0) }
         let bucket = row.target.bucket
         receiver.onPushToApp(
-            "r", bucket: "set*", scope: .app, options: RouteOptions(loop: RouteLoopPolicy(ownBucket: row.policy))
+            "r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)
         ) {
             _, context in
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o-9"))
@@ -93,7 +93,7 @@ struct OwnBucketTests {
         }
         receiver.onPushToApp(
             "refused", bucket: "settings",
-            options: RouteOptions(then: .continue, loop: RouteLoopPolicy(ownBucket: .refuse))
+            options: RouteOptions(then: .continue, ownBucket: .refuse)
         ) {
             event, context in _ = try context.willCreate(in: event.bucket)
         }
@@ -139,7 +139,7 @@ struct OwnBucketTests {
     @Test("without a guard, handlers can still announce and stamp")
     func noGuard() async {
         let receiver = PushReceiver {}
-        receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: .refuse))) { _, context in
+        receiver.onAny("r", options: RouteOptions(ownBucket: .refuse)) { _, context in
             let bucket = KiiBucket(scope: .app, name: "settings")
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o"))
             write.done(modifiedAt: 1)
