@@ -9,8 +9,8 @@ import Synchronization
 /// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
 ///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
 ///   Payloads without a sender, such as any APNs Push to App, pass.
-/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
-///   which event that is.
+/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:changing:)``;
+///   ``OwnWrite`` says which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
 /// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if
