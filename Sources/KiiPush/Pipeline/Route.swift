@@ -94,14 +94,6 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
         return rest[position - 1]
     }
 
-    /// The keys of a message by the first route's ``RouteDedupe``; nil if the route has none, as nearly always.
-    package func dedupeKeys(
-        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
-    ) -> DedupeKeys? {
-        guard let head, head.options.dedupe != nil else { return nil }
-        return message.dedupeKeys(of: head, app, secret, at: place)
-    }
-
     /// The ids of the routes.
     public var ids: [String] { map(\.id) }
 }
