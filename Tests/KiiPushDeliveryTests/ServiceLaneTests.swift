@@ -230,7 +230,7 @@ struct ServiceLaneTests {
         let gate = Gate()
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
-        bench.loopGuard.setIdentities(me: [.user(id: "me")])
+        bench.loopGuard.change(me: [.user(id: "me")], writesAs: []) { $0 }
         let (intake, run) = await bench.open()
         let first = try intake.submit([Self.u(1, "o", "settings", nil, .objectUpdated)])
         try await bench.calls(1)

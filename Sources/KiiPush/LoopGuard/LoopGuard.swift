@@ -27,7 +27,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     let state: Mutex<LoopState>
-    private let riskCount = Atomic<Int>(0)
 
     /// Makes a guard.
     ///
@@ -49,12 +48,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     public var settings: LoopSettings {
         get { state.withLock { $0.settings } }
         set { state.withLock { $0.settings = newValue } }
-    }
-
-    /// Changes the identities of this device.
-    public func setIdentities(me: [Sender], writesAs: [Sender] = []) {
-        let identities = Identities(me: me, writesAs: writesAs)
-        state.withLock { $0.identities = identities }
     }
 
     /// Changes settings and identities at once, so that no message is judged by one of them only.
@@ -222,9 +215,6 @@ public final class LoopGuard: Middleware, WriteWatch {
         return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
     }
 
-    /// How many expected writes could start a loop.
-    public var risks: Int { riskCount.load(ordering: .relaxed) }
-
     package func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now
         let isSpent = state.withLock {
@@ -233,10 +223,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         if isSpent { throw WriteBudgetSpent(route: route) }
     }
 
-    package func report(_ risk: LoopRisk) {
-        riskCount.add(1, ordering: .relaxed)
-        state.withLock { $0.listeners.call }?(risk)
-    }
+    package func report(_ risk: LoopRisk) { state.withLock { $0.listeners.call }?(risk) }
 
     /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     package var origin: String {
@@ -245,7 +232,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// How many keys of the pace layer, and how many expected writes, were forgotten because of the bounds.
-    public var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
+    var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
 }
 
 extension LoopGuard: ClockedMiddleware {
