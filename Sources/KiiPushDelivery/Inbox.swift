@@ -5,10 +5,10 @@ public import KiiPush
 /// A ``PushService`` owns one. Guarantees to it:
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers increase from 1 and are never reused, not even by another process on the same file.
-/// - When ``record(_:)`` has returned, the records are kept, on disk in a durable inbox, all in one
-///   step. Only the beginning of an attempt, of a payload that this process has added, may be lost with the power; it
-///   survives the process's end. Records for one payload keep their order. Many tasks may wait in `record` at once;
-///   they share a write. A call that throws has changed nothing.
+/// - When ``record(_:)`` has returned, the records are kept, on disk in a durable inbox, all in one step. Only the
+///   beginning of an attempt, of a payload that this process has added, may be lost with the power; it survives the
+///   process's end. Records for one payload keep their order. Many tasks may wait in `record` at once; they share a
+///   write. A call that throws has changed nothing.
 /// - Ended payloads are removed. A record of a payload that does not exist changes nothing.
 /// - ``entries(after:limit:)`` returns the payloads that an earlier process added and did not end, byte for byte,
 ///   oldest first, in pages. Reading the first page counts the crashes.
