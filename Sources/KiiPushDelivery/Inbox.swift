@@ -5,10 +5,10 @@ public import KiiPush
 /// A ``PushService`` owns one. Guarantees to it:
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers increase from 1 and are never reused, not even by another process on the same file.
-/// - When ``record(_:)-([InboxRecord])`` has returned, the records are kept, on disk in a durable inbox, all in one
-///   step. Only the beginning of an attempt, of a payload that this process has added, may be lost with the power; it
-///   survives the process's end. Records for one payload keep their order. Many tasks may wait in `record` at once;
-///   they share a write. A call that throws has changed nothing.
+/// - When ``record(_:)`` has returned, the records are kept, on disk in a durable inbox, all in one step. Only the
+///   beginning of an attempt, of a payload that this process has added, may be lost with the power; it survives the
+///   process's end. Records for one payload keep their order. Many tasks may wait in `record` at once; they share a
+///   write. A call that throws has changed nothing.
 /// - Ended payloads are removed. A record of a payload that does not exist changes nothing.
 /// - ``entries(after:limit:)`` returns the payloads that an earlier process added and did not end, byte for byte,
 ///   oldest first, in pages. Reading the first page counts the crashes.
@@ -86,10 +86,8 @@ extension Inbox {
     /// None: an inbox without this keeps no answers, and loses them.
     public func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] { [] }
 
-    /// All payloads of an earlier process, oldest first.
-    ///
-    /// - Throws: if they cannot be read.
-    public func entries() throws -> [InboxEntry] {
+    /// All payloads of an earlier process, oldest first: for the contract of inboxes, and for tests.
+    package func entries() throws -> [InboxEntry] {
         var (all, last) = ([InboxEntry](), UInt64(0))
         while true {
             let page = try entries(after: last, limit: 256)
@@ -99,10 +97,8 @@ extension Inbox {
         }
     }
 
-    /// Records the progress of a payload.
-    ///
-    /// - Throws: if it cannot be written; then nothing has changed.
-    public func record(_ record: InboxRecord) async throws { try await self.record([record]) }
+    /// Records the progress of one payload: for the contract of inboxes, and for tests.
+    package func record(_ record: InboxRecord) async throws { try await self.record([record]) }
 }
 
 /// A step of a payload, as an inbox records it.

@@ -6,8 +6,10 @@ public import KiiPush
 /// them; if that throws ``IntakeRefusal/full``, it stops reading until ``whenRoom(_:)`` calls it. A transport that is a
 /// task calls ``submitWaiting(_:)``.
 public struct PushIntake: Sendable {
-    package let service: any IntakeService
+    let service: any IntakeService
     let transport: String
+    /// Called with payloads that were just accepted.
+    package var accepted: (@Sendable ([RawPayload]) -> Void)?
 
     package init(service: any IntakeService, transport: String) {
         self.service = service
@@ -28,7 +30,9 @@ public struct PushIntake: Sendable {
     /// - Returns: a receipt for each, in the same order.
     /// - Throws: ``IntakeRefusal``; then none was accepted, and none may be acknowledged.
     public func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        try service.submit(payloads)
+        let receipts = try service.submit(payloads)
+        accepted?(payloads)
+        return receipts
     }
 
     /// Accepts a payload after waiting for capacity; a payload that had to wait is marked as `RawPayload.hasWaited`.
@@ -42,7 +46,7 @@ public struct PushIntake: Sendable {
         var pause = Duration.milliseconds(100)
         while true {
             do throws(IntakeRefusal) {
-                return try service.submit([payload])[0]
+                return try submit([payload])[0]
             } catch .full {
                 payload.hasWaited = true
                 await service.room()
@@ -91,21 +95,4 @@ package protocol IntakeService: Sendable {
 extension IntakeService {
     /// Nil: it has no clock.
     package var now: MonotonicInstant? { nil }
-}
-
-/// An intake that forwards to another one; implement ``submit(_:)`` to do more when payloads are accepted.
-package protocol IntakeLayer: IntakeService {
-    /// The intake that accepts the payloads.
-    var service: any IntakeService { get }
-}
-
-extension IntakeLayer {
-    package var isDurable: Bool { service.isDurable }
-    package var now: MonotonicInstant? { service.now }
-    package func room() async { await service.room() }
-    package func pause(_ length: Duration) async { await service.pause(length) }
-    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
-        service.whenRoom(transport, action)
-    }
-    package func report(_ event: TransportEvent, _ transport: String) { service.report(event, transport) }
 }

@@ -4,69 +4,40 @@ import KiiPush
 
 /// One run of one handler, which ends when the handler returns, or when the service continues without it.
 struct HandlerRun: Sendable {
-    /// Where it runs.
-    enum Place: Sendable {
-        /// In one of the shared places, after a write that took this time.
-        case shared(ShareKeys, write: Duration)
-        /// Beside the shared places, at once.
-        case beside
-
-        var keys: ShareKeys? { if case .shared(let keys, _) = self { keys } else { nil } }
-    }
-
-    enum Stage: Sendable {
-        case waiting(since: MonotonicInstant)
-        case running(Task<Void, Never>, until: MonotonicInstant)
-        /// The handler was asked to return.
-        case cancelled(Task<Void, Never>, until: MonotonicInstant)
-    }
-
     let message: RoutedMessage
     let route: Route
     let timeout: Duration
-    let place: Place
+    /// The shared place that it takes, after a write that took this time; nil beside the shared places, at once.
+    let place: (keys: ShareKeys, write: Duration)?
+    /// When it began to wait for its place.
+    let since: MonotonicInstant
     let waiter: CheckedContinuation<Outcome, Never>
-    var stage: Stage
-
-    var task: Task<Void, Never>? {
-        switch stage {
-        case .waiting: nil
-        case .running(let task, _), .cancelled(let task, _): task
-        }
-    }
+    /// The handler's task; nil while it waits.
+    var task: Task<Void, Never>?
+    /// The time by which it must end or, once it was cancelled, return; nil while it waits.
+    var deadline: MonotonicInstant?
+    /// Whether the handler was asked to return.
+    var isCancelled = false
 
     /// Ends the run without the handler, as a failure.
-    func end(_ error: any Error) {
-        waiter.resume(
-            returning: .failed(
-                Outcome.Failure(place: route.id, isStage: false, error: error, handled: MatchedRoutes())))
-    }
-
-    /// The time by which it must end or, once it was cancelled, return.
-    var deadline: MonotonicInstant? {
-        switch stage {
-        case .waiting: nil
-        case .running(_, let until), .cancelled(_, let until): until
-        }
-    }
+    func end(_ error: any Error) { waiter.resume(returning: .failure(of: route.id, error)) }
 }
 
 extension PushService {
     /// Runs one handler within its timeout, when it has a place.
     func run(
-        _ route: Route, of message: RoutedMessage, _ timeout: Duration, _ place: HandlerRun.Place
+        _ route: Route, of message: RoutedMessage, _ timeout: Duration, _ place: (keys: ShareKeys, write: Duration)?
     ) async -> Outcome {
         let now = clock.now
         return await withCheckedContinuation { waiter in
             let run = HandlerRun(
-                message: message, route: route, timeout: timeout, place: place, waiter: waiter,
-                stage: .waiting(since: now))
+                message: message, route: route, timeout: timeout, place: place, since: now, waiter: waiter)
             let mayBegin = change { state in
                 guard state.phase < .cancelling else { return false }
                 state.lastRun += 1
                 // Runs beside the shared places begin at once, and so before the others.
-                let index = place.keys == nil ? 0 : state.waitingRuns.count
-                state.waitingRuns.insert((state.lastRun, place.keys), at: index)
+                let index = place == nil ? 0 : state.waitingRuns.count
+                state.waitingRuns.insert((state.lastRun, place?.keys), at: index)
                 state.runs[state.lastRun] = run
                 beginRuns(&state, now)
                 return true
@@ -88,7 +59,8 @@ extension PushService {
                         : await receiver.call(run.route, run.message, maxAge: maxAge))
             }
             let deadline = now.advanced(by: run.timeout)
-            state.runs[number]?.stage = .running(task, until: deadline)
+            state.runs[number]?.task = task
+            state.runs[number]?.deadline = deadline
             state.wakeTimer(by: deadline)
         }
     }
@@ -111,9 +83,7 @@ extension PushService {
         let runs = change { state in
             state.phase = max(state.phase, .cancelling)
             let runs = state.runs
-            for (number, run) in runs {
-                if let task = run.task { state.runs[number]?.stage = .cancelled(task, until: end) }
-            }
+            for (number, run) in runs where run.task != nil { state.cancelRun(number, until: end) }
             for waiting in state.waitingRuns { state.runs[waiting.number] = nil }
             state.waitingRuns = []
             state.wakeTimer(by: end)
@@ -134,11 +104,11 @@ extension ServiceState {
             if let keys = waiting.keys {
                 guard running.count < running.most else { return nil }
                 if keys.route == fullRoute || keys.group == fullGroup { continue }
-                guard running.mayTake(route: keys.route) else {
+                guard running.mayTake(.route(keys.route)) else {
                     fullRoute = keys.route
                     continue
                 }
-                guard running.mayTake(group: keys.group) else {
+                guard running.mayTake(.group(keys.group)) else {
                     fullGroup = keys.group
                     continue
                 }
@@ -146,9 +116,7 @@ extension ServiceState {
             }
             waitingRuns.remove(at: index)
             guard let run = runs[waiting.number] else { return nil }
-            if case .shared(_, let write) = run.place, case .waiting(let since) = run.stage {
-                tuneAhead(waited: since.duration(to: now), write)
-            }
+            if let place = run.place { tuneAhead(waited: run.since.duration(to: now), place.write) }
             return (waiting.number, run)
         }
         return nil
@@ -164,10 +132,16 @@ extension ServiceState {
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
     }
 
+    /// Records that a handler is asked to return by `end`.
+    mutating func cancelRun(_ number: UInt64, until end: MonotonicInstant) {
+        runs[number]?.isCancelled = true
+        runs[number]?.deadline = end
+    }
+
     /// Removes a run that has ended, and frees its place; nil if the service continued without it.
     mutating func endRun(_ number: UInt64) -> HandlerRun? {
         guard let run = runs.removeValue(forKey: number) else { return nil }
-        if let keys = run.place.keys { running.end(keys) }
+        if let keys = run.place?.keys { running.end(keys) }
         return run
     }
 }

@@ -88,7 +88,7 @@ extension PushService {
         var (routed, table) = receiver.prepare(message)
         prepareAnswer(&routed, receipt)
         receiver.loopGuard?.hear(&routed)
-        let settings = routed.routes.first?.delivery ?? standard
+        let settings = routed.routes.first?.options.delivery ?? standard
         let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
         return Delivery(
             ticket: Ticket(number, routed, settings, receipt, intake: intake),
@@ -103,7 +103,7 @@ extension PushService {
         let receipt = item?.receipt ?? Receipt(isStored: isDurable)
         prepareAnswer(&routed, receipt, entry.answers)
         receiver.loopGuard?.hear(&routed, isAgain: true)
-        let settings = routed.routes.first?.delivery ?? standard
+        let settings = routed.routes.first?.options.delivery ?? standard
         return Delivery(
             ticket: Ticket(entry.id, routed, settings, receipt, item),
             incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),

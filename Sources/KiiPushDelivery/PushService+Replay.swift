@@ -20,8 +20,8 @@ extension PushService {
         }
         defer { change { $0.ending -= 1 } }
         return await receiver.replay(letter) { route, message in
-            let settings = route.delivery ?? message.routes.first?.delivery ?? standard
-            return await self.run(route, of: message, settings.timeout, .beside)
+            let settings = route.options.delivery ?? message.routes.first?.options.delivery ?? standard
+            return await self.run(route, of: message, settings.timeout, nil)
         }
     }
 }

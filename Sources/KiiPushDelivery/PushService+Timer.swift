@@ -54,15 +54,14 @@ extension ServiceState {
         var due = Due()
         let graceEnd = now.advanced(by: settings.grace)
         for (number, run) in runs {
-            switch run.stage {
-            case .running(let task, let until) where until <= now:
-                due.late.append(run)
-                runs[number]?.stage = .cancelled(task, until: graceEnd)
-            case .cancelled(_, let until) where until <= now:
+            guard let deadline = run.deadline, deadline <= now else { continue }
+            if run.isCancelled {
                 due.left.append(run)
                 _ = endRun(number)
                 overrunning += 1
-            default: break
+            } else {
+                due.late.append(run)
+                cancelRun(number, until: graceEnd)
             }
         }
         guard isRunning else { return due }

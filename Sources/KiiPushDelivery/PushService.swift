@@ -110,11 +110,6 @@ public final class PushService: Sendable {
 
     /// Calls `listener` with each event of the service and its transports; outcomes are reported by
     /// `PushReceiver.onTrace(_:)`.
-    ///
-    /// Listeners, up to 64, are called one after another by the task of the event; keep them fast.
-    ///
-    /// - Parameter listener: called once for each event.
-    /// - Returns: a token to remove the listener with; discard it to keep the listener.
     @discardableResult
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
         let number = listeners.withLock { $0.add(listener) }

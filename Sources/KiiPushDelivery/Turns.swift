@@ -21,21 +21,21 @@ struct Turns {
         lanes[keys, default: ShortQueue()].append(lane)
     }
 
-    /// Removes and returns the lane whose turn it is; nil if none may have a turn.
-    mutating func next(_ judge: some TurnJudge) -> LaneKey? {
+    /// Removes and returns the lane whose turn it is; nil if no route or no group may have one.
+    mutating func next(_ mayTake: (Capacity.Sharer) -> Bool) -> LaneKey? {
         for _ in 0..<routes.count {
             guard let route = routes.popFirst() else { return nil }
-            let lane = judge.mayTake(route: route) ? next(of: route, judge) : nil
+            let lane = mayTake(.route(route)) ? next(of: route, mayTake) : nil
             if groups[route]?.isEmpty ?? true { groups[route] = nil } else { routes.append(route) }
             if let lane { return lane }
         }
         return nil
     }
 
-    private mutating func next(of route: ResourceKey, _ judge: some TurnJudge) -> LaneKey? {
+    private mutating func next(of route: ResourceKey, _ mayTake: (Capacity.Sharer) -> Bool) -> LaneKey? {
         for _ in 0..<(groups[route]?.count ?? 0) {
             guard let keys = groups[route]?.popFirst() else { return nil }
-            let lane = judge.mayTake(group: keys.group) ? lanes[keys]?.popFirst() : nil
+            let lane = mayTake(.group(keys.group)) ? lanes[keys]?.popFirst() : nil
             if lanes[keys]?.isEmpty ?? true { lanes[keys] = nil } else { groups[route]?.append(keys) }
             if let lane { return lane }
         }
@@ -43,42 +43,32 @@ struct Turns {
     }
 }
 
-/// Decides which route and which group may have a turn now.
-protocol TurnJudge {
-    func mayTake(route: ResourceKey) -> Bool
-    func mayTake(group: ResourceKey) -> Bool
-}
-
-extension TurnJudge {
-    func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
-}
-
 /// How many messages of each route and each group run.
-struct Running: TurnJudge {
+struct Running {
     /// How many may run at once; one place is reserved for other routes, and one more for other groups of a route.
     var most: Int
     private(set) var count = 0
-    private var routes: [ResourceKey: Int] = [:]
-    private var groups: [ResourceKey: Int] = [:]
+    private var counts: [Capacity.Sharer: Int] = [:]
 
     init(most: Int) { self.most = most }
 
-    func mayTake(route: ResourceKey) -> Bool { routes[route, default: 0] < max(most - 1, 1) }
-    func mayTake(group: ResourceKey) -> Bool { groups[group, default: 0] < max(most - 2, 1) }
+    /// Whether one more of a route or a group may run.
+    func mayTake(_ sharer: Capacity.Sharer) -> Bool {
+        let reserved = if case .group = sharer { 2 } else { 1 }
+        return counts[sharer, default: 0] < max(most - reserved, 1)
+    }
 
     mutating func begin(_ keys: ShareKeys) { add(1, keys) }
     mutating func end(_ keys: ShareKeys) { add(-1, keys) }
 
     private mutating func add(_ number: Int, _ keys: ShareKeys) {
         count += number
-        routes.add(number, keys.route)
-        groups.add(number, keys.group)
+        add(number, .route(keys.route))
+        add(number, .group(keys.group))
     }
-}
 
-extension [ResourceKey: Int] {
-    fileprivate mutating func add(_ number: Int, _ key: ResourceKey) {
-        let sum = self[key, default: 0] + number
-        self[key] = sum > 0 ? sum : nil
+    private mutating func add(_ number: Int, _ sharer: Capacity.Sharer) {
+        let sum = counts[sharer, default: 0] + number
+        counts[sharer] = sum > 0 ? sum : nil
     }
 }

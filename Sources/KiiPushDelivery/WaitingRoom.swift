@@ -184,7 +184,8 @@ struct WaitingRoom {
     }
 
     private mutating func nextWhole(_ need: Need) -> Turn? {
-        guard let index = nextLane(need, running), let first = takeFirst(index) else { return nil }
+        guard let index = nextLane(need, { [running] in running.mayTake($0) }), let first = takeFirst(index)
+        else { return nil }
         running.begin(first.ticket.keys)
         return .whole(first)
     }
@@ -200,12 +201,16 @@ struct WaitingRoom {
     mutating func leaveOff(_ turn: Turn) { running.end(turn.keys) }
 
     /// Takes the lane whose turn it is among those of a need; it is busy from now on.
-    private mutating func nextLane(_ need: Need, _ judge: some TurnJudge) -> Dictionary<LaneKey, Lane>.Index? {
-        while let key = turns[need.rawValue].next(judge) {
+    private mutating func nextLane(
+        _ need: Need, _ mayTake: (Capacity.Sharer) -> Bool
+    ) -> Dictionary<LaneKey, Lane>.Index? {
+        while let key = turns[need.rawValue].next(mayTake) {
             guard let index = lanes.index(forKey: key) else { continue }
             lanes.values[index].listed[need.rawValue] = false
             // Its first message may be another one since the lane was listed.
-            if let next = lanes.values[index].next, next.need == need, judge.mayTake(next.keys) {
+            if let next = lanes.values[index].next, next.need == need, mayTake(.route(next.keys.route)),
+                mayTake(.group(next.keys.group))
+            {
                 lanes.values[index].isBusy = true
                 return index
             }
@@ -231,31 +236,19 @@ struct WaitingRoom {
     /// How many messages are read at once, and how many of one lane while others wait to be read.
     private static let (mostRead, mostOfLane) = (64, 4)
 
-    /// Which lanes may be read: the first one if its route and its group use so little memory that many messages are
-    /// read with it, the others, without `running`, while there is room.
-    private struct ReadJudge: TurnJudge {
-        let running: Running?
-        let memory: Capacity
-
-        func mayTake(route: ResourceKey) -> Bool {
-            (running?.mayTake(route: route) ?? true) && memory.isOpen(.route(route), isLow: running != nil)
-        }
-
-        func mayTake(group: ResourceKey) -> Bool {
-            (running?.mayTake(group: group) ?? true) && memory.isOpen(.group(group), isLow: running != nil)
-        }
-    }
-
+    /// Takes messages to read: of the first lane whose route and group use so little memory that many messages are read
+    /// with it, then of the others while there is room.
     private mutating func nextUnread() -> Turn? {
         guard mayRead, memory.isOpen, !turns[Need.memory.rawValue].isEmpty,
-            let first = nextLane(.memory, ReadJudge(running: running, memory: memory))
+            let first = nextLane(
+                .memory, { [running, memory] in running.mayTake($0) && memory.isOpen($0, isLow: true) })
         else { return nil }
         let key = lanes.keys[first]
         var items: [Unread] = []
         take(key, Self.mostOfLane, &items)
         running.begin(items[0].keys)
         while items.count < Self.mostRead, memory.isOpen,
-            let other = nextLane(.memory, ReadJudge(running: nil, memory: memory))
+            let other = nextLane(.memory, { [memory] in memory.isOpen($0) })
         {
             take(lanes.keys[other], Self.mostOfLane, &items)
         }

@@ -45,8 +45,8 @@ public struct RoutingRule: Sendable {
     public let delivery: DeliverySettings?
     /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
     public let pace: RoutePace
-    /// The rule's loop-guard settings; nil uses the file's settings.
-    public let loop: RouteLoopPolicy?
+    /// What happens when its handler declares a write that would call its own route.
+    public let ownBucket: RouteOptions.OwnBucket
     /// The deduplication key of its messages; nil uses automatic keys.
     public let dedupe: RouteDedupe?
     /// Where the rule begins.
@@ -105,12 +105,12 @@ extension RulesReader {
         let writes = object["writes"].map { self.writes($0) } ?? []
         let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
         let pace = object["pace"].flatMap { self.pace($0) } ?? .standard
-        let ownLoop = object["loop"].map { ruleLoop($0) }
+        let ownBucket = object["loop"].flatMap { ruleLoop($0) } ?? .warn
         let dedupe = object["dedupe"].flatMap { ruleDedupe($0) }
         guard let id, let action else { return nil }
         return RoutingRule(
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
-            delivery: ownDelivery, pace: pace, loop: ownLoop, dedupe: dedupe?.dedupe,
+            delivery: ownDelivery, pace: pace, ownBucket: ownBucket, dedupe: dedupe?.dedupe,
             position: position(object.node.offset),
             actionPosition: position(action.offset),
             conditions: conditions, criteria: criteria,

@@ -32,11 +32,11 @@ struct RuleCompiler {
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(
                 Route(
-                    id: rule.id, criteria: rule.criteria, flow: rule.flow,
-                    pace: rule.criteria.isGap ? .unlimited : rule.pace,
-                    loop: rule.loop ?? .standard, delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe,
-                    handler: handler,
-                    handlerName: rule.handlerName))
+                    id: rule.id, criteria: rule.criteria,
+                    options: RouteOptions(
+                        then: rule.flow, pace: rule.criteria.isGap ? .unlimited : rule.pace, ownBucket: rule.ownBucket,
+                        delivery: rule.delivery, dedupe: rule.dedupe),
+                    standardMaxAge: maxAge, handler: handler, handlerName: rule.handlerName))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
         return routes

@@ -134,16 +134,13 @@ extension RulesReader {
         }
     }
 
-    mutating func ruleLoop(_ node: RulesNode) -> RouteLoopPolicy {
-        var loop = RouteLoopPolicy.standard
-        guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return loop }
-        if let node = object["ownBucket"],
-            let answer = choice(node, "answer to a write to the own bucket", RouteLoopPolicy.OwnBucket.self)
-        {
-            loop.ownBucket = answer
+    mutating func ruleLoop(_ node: RulesNode) -> RouteOptions.OwnBucket? {
+        guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return nil }
+        let answer = object["ownBucket"].flatMap {
+            choice($0, "answer to a write to the own bucket", RouteOptions.OwnBucket.self)
         }
         if let node = object["rate"] { reportRate(node) }
-        return loop
+        return answer
     }
 
     // MARK: Delivery

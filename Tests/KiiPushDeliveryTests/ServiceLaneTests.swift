@@ -215,7 +215,7 @@ struct ServiceLaneTests {
         let gate = Gate()
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
-        bench.loopGuard.setIdentities(me: [.user(id: "me")])
+        bench.loopGuard.change(me: [.user(id: "me")], writesAs: []) { $0 }
         let (intake, run) = await bench.open()
         let first = try intake.submit([Self.change(1)])
         try await bench.calls(1)

@@ -43,9 +43,9 @@ struct RoutingRulesTests {
         #expect(rules.rules[0].writes == [KiiURI("kiicloud://users/U1/buckets/state")])
         // What a rule does not say is the file's.
         #expect(rules.rules[0].delivery?.attempts == 9 && rules.rules[0].delivery?.order == .topic)
-        #expect(rules.rules[0].loop?.ownBucket == .allow)
+        #expect(rules.rules[0].ownBucket == .allow)
         #expect(rules.rules.map(\.pace) == [.every(.milliseconds(2500)), .unlimited, .standard])
-        #expect(rules.rules[1].loop == nil && rules.rules[2].loop == nil)
+        #expect(rules.rules[1].ownBucket == .warn && rules.rules[2].ownBucket == .warn)
         #expect(rules.rules[0].position == SourcePosition(line: 11, column: 3))
         #expect(rules.rules[0].description == "'settings' (11:3)")
         #expect(rules.rules[0].actionPosition == SourcePosition(line: 15, column: 24))

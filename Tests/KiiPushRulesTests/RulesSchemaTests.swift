@@ -57,7 +57,7 @@ struct RulesSchemaTests {
         #expect(names(delivery?["order"]) == Set(DeliverySettings.Order.allCases.map(\.rawValue)))
         #expect(names(delivery?["onFailure"]) == Set(DeliverySettings.OnFailure.allCases.map(\.rawValue)))
         let loop = definitions["rule"]?["properties"]?["loop"]?["properties"]
-        #expect(names(loop?["ownBucket"]) == Set(RouteLoopPolicy.OwnBucket.allCases.map(\.rawValue)))
+        #expect(names(loop?["ownBucket"]) == Set(RouteOptions.OwnBucket.allCases.map(\.rawValue)))
         let expect = definitions["expectation"]?["properties"]
         #expect(names(expect?["outcome"]) == Set(RuleExpectation.outcomes))
         #expect(names(expect?["layer"]) == Set(RuleExpectation.layers))

@@ -50,10 +50,9 @@ extension RoutedMessage {
 extension Route {
     /// A route that takes what a test says it takes.
     convenience init(
-        _ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria(),
-        loop: RouteLoopPolicy = .standard
+        _ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria()
     ) {
-        self.init(id: id, criteria: criteria, flow: flow, loop: loop, handler: .any { _, _ in })
+        self.init(id: id, criteria: criteria, options: RouteOptions(then: flow), handler: .any { _, _ in })
     }
 }
 

@@ -102,7 +102,7 @@ extension HandlerContext {
     @discardableResult
     public func delete(_ object: KiiObject, ifMatch version: String? = nil, with client: KiiClient) async throws -> Bool
     {
-        let announced = try willDelete(object)
+        let announced = try willWrite(object, changing: .deletion)
         do {
             let wasThere = try await client.perform(.deleteObject(object, ifMatch: version))
             // Nothing was deleted, so no event will come.

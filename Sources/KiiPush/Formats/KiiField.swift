@@ -39,10 +39,38 @@ public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
     case senderURI
 
     /// The field's long key, which is also its name in reports.
-    public var longName: String { LongKeys.name(of: self) }
+    public var longName: String { names.long }
 
     /// The field's key in an APNs payload; the URIs keep their long keys.
-    public var shortName: String { ShortKeys.name(of: self) }
+    public var shortName: String { names.short }
+
+    /// The keys as on the wire: the long ones from Kii's Android reference and the samples of its JavaScript guides,
+    /// the short ones from the overview table of its `KiiReceivedMessage` reference.
+    ///
+    /// FCM has only strings. MQTT has numbers for the two times, and adds the two URIs. APNs keeps the JSON types.
+    private var names: (long: String, short: String) {
+        switch self {
+        case .appID: ("appID", "a")
+        case .sender: ("sender", "s")
+        case .origin: ("origin", "o")
+        case .when: ("when", "w")
+        case .type: ("type", "t")
+        case .topic: ("topic", "to")
+        case .scopeAppID: ("objectScopeAppID", "sa")
+        case .scopeUserID: ("objectScopeUserID", "su")
+        case .scopeGroupID: ("objectScopeGroupID", "sg")
+        // The long key is not publicly documented, but by analogy with the other three. `sourceURI` replaces it in
+        // payloads without it.
+        case .scopeThingID: ("objectScopeThingID", "sth")
+        case .scopeType: ("objectScopeType", "st")
+        case .bucketID: ("bucketID", "bi")
+        case .bucketType: ("bucketType", "bt")
+        case .objectID: ("objectID", "oi")
+        case .objectModifiedAt: ("modifiedAt", "om")
+        case .sourceURI: ("sourceURI", "sourceURI")
+        case .senderURI: ("senderURI", "senderURI")
+        }
+    }
 
     /// Whether the field holds a time in milliseconds rather than text.
     var isTime: Bool { self == .when || self == .objectModifiedAt }

@@ -2,6 +2,9 @@
 ///
 /// From Google's list of reserved keys, those that reach a device, and JPush's own extras.
 enum NetworkKeys {
+    /// Apple's dictionary, in a payload of APNs.
+    static let aps = "aps"
+
     /// The key of the stamp, which counts the handlers that a message has passed through.
     static let stamp = "_kl"
 

@@ -51,6 +51,17 @@ public struct QuickBloxFormat: PayloadFormat {
         return push
     }
 
+    /// The parameters of an event for iOS, with the keys of Apple's dictionary that they correspond to.
+    ///
+    /// QuickBlox's server translates them for iOS and ignores them for Android. A payload that still has one is the
+    /// sender's own text, so it is translated: it moves from the data to ``PushMessage/aps``, or to
+    /// ``QuickBloxPush/isVoIP``. From QuickBlox's reference of push notification formats.
+    private static let parameters: [(key: String, appleKey: String?)] = [
+        ("ios_badge", "badge"), ("ios_sound", "sound"), ("ios_category", "category"),
+        ("ios_content_available", "content-available"), ("ios_mutable_content", "mutable-content"),
+        (QuickBloxPush.Marks.iosVoIP, nil),
+    ]
+
     private func push(
         _ data: ForeignPush.Contents, _ members: [(key: String, value: DataValue)]
     ) -> ForeignPush {
@@ -59,11 +70,9 @@ public struct QuickBloxFormat: PayloadFormat {
         var push = ForeignPush(
             subject: contents.dialogID ?? party,
             alert: contents.text.map { Alert(title: nil, subtitle: nil, body: $0) }, data: data)
-        push.ownKeys = QuickBloxParameter.allCases.map(\.rawValue)
+        push.ownKeys = Self.parameters.map(\.key)
         for (key, value) in members where value != .null {
-            // By bytes: `init(rawValue:)` compares what Unicode takes for equal, and that is slow for a hostile key.
-            let parameter = QuickBloxParameter.allCases.first { $0.rawValue.isExactly(key) }
-            guard let name = parameter?.appleKey else { continue }
+            guard let name = Self.parameters.first(where: { $0.key.isExactly(key) })?.appleKey else { continue }
             push.apple.append((name, value))
         }
         return push

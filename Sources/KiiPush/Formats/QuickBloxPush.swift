@@ -28,7 +28,7 @@ public struct QuickBloxPush: Sendable, Hashable {
     enum Marks {
         static let all = [voipCall, iosVoIP, dialogID, collapseKey]
         static let voipCall = "VOIPCall"
-        static let iosVoIP = QuickBloxParameter.voIP.rawValue
+        static let iosVoIP = "ios_voip"
         static let dialogID = "dialog_id"
         /// `event` and digits, set by QuickBlox's server.
         static let collapseKey = "collapse_key"

@@ -50,7 +50,7 @@ struct KeyTable {
     private let bits: [UInt64]
 
     private init() {
-        var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
+        var named: [(name: String, key: RootKey)] = [(NetworkKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
         for field in KiiField.allCases {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }

@@ -36,12 +36,6 @@ public struct ThingCommand: Sendable, Hashable {
 
     package let sentActions: DataValue
 
-    /// The user who gave the command.
-    public var issuingUser: KiiUser? {
-        guard let issuer, issuer.begins(exactlyWith: "user:"), issuer.utf8.count > 5 else { return nil }
-        return KiiUser(id: issuer.droppingFirst(bytes: 5))
-    }
-
     /// Reads a command from a payload's members; nil if it is not exactly a command.
     ///
     /// A body without a command id, or whose actions have another form, is a sender's data: running it would let any

@@ -9,8 +9,8 @@ import Synchronization
 /// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
 ///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
 ///   Payloads without a sender, such as any APNs Push to App, pass.
-/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
-///   which event that is.
+/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:changing:)``;
+///   ``OwnWrite`` says which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
 /// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if
@@ -27,7 +27,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     let state: Mutex<LoopState>
-    private let riskCount = Atomic<Int>(0)
 
     /// Makes a guard.
     ///
@@ -49,12 +48,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     public var settings: LoopSettings {
         get { state.withLock { $0.settings } }
         set { state.withLock { $0.settings = newValue } }
-    }
-
-    /// Changes the identities of this device.
-    public func setIdentities(me: [Sender], writesAs: [Sender] = []) {
-        let identities = Identities(me: me, writesAs: writesAs)
-        state.withLock { $0.identities = identities }
     }
 
     /// Changes settings and identities at once, so that no message is judged by one of them only.
@@ -132,11 +125,6 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
-    ///
-    /// Listeners, up to 64, are called one after another by the task of the message; keep them fast.
-    ///
-    /// - Parameter listener: called with the key; ``PacedKey/sentence`` says it in words.
-    /// - Returns: a token to remove the listener with; discard it to keep the listener.
     @discardableResult
     public func onPaced(_ listener: @escaping @Sendable (PacedKey) -> Void) -> ListenerToken {
         let number = state.withLock { $0.paceListeners.add(listener) }
@@ -220,21 +208,12 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { _ = $0.writes.remove(write.number, of: key) }
     }
 
-    /// Calls `listener` with each expected write that could start a loop.
-    ///
-    /// Listeners, up to 64, are called one after another by the handler's task, before the write happens; keep them
-    /// fast. ``risks`` counts the risks even without a listener.
-    ///
-    /// - Parameter listener: called once for each risk.
-    /// - Returns: a token to remove the listener with; discard it to keep the listener.
+    /// Calls `listener` with each expected write that could start a loop, before the write happens.
     @discardableResult
     public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
         let number = state.withLock { $0.listeners.add(listener) }
         return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
     }
-
-    /// How many expected writes could start a loop.
-    public var risks: Int { riskCount.load(ordering: .relaxed) }
 
     package func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now
@@ -244,10 +223,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         if isSpent { throw WriteBudgetSpent(route: route) }
     }
 
-    package func report(_ risk: LoopRisk) {
-        riskCount.add(1, ordering: .relaxed)
-        state.withLock { $0.listeners.call }?(risk)
-    }
+    package func report(_ risk: LoopRisk) { state.withLock { $0.listeners.call }?(risk) }
 
     /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     package var origin: String {
@@ -256,7 +232,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// How many keys of the pace layer, and how many expected writes, were forgotten because of the bounds.
-    public var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
+    var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
 }
 
 extension LoopGuard: ClockedMiddleware {

@@ -122,7 +122,7 @@ struct Paces {
         for route in message.routes where !route.isUnlimited {
             if let place = wide.place(of: ResourceKey(route), route.newKeys, now) { body(&wide[place], route.newKeys) }
         }
-        guard message.routes.contains(where: { $0.pace == .standard }) else { return }
+        guard message.routes.contains(where: { $0.options.pace == .standard }) else { return }
         if let place = wide.place(of: .device, .device, now) { body(&wide[place], .device) }
     }
 
@@ -138,11 +138,11 @@ struct Paces {
             let device = self.wide.place(of: .device, .device, now),
             self.own[own].isReady(now, route.limits(isObject: keys.isObject)),
             self.wide[wide].isReady(now, route.newKeys),
-            route.pace != .standard || self.wide[device].isReady(now, .device)
+            route.options.pace != .standard || self.wide[device].isReady(now, .device)
         else { return false }
         self.own[own].pass()
         self.wide[wide].pass()
-        if route.pace == .standard { self.wide[device].pass() }
+        if route.options.pace == .standard { self.wide[device].pass() }
         return true
     }
 
@@ -180,7 +180,9 @@ struct Paces {
             askWide(ResourceKey(route), route.newKeys, .route, message, route, now, &round)
         }
         // What a route's rate lets pass comes by itself: the device need not listen to it, too.
-        if round.until == nil, round.source < .rate, let first = message.routes.first(where: { $0.pace == .standard }) {
+        if round.until == nil, round.source < .rate,
+            let first = message.routes.first(where: { $0.options.pace == .standard })
+        {
             askWide(.device, .device, .device, message, first, now, &round)
         } else if round.until == nil, message.heard == .asNew, let place = wide.find(.device) {
             wide[place].leave()

@@ -86,11 +86,7 @@ extension AppleDictionary {
     public subscript(key: String) -> DataValue? {
         if storage.aps.kind == .object {
             let buffer = storage.buffer
-            let text = buffer.span
-            var members = ObjectMembers(text, at: Int(storage.aps.start))
-            while let (name, value) = members.next(text) {
-                if name.matches(key.utf8.span, in: text) { return DataValue(text, value) }
-            }
+            if let value = ObjectMembers.value(of: key, buffer.span.extracting(storage.aps.range)) { return value }
         }
         return storage.foreign?.push.apple.first { $0.key.isExactly(key) }?.value
     }

@@ -211,7 +211,7 @@ package struct Classified {
         if let app = source.app, differs(fields[.scopeAppID], app) { conflictSet.insert(.sourceScope) }
         if fields[.scopeType].isPresent {
             if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { conflictSet.insert(.sourceScope) }
-        } else if let key = source.scopeKey, differs(fields[key], source.ownerID) {
+        } else if let key = source.scopeKind.ownerField, differs(fields[key], source.ownerID) {
             conflictSet.insert(.sourceScope)
         }
         switch (kind, source.resource) {
@@ -294,16 +294,6 @@ extension KiiURIParts {
         }
     }
 
-    /// The field that has the same id if a payload states the scope.
-    fileprivate var scopeKey: KiiField? {
-        switch owner {
-        case .user: .scopeUserID
-        case .group: .scopeGroupID
-        case .thing: .scopeThingID
-        case .app, .admin: nil
-        }
-    }
-
     fileprivate var scopeKind: MessageScope.Kind {
         switch owner {
         // An administrator has neither buckets nor topics, so its scope is never used.
@@ -311,6 +301,18 @@ extension KiiURIParts {
         case .user: .user
         case .group: .group
         case .thing: .thing
+        }
+    }
+}
+
+extension MessageScope.Kind {
+    /// The field with the id of a scope's owner; nil if the scope has none.
+    var ownerField: KiiField? {
+        switch self {
+        case .user: .scopeUserID
+        case .group: .scopeGroupID
+        case .thing: .scopeThingID
+        case .app, .unknown: nil
         }
     }
 }

@@ -40,7 +40,7 @@ package enum MisplacedKeys {
         guard depth <= deepest else { return nil }
         switch value {
         case .object(let members):
-            let isAPNs = members.contains { $0.key.isExactly(ShortKeys.aps) }
+            let isAPNs = members.contains { $0.key.isExactly(NetworkKeys.aps) }
             if depth > 0, has(members, longKeys, atLeast: 1) || has(members, shortKeys, atLeast: isAPNs ? 1 : 2) {
                 return []
             }

@@ -14,15 +14,9 @@ extension PushMessage {
 
     /// The ids of owners that the scope's type does not have.
     package var unusedFields: [KiiField] {
-        let used: KiiField? =
-            switch storage.classified.scopeKind {
-            case .user: .scopeUserID
-            case .group: .scopeGroupID
-            case .thing: .scopeThingID
-            case .app, .unknown: nil
-            }
         guard storage.fields.present.contains(.scopeType) else { return [] }
-        let unused = storage.fields.present.intersection(.scopeOwners).subtracting(used.map { FieldSet($0) } ?? [])
-        return KiiField.inOrder.filter { unused.contains($0) }
+        let stated = storage.fields.present.intersection(.scopeOwners)
+        let used = storage.classified.scopeKind.ownerField
+        return KiiField.inOrder.filter { stated.contains($0) && $0 != used }
     }
 }

@@ -117,7 +117,7 @@ public struct Deduplicator: Middleware {
         let place = ResourceDigest(of: message.message.storage, secret)
         message.place = place
         let keys =
-            message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
+            message.routes.first.flatMap { message.message.dedupeKeys(of: $0, message.app, secret, at: place) }
             ?? self.keys.keys(of: message.message, message.app, secret, at: place)
         do {
             switch try begin(keys, message) {

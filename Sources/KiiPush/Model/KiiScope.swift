@@ -84,9 +84,6 @@ public struct MessageScope: Sendable, Hashable {
     /// The id of the scope's user, group or thing, if stated; always nil for the app.
     public let id: String?
 
-    /// Whether the payload states a scope, even an unknown or incomplete one.
-    public var isStated: Bool { typeName != nil }
-
     /// The app, user, group or thing that the scope names; nil if the scope is unknown or incomplete.
     public var owner: KiiScope? { KiiScope(kind, id: id) }
 }

@@ -171,15 +171,9 @@ enum JSONString {
         return offset + 2
     }
 
-    /// The code unit of a `\uXXXX` whose digits were checked.
+    /// The code unit of a `\uXXXX` that was checked.
     private static func checkedUnit(_ text: Span<UInt8>, at offset: Int) -> UInt32 {
-        var unit: UInt32 = 0
-        for index in (offset + 2)..<(offset + 6) {
-            // A letter has bit 6 set, and its lowest four count from 1.
-            let byte = text[index]
-            unit = unit << 4 | UInt32(byte & 0xF &+ byte >> 6 &* 9)
-        }
-        return unit
+        (try? codeUnit(text, at: offset)) ?? 0
     }
 
     /// Appends a scalar as UTF-8 (RFC 3629, section 3).

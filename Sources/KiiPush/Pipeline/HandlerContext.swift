@@ -58,37 +58,21 @@ public struct HandlerContext: Sendable {
 
     // MARK: Writing
 
-    /// Declares that the handler is about to create an object or to change its fields, so that the guard drops the
-    /// event of that write.
+    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event of
+    /// that write.
     ///
     /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One declaration
-    /// drops one event: ``OwnWrite`` says which. Declare a deletion with ``willDelete(_:)``, and other changes with
-    /// ``willWrite(_:changing:)``.
+    /// drops one event: ``OwnWrite`` says which. Declare a write that changes two things, such as fields and body,
+    /// once for each.
     ///
-    /// - Parameter object: the object, whether or not it exists yet.
+    /// - Parameters:
+    ///   - object: the object, whether or not it exists yet.
+    ///   - change: what the write does to it; by default, it creates the object or changes its fields.
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
     ///   writes for more than 20 messages, and for more than six a minute since.
-    public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
-
-    /// Declares that the handler is about to delete an object.
-    ///
-    /// - Parameter object: the object.
-    /// - Returns: the expected deletion, to be reported done or failed like a write.
-    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
-    public func willDelete(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .deletion) }
-
-    /// Declares that the handler is about to change an object.
-    ///
-    /// Declare a write that changes two things, such as fields and body, once for each.
-    ///
-    /// - Parameters:
-    ///   - object: the object, whether or not it exists yet.
-    ///   - change: what the write does to it.
-    /// - Returns: the expected write.
-    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
-    public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
+    public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
         return watch?.announce(object, change, since: nil, for: messageID)
             ?? OwnWrite(watch: nil, key: nil, number: 0, messageID: nil)
@@ -101,7 +85,7 @@ public struct HandlerContext: Sendable {
     ///
     /// - Parameter bucket: the bucket of the object.
     /// - Returns: the expected object.
-    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:changing:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
         return OwnCreation(watch: watch, bucket: bucket, since: watch?.now, messageID: messageID)
@@ -109,7 +93,7 @@ public struct HandlerContext: Sendable {
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
         try spendWrite()
-        guard let watch, matched.loop.ownBucket != .allow, watch.judgesOwnBucket else { return }
+        guard let watch, matched.options.ownBucket != .allow, watch.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
         if let own = message.bucket, own.isSamePlace(as: bucket) {
             cause = .sameBucket
@@ -121,7 +105,7 @@ public struct HandlerContext: Sendable {
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
         watch.report(risk)
         recorder?.end("write", "risk: \(cause.rawValue)")
-        if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
+        if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 
     /// Takes the message from the route's budget of messages that write or send.
@@ -177,21 +161,14 @@ extension HandlerContext {
     /// guard detects that. Prefer ``continuing(fields:)`` if the fields come from Kii's REST API: the object's own time
     /// of modification is better evidence than the event's.
     ///
-    /// - Parameter stamp: the object's value under the key, if it has one; an unreadable one counts as none.
-    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it, and
-    ///   the message ends as `looped` (`lineage`).
-    public func continuing(_ stamp: String?) throws -> HandlerContext { try continuing(stamp, modifiedAt: nil) }
-
-    /// Continues the lineage of an object that the handler has fetched together with its time of modification.
-    ///
     /// - Parameters:
-    ///   - stamp: the object's value under ``Lineage/key``, if it has one.
+    ///   - stamp: the object's value under the key, if it has one; an unreadable one counts as none.
     ///   - modifiedAt: the object's time of modification as the server returned it with the fields, in milliseconds
     ///     since 1970; nil for the event's.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
-    public func continuing(_ stamp: String?, modifiedAt: Int64?) throws -> HandlerContext {
+    /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it, and
+    ///   the message ends as `looped` (`lineage`).
+    public func continuing(_ stamp: String?, modifiedAt: Int64? = nil) throws -> HandlerContext {
         guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
         if let limit = watch.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
             throw LineageTooLong(hops: found.hops, limit: limit)
@@ -211,7 +188,7 @@ extension HandlerContext {
     ///
     /// - Parameter fields: the object's fields.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
+    /// - Throws: ``LineageTooLong``, as ``continuing(_:modifiedAt:)`` does.
     public func continuing(fields: [String: DataValue]) throws -> HandlerContext {
         try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
     }

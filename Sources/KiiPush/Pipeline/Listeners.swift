@@ -1,6 +1,8 @@
 /// The registration of one listener, by which it can be removed.
 ///
-/// A token that is discarded removes nothing: the listener then stays for the life of the object that it listens to.
+/// An object calls its listeners, up to 64 of each kind, one after another in the order in which they were added, by
+/// the task of the event: keep them fast. A token that is discarded removes nothing: the listener then stays for the
+/// life of the object that it listens to.
 public struct ListenerToken: Sendable {
     private let body: @Sendable () -> Void
 

@@ -30,26 +30,3 @@ public struct LoopSettings: Sendable, Hashable {
         return settings
     }
 }
-
-/// How the loop guard treats one route, if not by the guard's settings.
-public struct RouteLoopPolicy: Sendable, Hashable {
-    /// What happens when a handler declares a write that would call its own route.
-    @nonexhaustive
-    public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
-        /// It is reported to ``LoopGuard/onRisk(_:)``, and the write continues.
-        case warn
-        /// It is reported, and the declaration throws ``LoopRefusal``; the message ends as `looped` (`ownBucket`).
-        case refuse
-        /// The write continues, for a handler that is known to terminate.
-        case allow
-    }
-
-    /// What happens when a handler declares a write that would call its own route.
-    public var ownBucket: OwnBucket
-
-    /// Reports such writes.
-    public static let standard = RouteLoopPolicy()
-
-    /// Sets the policy.
-    public init(ownBucket: OwnBucket = .warn) { self.ownBucket = ownBucket }
-}

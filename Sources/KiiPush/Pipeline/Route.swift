@@ -5,26 +5,15 @@ public final class Route: Sendable {
     /// The route's id, unique in its receiver; traces, metrics, outcomes and the kill switch use it.
     public let id: String
 
-    /// Whether the routes declared after it may match the same message too.
-    public let flow: RouteFlow
+    /// How it treats its messages.
+    public let options: RouteOptions
 
-    /// What the loop guard does for this route.
-    public let loop: RouteLoopPolicy
-
-    /// How a service delivers its messages; nil for the service's settings.
-    public let delivery: DeliverySettings?
-
-    /// How old a message may be when the handler starts; nil for any age, unless ``delivery`` is nil and the settings
-    /// of a service say otherwise.
+    /// How old a message may be when the handler starts; nil for any age, unless the options have no delivery settings
+    /// and the settings of a service say otherwise.
     public let maxAge: Duration?
-
-    /// The id that identifies its messages; nil leaves them their automatic keys.
-    public let dedupe: RouteDedupe?
 
     package let criteria: RouteCriteria
     package let handler: RouteHandler
-    /// How fast messages of one key are handled.
-    public let pace: RoutePace
     /// Whether no pace limits it.
     let isUnlimited: Bool
     private let objects: Pace.Limits
@@ -42,24 +31,18 @@ public final class Route: Sendable {
 
     /// Makes a route; `standardMaxAge` applies if it has no delivery settings of its own.
     package init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, pace: RoutePace = .standard,
-        loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil,
-        dedupe: RouteDedupe? = nil,
+        id: String, criteria: RouteCriteria, options: RouteOptions = .standard, standardMaxAge: Duration? = nil,
         handler: RouteHandler, handlerName: String? = nil
     ) {
         self.id = id
         self.criteria = criteria
-        self.flow = flow
-        self.loop = loop
-        self.pace = pace
-        isUnlimited = pace == .unlimited
-        let every: Double? = if case .every(let time) = pace { Double(time.inNanoseconds) / 1e9 } else { nil }
+        self.options = options
+        isUnlimited = options.pace == .unlimited
+        let every: Double? = if case .every(let time) = options.pace { Double(time.inNanoseconds) / 1e9 } else { nil }
         objects = .objects(every: every)
         letters = .letters(every: every)
         newKeys = .route(every: min(every ?? Pace.letterEvery, Pace.letterEvery))
-        self.delivery = delivery
-        maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
-        self.dedupe = dedupe
+        maxAge = options.delivery == nil ? standardMaxAge : options.delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
@@ -109,14 +92,6 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     public subscript(position: Int) -> Route {
         if position == 0, let head { return head }
         return rest[position - 1]
-    }
-
-    /// The keys of a message by the first route's ``RouteDedupe``; nil if the route has none, as nearly always.
-    package func dedupeKeys(
-        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
-    ) -> DedupeKeys? {
-        guard let head, head.dedupe != nil else { return nil }
-        return message.dedupeKeys(of: head, app, secret, at: place)
     }
 
     /// The ids of the routes.

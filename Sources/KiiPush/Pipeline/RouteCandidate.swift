@@ -19,7 +19,7 @@ struct RouteCandidate {
         var handles: HandleSet = []
         kinds = rest.kinds
         certainty = CertaintySet(rest.certainty)
-        isLast = route.flow == .stop
+        isLast = route.options.flow == .stop
         switch field {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)
         case .object: (rest.object, handles) = (nil, .object)

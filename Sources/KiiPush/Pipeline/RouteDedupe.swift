@@ -49,7 +49,7 @@ extension PushMessage {
     func dedupeKeys(
         of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys? {
-        guard let dedupe = route.dedupe, let id = dedupe.id(of: self) else { return nil }
+        guard let dedupe = route.options.dedupe, let id = dedupe.id(of: self) else { return nil }
         let classified = storage.classified
         let buffer = storage.buffer
         var digest = place?.wide ?? KeyedDigest(secret)

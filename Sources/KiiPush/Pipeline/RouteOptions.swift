@@ -9,12 +9,23 @@
 /// }
 /// ```
 public struct RouteOptions: Sendable, Hashable {
+    /// What happens when a handler declares a write that would call its own route.
+    @nonexhaustive
+    public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
+        /// It is reported to ``LoopGuard/onRisk(_:)``, and the write continues.
+        case warn
+        /// It is reported, and the declaration throws ``LoopRefusal``; the message ends as `looped` (`ownBucket`).
+        case refuse
+        /// The write continues, for a handler that is known to terminate.
+        case allow
+    }
+
     /// Whether later routes may match the same message.
     public var flow: RouteFlow
     /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
     public var pace: RoutePace
-    /// What the loop guard does for this route.
-    public var loop: RouteLoopPolicy
+    /// What happens when a handler declares a write that would call its own route.
+    public var ownBucket: OwnBucket
     /// How a `PushService` delivers the route's messages; nil for the service's settings.
     ///
     /// ``DeliverySettings/maxAge`` applies without a service too.
@@ -29,20 +40,13 @@ public struct RouteOptions: Sendable, Hashable {
     public static let `continue` = RouteOptions(then: .continue)
 
     /// Sets the options that differ from ``standard``.
-    ///
-    /// - Parameters:
-    ///   - flow: whether later routes may match the same message.
-    ///   - pace: how fast messages of one object, sender or conversation are handled beyond 20 at once.
-    ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a `PushService` delivers the route's messages; nil for the service's settings.
-    ///   - dedupe: the id that identifies the route's messages; nil leaves them their automatic keys.
     public init(
-        then flow: RouteFlow = .stop, pace: RoutePace = .standard, loop: RouteLoopPolicy = .standard,
+        then flow: RouteFlow = .stop, pace: RoutePace = .standard, ownBucket: OwnBucket = .warn,
         delivery: DeliverySettings? = nil, dedupe: RouteDedupe? = nil
     ) {
         self.flow = flow
         self.pace = pace
-        self.loop = loop
+        self.ownBucket = ownBucket
         self.delivery = delivery
         self.dedupe = dedupe
     }

@@ -71,7 +71,7 @@ extension RouteTable {
         let buffer = storage.buffer
         for route in gaps where route.criteria.matchesContent(buffer.span, storage) {
             match.routes.append(route)
-            if route.flow == .stop { break }
+            if route.options.flow == .stop { break }
         }
         return match
     }

@@ -225,11 +225,7 @@ extension Verdict: CustomStringConvertible {
     public var description: String {
         switch self {
         case .pass: "pass"
-        case .drop(.duplicate): "drop: duplicate (done)"
-        case .drop(.duplicateInFlight): "drop: duplicate (inFlight)"
-        case .drop(.looped(let layer)): "drop: looped (\(layer.rawValue))"
-        case .drop(.superseded): "drop: superseded"
-        case .drop(.refused(let refusal)): "drop: refused (\(refusal.reason))"
+        case .drop(let reason): "drop: \(Outcome(reason))"
         case .later: "later"
         }
     }

@@ -15,7 +15,7 @@ extension PushReceiver {
         if let expiresAt = message.message.expiresAt, let wall = clock.wallNow, expiresAt < wall {
             return expire(message, for: route, "its own time has passed")
         }
-        guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil) else { return false }
+        guard let limit = route.maxAge ?? (route.options.delivery == nil ? standard : nil) else { return false }
         let age = age(of: message)
         return age > limit && expire(message, for: route, age, "maxAge", limit)
     }

@@ -1,7 +1,19 @@
-// Registering handlers. Every argument but the id, the options and the handler is a condition. All given conditions
-// must hold. The handler's type reflects them: if a route has a condition on the bucket, its bucket is non-optional.
-
 /// Something that handlers and listeners are registered with: a ``PushReceiver``, or an agent that has one.
+///
+/// Each method that registers a handler adds a route. Every argument but the id, the options and the handler is a
+/// condition, and all given ones must hold. The handler's type reflects them: if a route has a condition on the
+/// bucket, its bucket is non-optional.
+///
+/// - `id`: the route's id, unique in the receiver; generated if omitted.
+/// - `bucket`, `topic`, `format`: the names that it matches; `*` in a name matches any run of characters.
+/// - `object`: the ids of the objects; `*` matches any id.
+/// - `scope`, `events`, `sender`: the scopes, events and senders that it matches; APNs never names the sender of a
+///   Push to App.
+/// - `mqtt`: the topics, and what else an MQTT broker says, that it matches.
+/// - `certainty`: how certain the kind must be; include `ambiguous` to match ambiguous messages.
+/// - `data`: conditions on the sender's own data.
+/// - `options`: how the route treats matching messages.
+/// - `handler`: called with the message; if it throws, the outcome is ``Outcome/failed(_:)``.
 public protocol HandlerRegistry: AnyObject, Sendable {
     /// The receiver that calls the handlers.
     var receiver: PushReceiver { get }
@@ -14,16 +26,6 @@ extension PushReceiver: HandlerRegistry {
 
 extension HandlerRegistry {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - scope: the scopes that it matches.
-    ///   - events: the events that it matches.
-    ///   - sender: the senders that it matches; APNs never names a sender.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message; if it throws, the outcome is ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -36,17 +38,6 @@ extension HandlerRegistry {
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
-    ///   - scope: the scopes that it matches.
-    ///   - events: the events that it matches.
-    ///   - sender: the senders that it matches; APNs never names a sender.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the event, whose bucket and scope are non-optional.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -60,18 +51,6 @@ extension HandlerRegistry {
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
-    ///   - object: the ids of the objects; `*` matches any id.
-    ///   - scope: the scopes that it matches.
-    ///   - events: the events that it matches.
-    ///   - sender: the senders that it matches; APNs never names a sender.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the event, whose object, bucket and scope are non-optional.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
@@ -85,15 +64,6 @@ extension HandlerRegistry {
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - scope: the scopes that it matches.
-    ///   - sender: the senders that it matches.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -105,16 +75,6 @@ extension HandlerRegistry {
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - topic: the names of the topics; `*` in a name matches any run of characters.
-    ///   - scope: the scopes that it matches.
-    ///   - sender: the senders that it matches.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message, whose topic and scope are non-optional.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -128,16 +88,9 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each Direct Push.
     ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - sender: the senders that it matches. A payload may have a bare id, which names a user or a thing; only a
-    ///     `senderURI` names an administrator, and Kii adds that only over MQTT.
-    ///   - certainty: how certain the kind must be. A Direct Push is rarely more than likely, since most of them do not
-    ///     name their kind.
-    ///   - mqtt: the topics, and what else an MQTT broker says, that it matches.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message.
+    /// A payload may have the sender's bare id, which names a user or a thing; only a `senderURI` names an
+    /// administrator, and Kii adds that only over MQTT. A Direct Push is rarely more than likely, since most of them
+    /// do not name their kind.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         mqtt: MQTTPattern? = nil, data: [DataCondition] = [], options: RouteOptions = .standard,
@@ -149,12 +102,8 @@ extension HandlerRegistry {
 
     /// Calls `handler` when messages may have been lost for good; see ``Gap``.
     ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - transport: the transports that it matches; a gap of no single transport has none.
-    ///   - options: how the route treats gaps; no pace limits them.
-    ///   - handler: called with the gap. While it fails, new messages of the transport wait, at most until its last
-    ///     attempt.
+    /// No pace limits gaps, and a gap of no single transport matches no condition on it. While the handler fails, new
+    /// messages of the transport wait, at most until its last attempt.
     public func onGap(
         _ id: String? = nil, transport: TextPattern? = nil, options: RouteOptions = .standard,
         handler: @escaping @Sendable (Gap, HandlerContext) async throws -> Void
@@ -174,14 +123,8 @@ extension HandlerRegistry {
     /// }
     /// ```
     ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - format: the names of the formats; `*` in a name matches any run of characters.
-    ///   - type: the types that it matches; nil matches any, and none.
-    ///   - certainty: how certain the kind must be; a payload that several formats claim is `ambiguous`.
-    ///   - data: conditions on the data that the format has read.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message.
+    /// Without a `type`, it matches any type, and none. A payload that several formats claim is `ambiguous`. The
+    /// conditions on the data are on what the format has read.
     public func onDirectPush(
         _ id: String? = nil, format: TextPattern, type: TextPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
@@ -198,14 +141,8 @@ extension HandlerRegistry {
     /// Each command that such a route matches gets exactly one answer: that of ``HandlerContext/answer(_:)``, else that
     /// it succeeded; if it fails for good or expires, that. Answers need a `PushService` with an ``AnswerSender``.
     ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - action: the names of actions of which the command has one; the default matches any command, and what comes
-    ///     over MQTT, whose actions nobody knows.
-    ///   - mqtt: the topics, and what else an MQTT broker says, that it matches.
-    ///   - data: conditions on the command's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message, which has a ``DirectPushMessage/command`` if it is of Thing-IF.
+    /// The command has one of the actions; the default matches any command, and what comes over MQTT, whose actions
+    /// nobody knows. A command of Thing-IF has a ``DirectPushMessage/command``.
     public func onCommand(
         _ id: String? = nil, action: TextPattern = .any, mqtt: MQTTPattern? = nil, data: [DataCondition] = [],
         options: RouteOptions = .standard,
@@ -217,15 +154,6 @@ extension HandlerRegistry {
     }
 
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
-    ///
-    /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; generated if omitted.
-    ///   - scope: the scopes that it matches.
-    ///   - sender: the senders that it matches.
-    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
-    ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats matching messages.
-    ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],

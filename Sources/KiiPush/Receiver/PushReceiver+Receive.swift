@@ -112,22 +112,12 @@ extension PushReceiver {
 
     private func outcome(of verdict: Verdict, _ message: RoutedMessage) -> Outcome? {
         switch verdict {
-        case .drop(let reason): return outcome(of: reason)
+        case .drop(let reason): return Outcome(reason)
         case .later(let until): return .paced(until: until)
         case .pass:
             guard message.routes.isEmpty else { return nil }
-            if let reason = message.stopped { return outcome(of: reason) }
+            if let reason = message.stopped { return Outcome(reason) }
             return .unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute)
-        }
-    }
-
-    private func outcome(of reason: DropReason) -> Outcome {
-        switch reason {
-        case .duplicate: .duplicate(.done)
-        case .duplicateInFlight: .duplicate(.inFlight(.retryLater))
-        case .looped(let layer): .looped(layer)
-        case .superseded: .superseded
-        case .refused(let refusal): .refused(refusal)
         }
     }
 
@@ -200,9 +190,22 @@ extension Outcome.Failure {
 }
 
 extension Outcome {
+    /// The outcome of a message that was dropped.
+    init(_ reason: DropReason) {
+        self =
+            switch reason {
+            case .duplicate: .duplicate(.done)
+            case .duplicateInFlight: .duplicate(.inFlight(.retryLater))
+            case .looped(let layer): .looped(layer)
+            case .superseded: .superseded
+            case .refused(let refusal): .refused(refusal)
+            }
+    }
+
     /// The outcome for a route whose handler threw; if the error ended a loop, that was intended.
     static func thrown(_ error: any Error, by route: Route) -> Outcome {
-        if let end = error as? any LoopEnd { return .looped(end.layer) }
+        if error is LoopRefusal { return .looped(.ownBucket) }
+        if error is LineageTooLong { return .looped(.lineage) }
         return .failure(of: route.id, error)
     }
 

@@ -5,13 +5,8 @@ import Synchronization
 extension HandlerRegistry {
     /// Calls `listener` with the trace of every message from now on.
     ///
-    /// There is no trace of a change that a newer one replaced while it waited on a service's disk.
-    ///
-    /// The task that received the message calls the listeners, up to 64, one after another in the order in which they
-    /// were added, before `receive` returns; keep them short. Without a listener, no trace is made.
-    ///
-    /// - Parameter listener: called once for each message.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    /// Listeners are called before `receive` returns. There is no trace of a change that a newer one replaced while it
+    /// waited on a service's disk, and none is made without a listener.
     @discardableResult
     public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
         let number = receiver.setup.withLock { $0.traceListeners.add(listener) }
@@ -20,13 +15,9 @@ extension HandlerRegistry {
 
     /// Calls `listener` with each message that is dead-lettered from now on.
     ///
-    /// The dead letter is then in the store, and has its number. The task that dead-lettered the message calls the
-    /// listeners, up to 64, one after another: the task that received it, or the one that used the kill switch. Keep
-    /// them short: a kill dead-letters up to 1,000 messages at once. Listeners are not called for dead letters that
-    /// were in the store before; see ``DeadLetterStore/count``.
-    ///
-    /// - Parameter listener: called once for each dead letter.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    /// The dead letter is then in the store, and has its number. Listeners are called by the task that received the
+    /// message, or by the one that used the kill switch, which dead-letters up to 1,000 messages at once; they are not
+    /// called for dead letters that were in the store before, see ``DeadLetterStore/count``.
     @discardableResult
     public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
         let number = receiver.setup.withLock { $0.deadLetterListeners.add(listener) }

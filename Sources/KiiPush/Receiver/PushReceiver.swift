@@ -134,10 +134,7 @@ public final class PushReceiver: Sendable {
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(
                 setup.ids.insert(ExactText(id)).inserted, "there is a route '\(id)' already; give this one another id")
-            setup.append(
-                Route(
-                    id: id, criteria: criteria, flow: options.flow, pace: options.pace, loop: options.loop,
-                    delivery: options.delivery, dedupe: options.dedupe, handler: handler))
+            setup.append(Route(id: id, criteria: criteria, options: options, handler: handler))
         }
     }
 }

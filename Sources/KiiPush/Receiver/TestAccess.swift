@@ -35,7 +35,7 @@ extension RoutedMessage {
         var match = RouteMatch()
         match.routes = MatchedRoutes(
             routeIDs.map { id in
-                Route(id: id, criteria: RouteCriteria(), flow: .continue, handler: .any { _, _ in })
+                Route(id: id, criteria: RouteCriteria(), options: .continue, handler: .any { _, _ in })
             })
         self.init(message, id: id, arrivedAt: arrivedAt, app: app, match: match)
     }

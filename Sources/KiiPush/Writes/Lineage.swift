@@ -4,7 +4,7 @@
 /// increments the count. Kii allows only flat data, so the stamp is one string under the key
 /// `_kl`: `1;<hops>;<origin>;<time>;<maker>`, without the maker if that is the origin, and without both if the time is
 /// not known. A Push to App carries no stamp; the object does, and the handler that fetches it reads the stamp with
-/// ``HandlerContext/continuing(_:)``.
+/// ``HandlerContext/continuing(_:modifiedAt:)``.
 ///
 /// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
 /// field, so it counts only for the write that it came with. Another device's stamp is stale if

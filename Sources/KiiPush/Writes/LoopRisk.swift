@@ -27,10 +27,10 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A write was refused because it could start a loop, as the route's ``RouteLoopPolicy`` says.
+/// A write was refused because it could start a loop, as the route's ``RouteOptions`` say.
 ///
 /// Let the handler throw it: the message then ends as `looped` (`ownBucket`), and is not retried.
-public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible {
+public struct LoopRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// What was refused.
     public let risk: LoopRisk
 
@@ -41,7 +41,7 @@ public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible 
 /// An object that a handler fetched has passed through too many handlers: writing it again would continue a loop.
 ///
 /// Let the handler throw it: the message then ends as `looped` (`lineage`), and is not retried.
-public struct LineageTooLong: LoopEnd, Sendable, Hashable, CustomStringConvertible {
+public struct LineageTooLong: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many handlers it has passed through.
     public let hops: Int
     /// The most that are allowed.
@@ -49,17 +49,4 @@ public struct LineageTooLong: LoopEnd, Sendable, Hashable, CustomStringConvertib
 
     /// The lineage in words.
     public var description: String { "it has come through \(counted(hops, "handler")), and may through \(limit)" }
-}
-
-/// An error of a handler that ends a loop, so that its message is not tried again.
-protocol LoopEnd: Error {
-    var layer: LoopLayer { get }
-}
-
-extension LoopRefusal {
-    var layer: LoopLayer { .ownBucket }
-}
-
-extension LineageTooLong {
-    var layer: LoopLayer { .lineage }
 }

@@ -17,8 +17,9 @@ import Synchronization
 /// has handled the message.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   `HandlerContext.willWrite(_:)` does, and `delete kiicloud://…` announces a deletion; both take effect at once, up
-///   to 1,000 per run. They count as failed if the program fails. If the route refuses the write, the program is ended.
+///   `HandlerContext.willWrite(_:changing:)` does, and `delete kiicloud://…` announces a deletion; both take effect at
+///   once, up to 1,000 per run. They count as failed if the program fails. If the route refuses the write, the
+///   program is ended.
 /// - A line `answer {…}` on its standard output answers the message with JSON, as `HandlerContext.answer(_:)` does, and
 ///   `answer failed REASON` says that it cannot be done; the last such line counts. Exit status 0 then ends the
 ///   message.

@@ -68,21 +68,11 @@ package struct WatchedTransport: PushTransport {
     package func run(_ intake: PushIntake) async throws {
         counts.begin(name, isConnected: !connects)
         defer { counts.end(name) }
-        let watching = WatchingIntake(service: intake.service, counts: counts, name: name, record: record)
-        try await transport.run(PushIntake(service: watching, transport: name))
-    }
-}
-
-private struct WatchingIntake: IntakeLayer {
-    let service: any IntakeService
-    let counts: ServiceCounts
-    let name: String
-    let record: @Sendable (RawPayload) -> Void
-
-    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let receipts = try service.submit(payloads)
-        counts.took(payloads.count, name)
-        for payload in payloads { record(payload) }
-        return receipts
+        var intake = intake
+        intake.accepted = { [counts, name, record] payloads in
+            counts.took(payloads.count, name)
+            for payload in payloads { record(payload) }
+        }
+        try await transport.run(intake)
     }
 }

@@ -13,12 +13,12 @@ final class ActionRun: Sendable {
 
     /// Runs a script by a shell; `ownBucket` is what the route does about writes to its own bucket.
     convenience init(
-        _ script: String, ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)
+        _ script: String, ownBucket: RouteOptions.OwnBucket = .warn, grace: Duration = .seconds(3600)
     ) {
         self.init(["/bin/sh", "-c", script], ownBucket: ownBucket, grace: grace)
     }
 
-    init(_ vector: [String], ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
+    init(_ vector: [String], ownBucket: RouteOptions.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
         // It stands still: the event of an announced write is expected for ten seconds, and a loaded machine takes
         // longer.
         let clock = ManualClock()
@@ -29,7 +29,7 @@ final class ActionRun: Sendable {
             app: "0123abcd", grace: grace,
             note: { [weak self] line in self?.lines.withLock { $0.append((line, true)) } },
             log: { [weak self] line in self?.lines.withLock { $0.append((line, false)) } })
-        receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: ownBucket))) {
+        receiver.onAny("r", options: RouteOptions(ownBucket: ownBucket)) {
             [weak self] message, context in
             do { try await actions.run(vector, for: message, context) } catch {
                 self?.errors.withLock { $0.append(error) }

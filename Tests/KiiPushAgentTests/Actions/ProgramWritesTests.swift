@@ -72,8 +72,10 @@ struct ProgramWritesTests {
     func refused() async throws {
         for uri in ["kiicloud://buckets/settings/objects/o", "kiicloud://buckets/settings"] {
             let warned = ActionRun("echo write \(uri)")
+            let risks = EventLog()
+            warned.loopGuard.onRisk { risks.add($0.cause.rawValue) }
             #expect(await warned.receive() == "handled")
-            #expect(warned.loopGuard.risks == 1)
+            #expect(risks.events == ["sameBucket"])
             let refused = ActionRun("echo write \(uri); exec sleep 1000", ownBucket: .refuse)
             #expect(await refused.receive() == "looped (ownBucket)")
             let atTheEnd = ActionRun("printf 'write \(uri)'", ownBucket: .refuse)

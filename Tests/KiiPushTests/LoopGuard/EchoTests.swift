@@ -279,7 +279,7 @@ struct EchoTests {
     func deletion() async {
         let receiver = PushReceiver(clock: ManualClock())
         receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
-            if event.type == .objectUpdated { try context.willDelete(event.object).done() }
+            if event.type == .objectUpdated { try context.willWrite(event.object, changing: .deletion).done() }
         }
         func receive(_ event: KiiEvent) async -> String {
             await receiver.receive(PayloadFixture.pushToApp(event: event).payload(.short)).description

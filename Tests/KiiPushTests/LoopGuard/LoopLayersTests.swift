@@ -23,7 +23,7 @@ struct LoopLayersTests {
             receiver.onAny(
                 "r",
                 options: RouteOptions(
-                    pace: .every(.seconds(6)), loop: RouteLoopPolicy(ownBucket: layer == .ownBucket ? .refuse : .warn))
+                    pace: .every(.seconds(6)), ownBucket: layer == .ownBucket ? .refuse : .warn)
             ) { _, context in
                 if layer == .ownBucket { _ = try context.willCreate(in: bucket) }
             }

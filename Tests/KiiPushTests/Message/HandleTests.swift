@@ -154,7 +154,7 @@ struct HandleTests {
     func scopeApp() throws {
         for text in [#"{"aps":{},"bi":"b","sa":"app"}"#, #"{"bucketID":"b","objectScopeAppID":"app"}"#] {
             let message = try PushMessage(json: text)
-            #expect(message.scope.kind == .unknown && !message.scope.isStated && message.bucket == nil)
+            #expect(message.scope.kind == .unknown && message.scope.typeName == nil && message.bucket == nil)
             #expect(message.appID == "app")
         }
     }
@@ -171,6 +171,5 @@ struct HandleTests {
     func stated(_ keys: String, _ scope: MessageScope) throws {
         let message = try PushMessage(json: "{\"topic\":\"t\",\(keys)}")
         #expect(message.scope == scope)
-        #expect(message.scope.isStated == (scope.typeName != nil))
     }
 }

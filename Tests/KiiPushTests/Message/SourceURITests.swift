@@ -16,7 +16,7 @@ struct SourceURITests {
             let uri = "kiicloud://\(app)\(prefix)buckets/b/objects/o"
             let message = try PushMessage(json: "{\"sourceURI\":\"\(uri)\"}")
             #expect(message.object == KiiObject(bucket: KiiBucket(scope: scope, name: "b"), id: "o"))
-            #expect(message.scope.owner == scope && message.scope.typeName == scope.typeName && message.scope.isStated)
+            #expect(message.scope.owner == scope && message.scope.typeName == scope.typeName)
             #expect(message.scope.id == scope.id)
             #expect(message.certainty == .certain)
             #expect(message.appID == (app.isEmpty ? nil : "0123abcd"))
@@ -68,7 +68,7 @@ struct SourceURITests {
     func noWitness(_ path: String) throws {
         let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(path)\"}")
         #expect(message.kind == .directPush && message.certainty == .likely)
-        #expect(message.classification.evidence.isEmpty && !message.scope.isStated)
+        #expect(message.classification.evidence.isEmpty && message.scope.typeName == nil)
     }
 
     @Test("filling changes no field: they are what the payload says")

@@ -18,6 +18,5 @@ struct KiiScopeTests {
         ] as [(MessageScope, KiiScope?)])
     func scope(_ stated: MessageScope, _ scope: KiiScope?) {
         #expect(stated.owner == scope)
-        #expect(stated.isStated == (stated.typeName != nil))
     }
 }

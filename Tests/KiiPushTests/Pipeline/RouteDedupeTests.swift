@@ -33,7 +33,8 @@ struct RouteDedupeTests {
     }
 
     private func route(_ id: String = "r", _ key: String = "orderID") -> Route {
-        Route(id: id, criteria: RouteCriteria(), flow: .stop, dedupe: .by(data: key), handler: .any { _, _ in })
+        let options = RouteOptions(dedupe: .by(data: key))
+        return Route(id: id, criteria: RouteCriteria(), options: options, handler: .any { _, _ in })
     }
 
     @Test("a route's id alone decides which messages are duplicates")

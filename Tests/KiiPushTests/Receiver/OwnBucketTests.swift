@@ -10,7 +10,7 @@ struct OwnBucketTests {
     /// A route's policy and a write, and what comes of it.
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String { "\(policy.rawValue) \(target.rawValue)\(isOn ? "" : ", layer off")" }
-        let policy: RouteLoopPolicy.OwnBucket
+        let policy: RouteOptions.OwnBucket
         let target: Target
         var isOn = true
         var risk: LoopRisk.Cause?
@@ -55,7 +55,7 @@ struct OwnBucketTests {
         receiver.onTrace { traces.add($0) }
         let bucket = row.target.bucket
         receiver.onPushToApp(
-            "r", bucket: "set*", scope: .app, options: RouteOptions(loop: RouteLoopPolicy(ownBucket: row.policy))
+            "r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)
         ) {
             _, context in
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o-9"))
@@ -70,7 +70,6 @@ struct OwnBucketTests {
         #expect(log.events == (isRefused ? [] : ["written"]))
         #expect(risks.withLock { $0 }.map(\.cause) == (row.risk.map { [$0] } ?? []))
         #expect(risks.withLock { $0 }.allSatisfy { $0.route == "r" && $0.messageID == 1 })
-        #expect(loopGuard.risks == (row.risk == nil ? 0 : 1))
         let writes = traces.traces.flatMap(\.stages).filter { $0.name == "write" }.map(\.verdict)
         #expect(writes == (row.risk.map { ["risk: \($0.rawValue)"] } ?? []))
         #expect(receiver.metrics.routes.map(\.failed) == [isRefused ? 1 : 0])
@@ -93,7 +92,7 @@ struct OwnBucketTests {
         }
         receiver.onPushToApp(
             "refused", bucket: "settings",
-            options: RouteOptions(then: .continue, loop: RouteLoopPolicy(ownBucket: .refuse))
+            options: RouteOptions(then: .continue, ownBucket: .refuse)
         ) {
             event, context in _ = try context.willCreate(in: event.bucket)
         }
@@ -139,7 +138,7 @@ struct OwnBucketTests {
     @Test("without a guard, handlers can still announce and stamp")
     func noGuard() async {
         let receiver = PushReceiver {}
-        receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: .refuse))) { _, context in
+        receiver.onAny("r", options: RouteOptions(ownBucket: .refuse)) { _, context in
             let bucket = KiiBucket(scope: .app, name: "settings")
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o"))
             write.done(modifiedAt: 1)

@@ -18,7 +18,7 @@ struct ReceiverOutcomeTests {
         var handler: @Sendable (HandlerContext) throws -> Void = { _ in }
         /// Sent before it, and not counted in `times`.
         var before: [RawPayload] = []
-        var loop = RouteLoopPolicy.standard
+        var ownBucket = RouteOptions.OwnBucket.warn
         /// A write that was announced before.
         var announced: KiiObject?
         let name: String
@@ -72,7 +72,7 @@ struct ReceiverOutcomeTests {
             ]),
         Row(
             testDescription: "looped by a refused write", handler: { _ = try $0.willWrite(object) },
-            loop: RouteLoopPolicy(ownBucket: .refuse), name: "looped", reason: "ownBucket", store: ["fresh", "commit"],
+            ownBucket: .refuse, name: "looped", reason: "ownBucket", store: ["fresh", "commit"],
             counter: "looped ownBucket",
             trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
         Row(
@@ -138,7 +138,7 @@ struct ReceiverOutcomeTests {
             ScopeFilter(serving: [.app, .user("U-1")])
         }
         receiver.onPushToApp(
-            "settings", bucket: "settings", options: RouteOptions(pace: .every(.seconds(6)), loop: row.loop)
+            "settings", bucket: "settings", options: RouteOptions(pace: .every(.seconds(6)), ownBucket: row.ownBucket)
         ) { _, context in
             try row.handler(context)
         }

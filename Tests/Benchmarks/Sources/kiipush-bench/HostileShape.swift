@@ -179,7 +179,7 @@ extension PushMessage {
             text?.double?.hashValue ?? (text?.bool ?? true).hashValue ^ text.hashValue ^ (text == data["rest"] ? 1 : 0)
         sum ^= event == .objectCreated ? 1 : bucket?.type == .sync ? 2 : 3
         let direct = DirectPushMessage(self)
-        return sum ^ (direct?.quickBlox?.text?.utf8.count ?? 0) ^ (direct?.command?.issuingUser == nil ? 0 : 1)
+        return sum ^ (direct?.quickBlox?.text?.utf8.count ?? 0) ^ (direct?.command?.issuer == nil ? 0 : 1)
     }
 
     // A dictionary of strings would use Swift's hashing for each key, which is the caller's choice.
