@@ -163,7 +163,7 @@ struct RuleParameterTests {
             return write
         }
         let slashed = try write("a/buckets/b/objects/c")
-        #expect(slashed.object.owner?.parts.count == 1 && slashed.object.fields.isEmpty)
+        #expect(slashed.object.parts.first?.parts.count == 1 && slashed.object.fields.isEmpty)
         guard case .object(let bucket, _, let id) = slashed.object.uri.resource else { throw TestError() }
         #expect(bucket == "state" && id == "heat")
         let filling = try write("${data.x}")
