@@ -101,7 +101,7 @@ package final class ReceiverHarness: Sendable {
     }
 
     /// Delivers those again that are due now, and returns those that ended, in order.
-    package func deliverAgain() async -> [Ended] {
+    private func deliverAgain() async -> [Ended] {
         var all: [Ended] = []
         let now = clock.now
         while let next = waiting.withLock({ waiting in
@@ -111,11 +111,6 @@ package final class ReceiverHarness: Sendable {
             if case .paced = ended.trace.outcome { all += ended.caused } else { all.append(ended) }
         }
         return all
-    }
-
-    /// Switches a target off, by default for the rest of the test.
-    package func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
-        receiver.loopGuard?.kill(target, for: duration)
     }
 
     private func traces(of body: () async -> Void) async -> [Trace] {

@@ -52,7 +52,8 @@ struct RuleTestRun {
         case .write(let uri):
             let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
             if !isOfOtherApp, let object = uri.object { harness.receiver.loopGuard?.announce(object).done() }
-        case .kill(let target): harness.kill(target)
+        // For the rest of the test.
+        case .kill(let target): harness.receiver.loopGuard?.kill(target, for: .nanoseconds(Int64.max))
         case .revive(let target): harness.receiver.loopGuard?.revive(target)
         }
     }

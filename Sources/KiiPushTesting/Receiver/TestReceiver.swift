@@ -97,25 +97,6 @@ public final class TestReceiver: Sendable {
         await harness.advance(by: duration).map { TestReceipt($0) }
     }
 
-    /// Makes the clock jump, as when a device wakes: everything that was due in between is handled now.
-    ///
-    /// - Parameter duration: by how much.
-    /// - Returns: the messages that ended, in order.
-    @discardableResult
-    public func jump(by duration: Duration) async -> [TestReceipt] {
-        clock.advance(by: duration)
-        return await harness.deliverAgain().map { TestReceipt($0) }
-    }
-
-    /// Switches a target off.
-    ///
-    /// - Parameters:
-    ///   - target: the route, the bucket, or everything.
-    ///   - duration: for how long; by default for the rest of the test.
-    public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
-        harness.kill(target, for: duration)
-    }
-
     /// Sets a wall clock that is not yet set to a payload's sending time; call it just before sending the payload.
     package func startWallClock(with payload: RawPayload) { harness.startWallClock(with: payload) }
 }
