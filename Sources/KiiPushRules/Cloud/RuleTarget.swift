@@ -1,11 +1,11 @@
-public import KiiPush
+package import KiiPush
 
 /// The object or topic that a rule writes or sends to: a URI whose ids and names may contain placeholders.
 ///
 /// Each part is filled in separately, so no value of a message can redirect it: a slash stays within its part.
-public struct RuleTarget: Sendable, Hashable {
+package struct RuleTarget: Sendable, Hashable {
     /// The URI as the file has it, with the values of parameters.
-    public let uri: KiiURI
+    package let uri: KiiURI
     /// The owner's id if it has one, the bucket's or the topic's name, and the object's id if it has one.
     let parts: [RuleTemplate]
 
@@ -28,7 +28,7 @@ public struct RuleTarget: Sendable, Hashable {
     }
 
     /// The placeholders in it.
-    public var fields: [RuleField] { parts.flatMap(\.fields) }
+    package var fields: [RuleField] { parts.flatMap(\.fields) }
 
     /// The URI for a message.
     ///

@@ -247,8 +247,9 @@ struct RuleParameterTests {
               {"payload":{"topic":"u","objectScopeType":"APP"},"expect":{}}]}]}
             """#
         let rules = try RoutingRules(file, params: ["kind": "pushToUser"])
-        var coverage = RuleCoverage(rules)
-        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &coverage)
+        var counted: RuleCoverage? = RuleCoverage(rules)
+        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
+        let coverage = try #require(counted)
         #expect(coverage.uncovered.map(\.description) == [])
         #expect(coverage.outcomes.first { $0.name == "handled" }?.messages == 2)
     }
