@@ -35,7 +35,7 @@ public final class TestReceiver: Sendable {
     public init(_ receiver: PushReceiver, clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.clock = clock
-        harness = ReceiverHarness(receiver, clock: clock) { InjectedFailure(handler: $0) }
+        harness = ReceiverHarness(receiver, clock: clock)
     }
 
     /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
@@ -63,12 +63,12 @@ public final class TestReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - payload: the payload; an undecodable one has an outcome too.
-    ///   - handlers: the handlers that fail for this message, even if it has to wait first: stand-ins, and your own
-    ///     that call ``InjectedFailure/point(_:name:)``.
+    ///   - handlers: the stand-ins that fail for this message, even if it has to wait first, by their names in rules,
+    ///     or else the rule's id.
     /// - Returns: the result.
     @discardableResult
-    public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {
-        TestReceipt(await harness.send(payload, failing: handlers.names))
+    public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
+        TestReceipt(await harness.send(payload, failing: handlers))
     }
 
     /// Sends a payload from a fixture.
@@ -76,11 +76,11 @@ public final class TestReceiver: Sendable {
     /// - Parameters:
     ///   - fixture: the payload.
     ///   - style: the key style.
-    ///   - handlers: the handlers that fail for this message.
+    ///   - handlers: the stand-ins that fail for this message.
     /// - Returns: the result.
     @discardableResult
     public func send(
-        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: FailingHandlers = .none
+        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
     ) async -> TestReceipt { await send(fixture.payload(style), failing: handlers) }
 
     // MARK: Time
