@@ -76,7 +76,7 @@ struct CallTests {
         #expect(try await client.perform(.readThing(thing))?["_vendorThingID"] == "v-1")
         #expect(try await client.perform(.readThing(KiiThing(id: "VENDOR_THING_ID:v/2 é"))) == nil)
         bench.cloud.delayEndpoint(times: 2)
-        let installed = try await client.perform(.install(.mqtt, isDevelopment: true, of: thing))
+        let installed = try await client.perform(.install(isDevelopment: true, of: thing))
         let endpoint = try await client.mqttEndpoint(of: installed.id)
         #expect(endpoint?.host == "mqtt.cloud.test" && endpoint?.portSSL == 8883)
         #expect(try await client.perform(.uninstall(installed.id)))

@@ -111,15 +111,11 @@ struct RequestTableTests {
         Line(
             "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
             #"{"deviceType":"MQTT","development":true}"#
-        ) { CloudRequest.install(.mqtt, isDevelopment: true) },
+        ) { CloudRequest.install(isDevelopment: true) },
         Line(
             "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
             #"{"deviceType":"MQTT","development":false,"thingID":"th.53ae324be5a0"}"#
-        ) { CloudRequest.install(.mqtt, isDevelopment: false, of: Cloud.thing) },
-        Line(
-            "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
-            #"{"installationRegistrationID":"d-1","deviceType":"IOS","development":true}"#
-        ) { CloudRequest.install(.ios(Secret("d-1")), isDevelopment: true) },
+        ) { CloudRequest.install(isDevelopment: false, of: Cloud.thing) },
         Line("DELETE /installations/i-1") { CloudRequest.uninstall("i-1") },
         Line("GET /installations/i-1/mqtt-endpoint") { CloudRequest.mqttEndpoint(of: "i-1") },
     ]
