@@ -85,7 +85,7 @@ struct CloudState {
             return .of(200, record)
         case .objects(let bucket): return create(in: bucket, request.fields, by: sender)
         case .object(let object): return answer(request, about: object, by: sender)
-        case .topic(let topic): return answer(request.method, about: topic)
+        case .topic(let topic): return create(topic)
         case .messages(let topic): return push(request.body, to: topic, by: sender)
         case .subscription(let source, _): return answer(request.method, subscription: place, of: source)
         case .installations: return install(request.fields)
