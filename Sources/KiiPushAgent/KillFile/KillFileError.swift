@@ -1,4 +1,3 @@
-package import KiiPush
 package import KiiPushRules
 package import KiiPushSystem
 
