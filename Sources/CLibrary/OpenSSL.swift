@@ -1,3 +1,4 @@
+#if MQTT || HTTP
 /// Prevents the cleanup of a loaded OpenSSL at process exit: a thread that nobody waits for may still use it, and would
 /// crash.
 package func preventOpenSSLCleanup() {
@@ -6,3 +7,4 @@ package func preventOpenSSLCleanup() {
     guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
     _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
 }
+#endif
