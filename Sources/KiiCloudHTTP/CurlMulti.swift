@@ -20,17 +20,9 @@ struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, whic
 
     /// The library is initialized once and never cleaned up.
     private static let initialized: Void = {
-        keepEncryption()
+        preventOpenSSLCleanup()
         _ = curl_global_init(Int(CURL_GLOBAL_ALL))
     }()
-
-    /// Prevents OpenSSL's cleanup at process exit: the thread may still use it, and would crash.
-    private static func keepEncryption() {
-        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
-        // `OPENSSL_INIT_NO_ATEXIT`, which must be set by the first call; without settings.
-        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
-        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
-    }
 
     /// Ends the thread's current sleep, or its next one.
     func wake() { unsafe _ = curl_multi_wakeup(handle) }

@@ -134,28 +134,6 @@ private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
     defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
-    var thread = pthread_t()
-    // The thread takes ownership of the reference that is retained here.
-    let context = unsafe Unmanaged.passRetained(ThreadWork(work))
-    let error = unsafe pthread_create(
-        &thread, nil,
-        { context in
-            guard let context = unsafe context else { return nil }
-            unsafe Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        }, context.toOpaque())
-    guard error == 0 else {
-        unsafe context.release()
-        return false
-    }
-    pthread_detach(thread)
-    return true
-}
-
-/// A closure as an object, since the C function passes a pointer.
-private final class ThreadWork: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    return createThread(work)
 }
 #endif

@@ -89,7 +89,6 @@ final class Transfer {
         let request = exchange.request
         switch request.method {
         case .get: break
-        case .head: guard set(CURLOPT_NOBODY, 1) else { return false }
         case .delete where request.body.isEmpty: guard set(CURLOPT_CUSTOMREQUEST, "DELETE") else { return false }
         case .put, .post, .delete:
             // Sends a length of zero too, which servers require for these methods.
@@ -155,7 +154,7 @@ final class Transfer {
     /// but a request that changes something must not be repeated.
     private func mayBeSent() -> Bool {
         defer { isSent = true }
-        return !isSent || [.get, .head].contains(exchange.request.method)
+        return !isSent || exchange.request.method == .get
     }
 
     /// Takes a part of the answer; returning a number other than `count` ends the transfer.

@@ -3,29 +3,18 @@ import KiiPush
 
 // Installed devices and their endpoints.
 extension CloudState {
-    mutating func install(_ fields: KeyedData, by sender: Sender) -> HTTPResponse {
-        guard let type = fields["deviceType"]?.string, fields["development"]?.bool != nil else {
-            return .refusal(400, "MISSING_DATA")
-        }
-        let isMQTT = type == "MQTT"
-        guard isMQTT || fields["installationRegistrationID"]?.string != nil else {
+    mutating func install(_ fields: KeyedData) -> HTTPResponse {
+        guard fields["deviceType"] == "MQTT", fields["development"]?.bool != nil else {
             return .refusal(400, "MISSING_DATA")
         }
         let id = nextID("installation")
-        let owner: PushSubscriber =
-            switch (fields["thingID"]?.string, sender) {
-            case (let thing?, _): .thing(KiiThing(id: thing))
-            case (nil, .thing(let thing)): .thing(thing)
-            case (nil, _): .user(KiiUser(id: sender.id))
-            }
-        devices[id] = Device(isMQTT: isMQTT, owner: owner)
+        devices.insert(id)
         return .of(
             201, ["installationID": .string(id), "installationRegistrationID": .string(nextID("registration"))])
     }
 
     mutating func endpoint(of id: String) -> HTTPResponse {
-        guard let device = devices[id] else { return .refusal(404, "INSTALLATION_NOT_FOUND") }
-        guard device.isMQTT else { return .refusal(404, "MQTT_ENDPOINT_NOT_FOUND") }
+        guard devices.contains(id) else { return .refusal(404, "INSTALLATION_NOT_FOUND") }
         if endpointDelays > 0 {
             endpointDelays -= 1
             return .refusal(503, "MQTT_ENDPOINT_NOT_READY", wait: 0)

@@ -20,7 +20,7 @@ extension CloudState {
             return .refusal(404, "OBJECT_NOT_FOUND")
         }
         switch request.method {
-        case .get, .head: return read(object)
+        case .get: return read(object)
         case .delete:
             objects[object] = nil
             push(.objectDeleted, of: object, by: sender, modifiedAt: nil)

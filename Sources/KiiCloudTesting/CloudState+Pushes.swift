@@ -4,13 +4,8 @@ import KiiPushTesting
 
 // Topics, subscriptions, and their pushes.
 extension CloudState {
-    mutating func answer(_ method: HTTPRequest.Method, about topic: KiiTopic) -> HTTPResponse {
-        guard method != .put else {
-            return topics.insert(topic).inserted ? .of(204) : .refusal(409, "TOPIC_ALREADY_EXISTS")
-        }
-        guard topics.contains(topic) else { return method == .head ? .of(404) : .refusal(404, "TOPIC_NOT_FOUND") }
-        if method == .delete { topics.remove(topic) }
-        return .of(204)
+    mutating func create(_ topic: KiiTopic) -> HTTPResponse {
+        topics.insert(topic).inserted ? .of(204) : .refusal(409, "TOPIC_ALREADY_EXISTS")
     }
 
     mutating func answer(
@@ -21,9 +16,7 @@ extension CloudState {
             return subscriptions.insert(subscription).inserted
                 ? .of(204) : .refusal(409, "PUSH_SUBSCRIPTION_ALREADY_EXISTS")
         }
-        guard subscriptions.contains(subscription) else { return .refusal(404, "PUSH_SUBSCRIPTION_NOT_FOUND") }
-        if method == .delete { subscriptions.remove(subscription) }
-        return .of(204)
+        return subscriptions.remove(subscription) == nil ? .refusal(404, "PUSH_SUBSCRIPTION_NOT_FOUND") : .of(204)
     }
 
     /// Whether a source exists; a bucket exists once it has had an object, and as long as it has a subscriber.

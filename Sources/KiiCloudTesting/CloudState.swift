@@ -11,12 +11,6 @@ struct CloudState {
         var modifiedAt: Int64
     }
 
-    /// An installed device.
-    struct Device {
-        let isMQTT: Bool
-        let owner: PushSubscriber
-    }
-
     let app: String
     let key: Secret
     var tokens: [Secret: Sender] = [:]
@@ -24,7 +18,8 @@ struct CloudState {
     var objects: [KiiObject: Kept] = [:]
     var topics: Set<KiiTopic> = []
     var subscriptions: Set<CloudPlace> = []
-    var devices: [String: Device] = [:]
+    /// The ids of the installed devices.
+    var devices: Set<String> = []
     var endpointDelays = 0
     var pushes: [PushSubscriber: [RawPayload]] = [:]
     var faults: [TestFault] = []
@@ -90,12 +85,12 @@ struct CloudState {
             return .of(200, record)
         case .objects(let bucket): return create(in: bucket, request.fields, by: sender)
         case .object(let object): return answer(request, about: object, by: sender)
-        case .topic(let topic): return answer(request.method, about: topic)
+        case .topic(let topic): return create(topic)
         case .messages(let topic): return push(request.body, to: topic, by: sender)
         case .subscription(let source, _): return answer(request.method, subscription: place, of: source)
-        case .installations: return install(request.fields, by: sender)
+        case .installations: return install(request.fields)
         case .installation(let id):
-            return devices.removeValue(forKey: id) == nil ? .refusal(404, place.missingCode) : .of(204)
+            return devices.remove(id) == nil ? .refusal(404, place.missingCode) : .of(204)
         case .endpoint(let id): return endpoint(of: id)
         case .results: return .of(204)
         }

@@ -47,10 +47,10 @@ private struct Call {
         case (.object, .delete): conditions = ["if-match"]
         case (.object, .put): (type, conditions) = (Self.json, ["if-match", "if-none-match"])
         case (.object, .post): (type, conditions, override) = (Self.json, ["if-match"], "PATCH")
-        case (.topic, .put), (.topic, .head), (.topic, .delete): break
+        case (.topic, .put): break
         case (.messages, .post):
             (type, accept) = (Self.kii("SendPushMessageRequest"), Self.kii("SendPushMessageResponse"))
-        case (.subscription, .put), (.subscription, .get), (.subscription, .delete): break
+        case (.subscription, .put), (.subscription, .delete): break
         case (.installations, .post): type = Self.kii("InstallationCreationRequest")
         case (.installation, .delete), (.endpoint, .get): break
         case (.results, .put): type = Self.json

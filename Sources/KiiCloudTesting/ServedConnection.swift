@@ -23,7 +23,7 @@ struct ServedConnection {
     mutating func serve() {
         while let request = nextRequest() {
             let (response, fault) = cloud.answer(request.request, alsoWrong: request.violations)
-            guard write(response, fault, hasBody: request.request.method != .head) else { return }
+            guard write(response, fault) else { return }
         }
     }
 
@@ -55,7 +55,7 @@ struct ServedConnection {
     // MARK: Answers
 
     /// Writes an answer with the fault, if any; false if the connection is to be closed.
-    private mutating func write(_ response: HTTPResponse, _ fault: TestFault?, hasBody: Bool) -> Bool {
+    private mutating func write(_ response: HTTPResponse, _ fault: TestFault?) -> Bool {
         var body = response.body
         var more: [HTTPHeader] = []
         switch fault {
@@ -66,7 +66,6 @@ struct ServedConnection {
         case nil, .status, .close, .stall, .slow: break
         }
         let head = Self.head(response, more, length: body.count)
-        if !hasBody { body = [] }
         switch fault {
         case .close(let point): return deliver(Self.part(head, body, until: point)) && false
         case .stall(let point):

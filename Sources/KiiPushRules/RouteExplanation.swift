@@ -1,37 +1,30 @@
-public import KiiPush
+package import KiiPush
 
 /// The result of one condition of a route for one message.
 ///
 /// Shows values of the message on purpose; keep it out of logs.
-public struct RouteCheck: Sendable, Hashable {
+package struct RouteCheck: Sendable, Hashable {
     /// The condition's key in `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
     /// `any/0/bucket`.
-    public let name: String
+    package let name: String
     /// The key of the data, if ``name`` is `data`.
-    public let key: String?
+    package let key: String?
     /// What the route requires, as the rules file writes it.
-    public let expected: String
+    package let expected: String
     /// The message's value, as JSON; nil if it has none.
-    public let actual: String?
+    package let actual: String?
     /// Whether the condition holds.
-    public let holds: Bool
+    package let holds: Bool
     /// Why the message has no value, in a few words, or how many parts of a combined condition hold; nil if there is
     /// no more to say.
-    public let reason: String?
+    package let reason: String?
     /// The conditions inside `any`, `all` or `not`, in order, each evaluated; empty for others.
-    public let parts: [RouteCheck]
-}
-
-extension Route {
-    /// Evaluates every condition of the route, also after one that does not hold; the route matches if all hold.
-    ///
-    /// A route without conditions still evaluates the certainty, which is always present, and last before the data.
-    public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
+    package let parts: [RouteCheck]
 }
 
 extension RoutingRule {
     /// Evaluates every condition of the rule, as its route would.
-    public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
+    package func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
 }
 
 extension RouteCriteria {

@@ -1,10 +1,9 @@
-public import KiiPush
+package import KiiPush
 
 /// One rule of a rules file: a route as data.
-public struct RoutingRule: Sendable {
+package struct RoutingRule: Sendable {
     /// What a rule does with the messages that it matches.
-    @nonexhaustive
-    public enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         /// Calls a handler that the program registered by this name.
         case handler(String)
         /// Runs a program: its path and its arguments, without a shell.
@@ -18,43 +17,43 @@ public struct RoutingRule: Sendable {
     }
 
     /// The position of one condition: a key of `when`, or one of `data`.
-    public struct Condition: Sendable, Hashable {
+    package struct Condition: Sendable, Hashable {
         /// The key of `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
         /// `any/0/bucket`.
-        public let name: String
+        package let name: String
         /// The key of the data, if ``name`` is `data`.
-        public let key: String?
+        package let key: String?
         /// The position of the condition's key.
-        public let position: SourcePosition
+        package let position: SourcePosition
     }
 
     /// The most levels of `any`, `all` and `not` inside each other.
-    public static let mostLevels = 8
+    package static let mostLevels = 8
     /// The most objects of conditions in all the `any`, `all` and `not` of a rule.
-    public static let mostParts = 100
+    package static let mostParts = 100
 
     /// The rule's id, unique in its file; also its route's.
-    public let id: String
+    package let id: String
     /// Its action.
-    public let action: Action
+    package let action: Action
     /// Whether later routes may also match the message.
-    public let flow: RouteFlow
+    package let flow: RouteFlow
     /// The declared writes of its handler.
-    public let writes: [KiiURI]
+    package let writes: [KiiURI]
     /// How a service delivers its messages; nil uses the service's settings.
-    public let delivery: DeliverySettings?
+    package let delivery: DeliverySettings?
     /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
-    public let pace: RoutePace
+    package let pace: RoutePace
     /// What happens when its handler declares a write that would call its own route.
-    public let ownBucket: RouteOptions.OwnBucket
+    package let ownBucket: RouteOptions.OwnBucket
     /// The deduplication key of its messages; nil uses automatic keys.
-    public let dedupe: RouteDedupe?
+    package let dedupe: RouteDedupe?
     /// Where the rule begins.
-    public let position: SourcePosition
+    package let position: SourcePosition
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
     package let actionPosition: SourcePosition
     /// The positions of its conditions, in the order of the file.
-    public internal(set) var conditions: [Condition]
+    package internal(set) var conditions: [Condition]
 
     package internal(set) var criteria: RouteCriteria
 
@@ -71,7 +70,7 @@ public struct RoutingRule: Sendable {
 
 extension RoutingRule: CustomStringConvertible {
     /// The rule's id and its position in the file, such as `'settings' (3:1)`.
-    public var description: String { "'\(Suggestion.shown(id))' (\(position))" }
+    package var description: String { "'\(Suggestion.shown(id))' (\(position))" }
 }
 
 extension RulesReader {

@@ -13,7 +13,7 @@ public import KiiPush
 /// with a test each. Each property documents its default.
 public struct RoutingRules: Sendable {
     /// The largest file, in bytes.
-    public static let mostBytes = 16 << 20
+    package static let mostBytes = 16 << 20
 
     /// The format as a JSON Schema, draft 2020-12, for editors and for programs that write rules.
     public static var schema: String { String(decoding: PackageResources.rules_schema_json, as: UTF8.self) }
@@ -49,11 +49,11 @@ public struct RoutingRules: Sendable {
     /// Where ``delivery`` begins; nil if the file does not state it.
     private(set) var deliveryPosition: SourcePosition?
     /// The rules, in order: the first that matches wins.
-    public private(set) var rules: [RoutingRule] = []
+    package private(set) var rules: [RoutingRule] = []
     /// The file's own tests.
-    public private(set) var tests: [RuleTest] = []
+    package private(set) var tests: [RuleTest] = []
     /// The parameters that the file declares, in order.
-    public private(set) var params: [RuleParameter] = []
+    package private(set) var params: [RuleParameter] = []
     package let given: ParameterValues
     /// The values of parameters that are in use; nil for secrets.
     package private(set) var values: [ExactText: DataValue] = [:]
@@ -143,7 +143,7 @@ public struct RoutingRules: Sendable {
     }
 
     /// The most different rows of values in all tests.
-    public static let mostRows = 100
+    static let mostRows = 100
 
     /// Reads the rules again for each row of values of the tests.
     private mutating func makeVariants(_ source: RulesSource) throws(RulesError) {

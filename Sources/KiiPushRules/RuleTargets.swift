@@ -50,21 +50,23 @@ extension RoutingRule.Target {
     /// The values of placeholders satisfy the conditions of the writing rule.
     func criteria(of taken: RouteCriteria) -> RouteCriteria? {
         var criteria = RouteCriteria(certainty: [.certain])
-        func pattern(_ part: RuleTemplate?, _ text: String) -> TextPattern { part?.pattern(taken) ?? .exactly(text) }
+        // The parts of the template stand in the order in which the URI's ids and names are asked for.
+        var parts = template?.parts.makeIterator()
+        func pattern(_ text: String) -> TextPattern { parts?.next()?.pattern(taken) ?? .exactly(text) }
         switch uri.owner {
         case .app: criteria.scope = .app
-        case .user(let id): criteria.scope = .user(pattern(template?.owner, id))
-        case .group(let id): criteria.scope = .group(pattern(template?.owner, id))
-        case .thing(let id): criteria.scope = .thing(pattern(template?.owner, id))
+        case .user(let id): criteria.scope = .user(pattern(id))
+        case .group(let id): criteria.scope = .group(pattern(id))
+        case .thing(let id): criteria.scope = .thing(pattern(id))
         case .admin: return nil
         }
         switch uri.resource {
         case .none: return nil
-        case .topic(let name): criteria.topic = pattern(template?.name, name)
-        case .bucket(let name, _): criteria.bucket = pattern(template?.name, name)
+        case .topic(let name): criteria.topic = pattern(name)
+        case .bucket(let name, _): criteria.bucket = pattern(name)
         case .object(let name, _, let id):
-            criteria.bucket = pattern(template?.name, name)
-            criteria.object = pattern(template?.object, id)
+            criteria.bucket = pattern(name)
+            criteria.object = pattern(id)
         }
         return criteria
     }

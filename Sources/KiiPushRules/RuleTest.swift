@@ -1,30 +1,29 @@
-public import KiiPush
+package import KiiPush
 
 /// A test in a rules file: steps on a virtual clock, starting with an empty receiver at 0 s.
-public struct RuleTest: Sendable {
+package struct RuleTest: Sendable {
     /// The test's name.
-    public let name: String
+    package let name: String
     /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil if the test does not set
     /// it.
     ///
     /// Without it, the wall clock is set to the sending time of the first message that has one, when that arrives.
-    public let now: Int64?
+    package let now: Int64?
     /// The rows of the table of values that the test runs with, in order; empty if it has none and runs once.
-    public let params: [ParameterValues]
+    package let params: [ParameterValues]
     /// The steps, in order; a test without steps fails.
-    public let steps: [RuleTestStep]
+    package let steps: [RuleTestStep]
     /// Where the test begins.
-    public let position: SourcePosition
+    package let position: SourcePosition
 
     /// For each run, the number of its rules in those with other values; nil for rules without parameters.
     var variants: [Int]?
 }
 
 /// One step of a test.
-public struct RuleTestStep: Sendable {
+package struct RuleTestStep: Sendable {
     /// What happens.
-    @nonexhaustive
-    public enum Action: Sendable, Hashable {
+    package enum Action: Sendable, Hashable {
         /// A payload arrives.
         case receive(Incoming)
         /// A handler announces a write to this object, and completes it.
@@ -36,20 +35,20 @@ public struct RuleTestStep: Sendable {
     }
 
     /// A payload that arrives.
-    public struct Incoming: Sendable, Hashable {
+    package struct Incoming: Sendable, Hashable {
         /// The payload's bytes: the JSON text from the file, or the text of `raw`.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
         /// Whether the file states it as `raw`.
         package let isRaw: Bool
         /// The transport that brings it; nil if the step names none.
-        public let transport: Transport?
+        package let transport: Transport?
         /// What an MQTT broker says of it; nil if the step does not say.
-        public let mqtt: MQTTPublish?
+        package let mqtt: MQTTPublish?
         /// The names of the handlers that fail: a handler's name, or the id of a rule that names none.
-        public let fail: [String]
+        package let fail: [String]
 
         /// The payload as its transport submits it.
-        public var payload: RawPayload {
+        package var payload: RawPayload {
             var payload = RawPayload(bytes, transport: transport)
             payload.mqtt = mqtt
             return payload
@@ -57,47 +56,47 @@ public struct RuleTestStep: Sendable {
     }
 
     /// The step's time from the test's beginning; never before the previous step, whose time is the default.
-    public let at: Duration
+    package let at: Duration
     /// What happens.
-    public let action: Action
+    package let action: Action
     /// The expected result; nil if the step does not say, which is allowed only if it receives nothing.
-    public let expect: RuleExpectation?
+    package let expect: RuleExpectation?
     /// Where the step begins.
-    public let position: SourcePosition
+    package let position: SourcePosition
 
     /// The position of the transport's name; nil without one.
     let transportPosition: SourcePosition?
 }
 
 /// The result that a test expects for a message; nil properties are not compared.
-public struct RuleExpectation: Sendable {
+package struct RuleExpectation: Sendable {
     /// The outcome's name, as `Outcome.name`.
-    public fileprivate(set) var outcome: String?
+    package fileprivate(set) var outcome: String?
     /// The outcome's reason, as `Outcome.reason`.
-    public fileprivate(set) var reason: String?
+    package fileprivate(set) var reason: String?
     /// The layer of the loop guard that stopped it.
-    public fileprivate(set) var layer: String?
+    package fileprivate(set) var layer: String?
     /// The decoding error's code, for an undecodable message.
-    public fileprivate(set) var code: String?
+    package fileprivate(set) var code: String?
     /// The ids of the matching routes, complete and in order, also for a message that a middleware dropped.
-    public fileprivate(set) var rules: [String]?
+    package fileprivate(set) var rules: [String]?
     /// The handlers that were called, failed ones included, complete and in order; a rule without a handler appears
     /// with its id.
-    public fileprivate(set) var handlers: [String]?
+    package fileprivate(set) var handlers: [String]?
     /// The expected cloud actions, complete and in order: as `then` writes them, with placeholders filled in and
     /// without the sender.
-    public fileprivate(set) var cloud: [DataValue]?
+    package fileprivate(set) var cloud: [DataValue]?
     /// The kind of push.
-    public fileprivate(set) var kind: PushKind?
+    package fileprivate(set) var kind: PushKind?
     /// How sure the kind is.
-    public fileprivate(set) var certainty: Certainty?
+    package fileprivate(set) var certainty: Certainty?
     /// The position of each key in the file.
     package fileprivate(set) var positions: [String: SourcePosition] = [:]
     /// Where the expectation begins.
-    public let position: SourcePosition
+    package let position: SourcePosition
 
     /// Whether the file names nothing to compare.
-    public var isEmpty: Bool { positions.isEmpty }
+    package var isEmpty: Bool { positions.isEmpty }
 
     /// The outcomes that a test may name.
     static let outcomes = [

@@ -23,7 +23,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` if they cannot be loaded; `RuleTestFailure` if there is no test, since an empty suite
     ///   would pass.
-    public init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws {
+    package init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws {
         self.rules = rules
         let runner = try RuleTestRunner(rules, formats: formats)
         if let failure = runner.missingTests { throw failure }
@@ -37,7 +37,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     ///   - file: the name of the file in errors.
     ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` with every problem; `RuleTestFailure` if there is no test.
-    public init(text: String, file: String = "rules.json", formats: PayloadFormats = .shipped) throws {
+    package init(text: String, file: String = "rules.json", formats: PayloadFormats = .shipped) throws {
         try self.init(RoutingRules(text, file: file), formats: formats)
     }
 
@@ -72,7 +72,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
 /// One test of a rules file, to be run by your own test.
 public struct RuleCase: Sendable, Identifiable, CustomStringConvertible {
     /// The test.
-    public let test: RuleTest
+    package let test: RuleTest
     private let runner: RuleTestRunner
 
     init(test: RuleTest, runner: RuleTestRunner) {
@@ -101,7 +101,7 @@ public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
     public let failures: [RuleTestFailure]
 
     /// Reports failures from `RuleTestResult.failures`.
-    public init(failures: [RuleTestFailure]) { self.failures = failures }
+    package init(failures: [RuleTestFailure]) { self.failures = failures }
 
     /// Each failure on a line, with its explanation below.
     public var description: String {

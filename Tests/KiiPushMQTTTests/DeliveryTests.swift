@@ -137,16 +137,5 @@ struct DeliveryTests {
         }
         #expect(intake.texts.isEmpty && intake.losses.isEmpty)
     }
-
-    @Test("what is acknowledged when an inbox in memory has taken it is told of once")
-    func memory() async throws {
-        let broker = try Broker()
-        let intake = TestIntake(isDurable: false)
-        try await running(broker.settings { $0.acknowledges = .onTake }, intake) { _ in
-            try broker.publish(["a"])
-            try await eventually("it is acknowledged") { broker.log.count(of: "Received PUBACK from device") == 1 }
-        }
-        #expect(intake.gaps.count == 1 && intake.gaps[0].contains("in memory"))
-    }
 }
 #endif

@@ -22,7 +22,6 @@ struct EndpointTests {
         #expect(settings.user == "USERNAME" && settings.password == .text("PASSWORD"))
         #expect(settings.version == .v31 && !settings.cleanSession)
         #expect(settings.keepAlive == 60 && settings.caFile == nil)
-        #expect(settings.topicLifetime == .seconds(2_147_483_647))
         #expect(!"\(settings)".contains("PASSWORD") && !"\(settings)".contains("\"PASS"))
     }
 
@@ -35,7 +34,6 @@ struct EndpointTests {
             """)
         #expect(settings.port == 18830 && !settings.usesTLS && settings.user == nil && settings.password == nil)
         #expect(settings.keepAlive == 300 && settings.version == .v5 && settings.cleanSession)
-        #expect(settings.topicLifetime == .seconds(60))
         let numbered = try self.settings(
             """
             {"host":"h","mqttTopic":"t","portSSL":1,"caFile":"ca.pem","certificateFile":"c","keyFile":"k","version":3.1}
@@ -62,7 +60,6 @@ struct EndpointTests {
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":5}"#, "1:67", "'password'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":"a\u0000b"}"#, "1:67", "NUL"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u\n"}"#, "1:52", "control"),
-            (#"{"host":"h","mqttTopic":"t","portTCP":1,"ttl":-1}"#, "1:47", "'ttl'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"keepAlive":4}"#, "1:53", "'keepAlive'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"version":"4"}"#, "1:51", "'version'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"cleanSession":1}"#, "1:56", "'cleanSession'"),

@@ -15,15 +15,6 @@ struct MemoryInboxTests {
         await TransportContract { try BrokerBench { $0.version = version } }.verify()
     }
 
-    @Test("one that acknowledges on taking breaks the promise about what is to be tried later")
-    func onTake() async {
-        let broken = Mutex<Set<String>>([])
-        await TransportContract { try BrokerBench { $0.acknowledges = .onTake } }.verify(patience: .seconds(2)) {
-            promise, _ in broken.withLock { _ = $0.insert(promise) }
-        }
-        #expect(broken.withLock { $0.contains { $0.hasPrefix("a payload that is to be tried later") } })
-    }
-
     @Test("while messages in memory have not ended, for longer than the keep-alive, the link stays up")
     func longRun() async throws {
         let broker = try Broker()

@@ -105,8 +105,9 @@ struct CombinedConditionTests {
             {"version":1,"rules":[{"id":"a","when":{"any":[{"topic":"t"},{"data":{"n":1},"not":{"topic":"u"}}]},
              "then":{"handler":"h"}}],"tests":[{"name":"T","steps":[\#(steps)]}]}
             """#)
-        var coverage = RuleCoverage(rules)
-        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &coverage)
+        var counted: RuleCoverage? = RuleCoverage(rules)
+        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
+        let coverage = try #require(counted)
         #expect(Set(coverage.uncovered.map { "\($0.condition ?? $0.rule) \($0.kind.rawValue)" }) == Set(gaps))
         #expect(coverage.points == 11)
     }

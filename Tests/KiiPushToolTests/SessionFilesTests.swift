@@ -34,7 +34,7 @@ struct SessionFilesTests {
         #expect(throws: (any Error).self) { try files.clientID() }
         unsafe rmdir(path)
         try write("\n")
-        #expect(throws: StateError.self) { try files.clientID() }
+        #expect(throws: AgentError.self) { try files.clientID() }
     }
 
     @Test("a session is known by all that makes it, and what cannot be read is an error")

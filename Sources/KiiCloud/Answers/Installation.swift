@@ -4,8 +4,6 @@ import KiiPush
 public struct Installation: Sendable, Hashable {
     /// The installation's id, which identifies its endpoint.
     public let id: String
-    /// The device's own id in its network; for MQTT, the server makes it.
-    public let registrationID: String?
 }
 
 /// The broker and the credentials for a device's pushes over MQTT.

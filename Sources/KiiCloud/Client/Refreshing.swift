@@ -38,34 +38,16 @@ extension HandlerContext {
     }
 
     /// Reads a user, such as the sender or the owner of the scope; nil if it does not exist.
-    ///
-    /// - Parameters:
-    ///   - user: the user.
-    ///   - client: the client that makes the call.
-    /// - Returns: the current record.
-    /// - Throws: the errors of ``KiiClient/perform(_:)``.
     public func refresh(_ user: KiiUser, with client: KiiClient) async throws -> UserRecord? {
         try await client.refresh(user)
     }
 
     /// Reads a group; nil if it does not exist.
-    ///
-    /// - Parameters:
-    ///   - group: the group.
-    ///   - client: the client that makes the call.
-    /// - Returns: the current record.
-    /// - Throws: the errors of ``KiiClient/perform(_:)``.
     public func refresh(_ group: KiiGroup, with client: KiiClient) async throws -> GroupRecord? {
         try await client.refresh(group)
     }
 
     /// Reads a thing; nil if it does not exist.
-    ///
-    /// - Parameters:
-    ///   - thing: the thing.
-    ///   - client: the client that makes the call.
-    /// - Returns: the current record.
-    /// - Throws: the errors of ``KiiClient/perform(_:)``.
     public func refresh(_ thing: KiiThing, with client: KiiClient) async throws -> ThingRecord? {
         try await client.refresh(thing)
     }

@@ -1,56 +1,22 @@
 public import KiiPush
 
-/// A device to install: its network, and its id there.
-@nonexhaustive
-public enum PushDevice: Sendable, Hashable {
-    /// A device that gets its pushes over MQTT; the server gives it an endpoint.
-    case mqtt
-    /// An Apple device, by its device token.
-    case ios(Secret)
-    /// A device with FCM, by its registration.
-    case android(Secret)
-    /// A device with JPush, by its registration.
-    case jpush(Secret)
-
-    fileprivate var typeName: String {
-        switch self {
-        case .mqtt: "MQTT"
-        case .ios: "IOS"
-        case .android: "ANDROID"
-        case .jpush: "JPUSH"
-        }
-    }
-
-    fileprivate var registration: Secret? {
-        switch self {
-        case .mqtt: nil
-        case .ios(let id), .android(let id), .jpush(let id): id
-        }
-    }
-}
-
 extension CloudRequest where Answer == Installation {
-    /// Installs a device for the token's owner, or for a thing.
+    /// Installs a device that gets its pushes over MQTT, for the token's owner, or for a thing.
     ///
     /// - Parameters:
-    ///   - device: the device.
     ///   - isDevelopment: whether it gets development pushes rather than production pushes.
     ///   - thing: the thing to install; nil for the token's owner.
     /// - Returns: the request.
-    public static func install(_ device: PushDevice, isDevelopment: Bool, of thing: KiiThing? = nil) -> Self {
+    public static func install(isDevelopment: Bool, of thing: KiiThing? = nil) -> Self {
         let body = JSONWriter.object { writer in
-            if let id = device.registration { writer.member("installationRegistrationID", id.revealed) }
-            writer.member("deviceType", device.typeName)
+            writer.member("deviceType", "MQTT")
             writer.member("development", isDevelopment)
             if let thing { writer.member("thingID", thing.id) }
         }
         let type = HTTPHeader("Content-Type", "application/vnd.kii.InstallationCreationRequest+json")
         return Self(.post, CloudPath(.app, "installations"), headers: [type], body: body) { response in
             try response.expect(201, 200)
-            let fields = try response.members()
-            return Installation(
-                id: try response.text("installationID", in: fields),
-                registrationID: fields["installationRegistrationID"]?.string)
+            return Installation(id: try response.text("installationID", in: try response.members()))
         }
     }
 }

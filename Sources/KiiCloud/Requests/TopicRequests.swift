@@ -25,21 +25,6 @@ extension CloudRequest where Answer == Bool {
     public static func createTopic(_ topic: KiiTopic) -> Self {
         Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
     }
-
-    /// Asks whether a topic exists.
-    public static func topicExists(_ topic: KiiTopic) -> Self {
-        Self(.head, CloudPath(topic)) { response in
-            // The answer to HEAD has no body, and therefore no code.
-            if response.status == 404 { return false }
-            try response.expect(204, 200)
-            return true
-        }
-    }
-
-    /// Deletes a topic; the answer is false if it did not exist.
-    public static func deleteTopic(_ topic: KiiTopic) -> Self {
-        Self(.delete, CloudPath(topic)) { try $0.isDone(204, 200, no: .topicNotFound) }
-    }
 }
 
 /// A source of pushes.
@@ -73,11 +58,6 @@ extension CloudRequest where Answer == Bool {
         Self(.delete, CloudPath(source, subscriber)) {
             try $0.isDone(204, 200, no: .pushSubscriptionNotFound)
         }
-    }
-
-    /// Asks whether a subscription exists.
-    public static func isSubscribed(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
-        Self(.get, CloudPath(source, subscriber)) { try $0.isDone(204, 200, no: .pushSubscriptionNotFound) }
     }
 }
 

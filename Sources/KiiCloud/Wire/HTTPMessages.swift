@@ -25,8 +25,6 @@ public struct HTTPRequest: Sendable, Hashable {
     public enum Method: String, Sendable, Hashable, CaseIterable {
         /// Reads a resource.
         case get = "GET"
-        /// Checks that a resource exists.
-        case head = "HEAD"
         /// Creates or replaces a resource.
         case put = "PUT"
         /// Adds a resource, or performs the operation that a header names.

@@ -18,7 +18,7 @@ struct AgentTransports: Sendable {
 
     /// Makes them; they accept nothing before the service runs.
     ///
-    /// - Throws: ``AgentError``, ``StateError`` or an error of the MQTT settings.
+    /// - Throws: ``AgentError`` or an error of the MQTT settings.
     init(
         _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
         _ counts: ServiceCounts

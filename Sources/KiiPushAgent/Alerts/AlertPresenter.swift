@@ -62,20 +62,6 @@ public struct AlertPresenter: Sendable, Hashable {
         return true
     }
 
-    /// Shows a message's alert, and blocks until it is shown; for synchronous code.
-    ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - title: a title that replaces the alert's own.
-    /// - Returns: false if there is nothing to show: no alert, or only blank texts.
-    /// - Throws: ``ProgramError``.
-    @discardableResult
-    public func show(_ message: PushMessage, title: String? = nil) throws(ProgramError) -> Bool {
-        guard let text = AlertText(message.alert, title: title, appName: appName) else { return false }
-        try present(text)
-        return true
-    }
-
     private func present(_ text: AlertText) throws(ProgramError) {
         switch destination {
         case .terminal(let descriptor):

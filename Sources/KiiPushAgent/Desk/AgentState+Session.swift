@@ -6,7 +6,7 @@ extension AgentState {
         #if SQLite
         return StateSession(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil)
         #else
-        throw StateError(path: directory, what: "this kiipush keeps nothing there; build it with the trait SQLite")
+        throw AgentError("\(escaped(directory)): this kiipush keeps nothing there; build it with the trait SQLite")
         #endif
     }
 }

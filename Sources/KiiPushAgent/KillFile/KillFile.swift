@@ -1,5 +1,6 @@
 import CLibrary
 package import KiiPush
+package import KiiPushRules
 package import KiiPushSystem
 
 /// The file `kill.json`, with which other programs switch off routes, buckets or everything.
@@ -36,7 +37,7 @@ package struct KillFile: Sendable, Hashable {
         /// The targets with their ends, including expired ones.
         package let kills: [KillTarget: UTCDate]
         /// Problems of single entries, which have no effect, and unknown keys.
-        package let problems: [KillFileProblem]
+        package let problems: [RulesError.Problem]
     }
 
     /// Reads the file; a missing one has no kills.
@@ -68,7 +69,7 @@ package struct KillFile: Sendable, Hashable {
         /// The target's end now; nil if it is on.
         package let after: UTCDate?
         /// The problems that the file had before; it has none now.
-        package let problems: [KillFileProblem]
+        package let problems: [RulesError.Problem]
     }
 
     /// Switches a target off until a time; a later existing end stays.

@@ -1,23 +1,5 @@
-package import KiiPush
-import KiiPushRules
+package import KiiPushRules
 package import KiiPushSystem
-
-/// One problem of a kill file, and its position.
-package struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    package let path: String
-    package let position: SourcePosition
-    /// What is wrong there, and what was expected.
-    package let what: String
-
-    init(path: String, at offset: Int, in bytes: [UInt8], _ what: String) {
-        self.path = path
-        position = SourcePosition(offset, in: bytes)
-        self.what = what
-    }
-
-    /// `file:line:column: what`, on one line.
-    package var description: String { "\(EscapedText(path)):\(position): \(what)" }
-}
 
 /// Why a kill file was not read or not written.
 package enum KillFileError: Error, Sendable, Hashable {
@@ -26,7 +8,7 @@ package enum KillFileError: Error, Sendable, Hashable {
     /// The path is not a regular file, but a directory or a pipe, for example.
     case notAFile(path: String)
     /// It is not a kill file, so none of its kills are known.
-    case malformed(KillFileProblem)
+    case malformed(RulesError.Problem)
     /// It cannot be written; its old contents are unchanged.
     case unwritable(path: String, ErrorNumber)
     /// Another program kept the lock too long; nothing has changed.

@@ -1,11 +1,12 @@
 import KiiPush
+import KiiPushRules
 import KiiPushSystem
 
 /// The contents of a kill file, as its bytes say.
 struct KillFileText {
     private(set) var kills: [KillTarget: UTCDate] = [:]
     /// The problems, in the order of the file.
-    private(set) var problems: [KillFileProblem] = []
+    private(set) var problems: [RulesError.Problem] = []
     private let path: String
     private let bytes: [UInt8]
 
@@ -106,10 +107,15 @@ struct KillFileText {
     }
 
     private mutating func report(_ offset: Int, _ what: String) {
-        problems.append(KillFileProblem(path: path, at: offset, in: bytes, what))
+        problems.append(problem(offset, what))
     }
 
     private func malformed(_ offset: Int, _ what: String) -> KillFileError {
-        .malformed(KillFileProblem(path: path, at: offset, in: bytes, what))
+        .malformed(problem(offset, what))
+    }
+
+    private func problem(_ offset: Int, _ what: String) -> RulesError.Problem {
+        RulesError.Problem(
+            file: EscapedText(path).description, position: SourcePosition(offset, in: bytes), what: what)
     }
 }

@@ -1,4 +1,4 @@
-public import KiiPushRules
+package import KiiPushRules
 import KiiPushSystem
 
 extension RoutingRules {
@@ -8,7 +8,7 @@ extension RoutingRules {
     ///
     /// - Parameter handlers: the names of the handlers that the program registers; nil if unknown.
     /// - Returns: the findings, in order of position.
-    public func lintHere(handlers: [String]? = nil) -> [RuleFinding] {
+    package func lintHere(handlers: [String]? = nil) -> [RuleFinding] {
         lint(handlers: handlers) { program in
             ProgramProblem.find(program).map { "\(EscapedText($0.program)): \($0.text)" }
         }

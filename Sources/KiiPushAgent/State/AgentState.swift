@@ -32,14 +32,14 @@ package final class AgentState: Sendable {
     package static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
         let firstStart = FirstStart(directory)
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
-            throw StateError(path: directory, what: "cannot be made: \(error)")
+            throw AgentError("\(escaped(directory)): cannot be made: \(error)")
         }
         let path = lockPath(directory)
         let lock: FileLock
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
             firstStart?.undo()
-            throw StateError(path: path, what: "cannot be locked: \(error)")
+            throw AgentError("\(escaped(path)): cannot be locked: \(error)")
         }
         do { return .opened(try AgentState(directory, lock, heals: heals, firstStart)) } catch {
             firstStart?.undo()
@@ -146,12 +146,4 @@ struct AgentStores {
     var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     /// The chain's first middleware; nil for one in memory.
     var deduplicator: Deduplicator?
-}
-
-/// A state directory cannot be used.
-package struct StateError: Error, CustomStringConvertible {
-    let path: String
-    let what: String
-
-    package var description: String { "\(escaped(path)): \(what)" }
 }

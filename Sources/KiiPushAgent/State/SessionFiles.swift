@@ -17,9 +17,9 @@ struct SessionFiles {
         let path = "\(directory)/client-id"
         if let kept = try read(path) {
             guard !kept.isEmpty, kept.utf8.count <= 64 else {
-                throw StateError(
-                    path: path,
-                    what: "does not contain a client id; remove the file to create a new one, for a new session")
+                throw AgentError(
+                    "\(escaped(path)): does not contain a client id; remove the file to create a new one, for a new "
+                        + "session")
             }
             return kept
         }
@@ -75,7 +75,7 @@ struct SessionFiles {
 
     private func write(_ text: String, to path: String) throws {
         do throws(ErrorNumber) { try replaceFile(path, with: text + "\n") } catch {
-            throw StateError(path: path, what: "cannot be written: \(error)")
+            throw AgentError("\(escaped(path)): cannot be written: \(error)")
         }
     }
 }

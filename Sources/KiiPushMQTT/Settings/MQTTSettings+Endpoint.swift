@@ -22,11 +22,11 @@ extension MQTTSettings {
 
     /// Parses the answer of Kii's cloud to a request for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.
     ///
-    /// It uses `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; optional
-    /// keys are `caFile`, `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and
-    /// `cleanSession`, like the properties of these names. Other keys are ignored, since Kii may add some, and null
-    /// counts as absent. If `portSSL` is present, it is used, with TLS. The client id is the topic, as Kii's brokers
-    /// require, and the default version is 3.1.
+    /// It uses `host`, `portTCP`, `portSSL`, `username`, `password` and `mqttTopic`; optional keys are `caFile`,
+    /// `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and `cleanSession`, like the
+    /// properties of these names. Other keys are ignored, since Kii may add some, and null counts as absent. If
+    /// `portSSL` is present, it is used, with TLS. The client id is the topic, as Kii's brokers require, and the default
+    /// version is 3.1.
     ///
     /// - Parameters:
     ///   - endpoint: the JSON text, at most ``endpointLimit``.
@@ -40,8 +40,6 @@ extension MQTTSettings {
         let plainPort = reader.integer("portTCP", in: 1...65_535)
         let user = reader.text("username", "the user")
         let password = reader.text("password", "the password")
-        let lifetime =
-            reader.integer("X-MQTT-TTL", in: 0...Int(Int64.max)) ?? reader.integer("ttl", in: 0...Int(Int64.max))
         let caFile = reader.text("caFile", "a file's path")
         let certificateFile = reader.text("certificateFile", "a file's path")
         let keyFile = reader.text("keyFile", "a file's path")
@@ -62,7 +60,6 @@ extension MQTTSettings {
         self.version = version ?? .v31
         self.keepAlive = keepAlive ?? 60
         self.cleanSession = cleanSession ?? false
-        topicLifetime = lifetime.map { .seconds($0) }
     }
 }
 
@@ -129,8 +126,9 @@ private struct EndpointReader {
     mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let value = self[key] else { return nil }
         guard case .number(let text) = value.content, let number = Int(text), range.contains(number) else {
-            let upper = range.upperBound == .max ? "up" : "to \(range.upperBound)"
-            report(value.range.lowerBound, "'\(key)': expected a whole number from \(range.lowerBound) \(upper)")
+            report(
+                value.range.lowerBound,
+                "'\(key)': expected a whole number from \(range.lowerBound) to \(range.upperBound)")
             return nil
         }
         return number

@@ -23,19 +23,6 @@ public struct MQTTSettings: Sendable, Hashable {
         case one = 1
     }
 
-    /// When messages in an in-memory inbox are acknowledged; messages on disk are acknowledged at once.
-    public enum Acknowledgement: String, Sendable, Hashable, CaseIterable {
-        /// When they have ended, so that a crash loses none.
-        ///
-        /// All messages received until then are acknowledged together, when the last one has ended; if one must be
-        /// retried, the client reconnects and the broker redelivers all of them. So while one message takes long, the
-        /// broker sends no more than its window, which is 20 messages for mosquitto, and at most 1,024 are read.
-        case whenEnded
-        /// When they are accepted, so that a slow one delays none; messages that have not ended are lost with the
-        /// process.
-        case onTake
-    }
-
     /// Where the password comes from.
     public enum Password: Sendable, Hashable {
         /// The password itself.
@@ -87,10 +74,6 @@ public struct MQTTSettings: Sendable, Hashable {
     /// libmosquitto before 2.1 aborts the process at one packet with an unknown property. Without this setting, making
     /// such a transport fails.
     public var risksMQTT5 = false
-    /// When messages in memory are acknowledged; by default when they have ended.
-    ///
-    /// Messages in an inbox on disk are always acknowledged at once.
-    public var acknowledges = Acknowledgement.whenEnded
     /// Seconds without traffic after which the connection is tested, from 5 to 65,535; 60 by default.
     ///
     /// A dead connection is noticed after at most twice that time; while the inbox is full, or acknowledgements wait
@@ -137,10 +120,6 @@ public struct MQTTSettings: Sendable, Hashable {
     /// If one has changed, and all are valid, the client reconnects with them, in the same session; otherwise the
     /// connection stays. Replace files that belong together within a second.
     public var fileInterval = Duration.seconds(60)
-    /// How long Kii's topic is valid after its endpoint was requested; nil if unknown.
-    ///
-    /// Nothing here acts on it: when it has passed, request another endpoint.
-    public var topicLifetime: Duration?
 
     /// Settings with the defaults for all other properties.
     ///

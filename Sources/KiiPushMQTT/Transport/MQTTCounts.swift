@@ -1,17 +1,11 @@
 /// The counters of an MQTT transport since it was made, for metrics.
 public struct MQTTCounts: Sendable, Hashable {
-    /// Connections with a granted subscription.
-    public var connections = 0
     /// Payloads that the intake has accepted, including redeliveries.
     public var taken = 0
     /// Messages of other topics: acknowledged and ignored.
     public var otherTopic = 0
     /// Messages with a larger payload than the limit: acknowledged and ignored.
     public var tooLarge = 0
-    /// Copies of a retained message that a new connection repeated: acknowledged and ignored.
-    public var retainedAgain = 0
-    /// Messages without a payload, such as those that clear a retained message: acknowledged and ignored.
-    public var empty = 0
     /// Messages whose properties exceeded a bound and were left out in part.
     public var cutProperties = 0
 

@@ -58,7 +58,6 @@ extension MQTTSession {
     private func noteSubscription(_ quality: Int32) {
         subscribedAt = .now
         pauses.noteAdmission()
-        arrivals.noteConnection()
         let hadSession = hadLink || settings.hadSession
         hadLink = true
         intake.report(.connected(connectionDetail(quality)))

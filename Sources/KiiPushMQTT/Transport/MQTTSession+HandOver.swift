@@ -55,7 +55,6 @@ extension MQTTSession {
 
     /// Makes acknowledgements wait for accepted payloads that are not yet safe.
     private func watch(_ receipts: [Receipt]) {
-        guard settings.acknowledges == .whenEnded else { return }
         let signal = control.signal
         for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
     }

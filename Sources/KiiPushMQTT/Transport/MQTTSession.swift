@@ -110,11 +110,6 @@ final class MQTTSession {
 
     /// Works until the transport is to end, or a permanent error occurs.
     func serve() -> Result<Void, MQTTError> {
-        if !intake.isDurable, settings.acknowledges == .onTake {
-            intake.report(
-                .possibleGap(
-                    "the inbox is in memory: messages that are acknowledged but not handled are lost in a crash"))
-        }
         while true {
             do throws(End) {
                 try serveLink()

@@ -72,7 +72,7 @@ struct MosquittoClient: ~Copyable {
 
     /// The library is initialized once and never cleaned up: it counts its users without a lock.
     private static let initialized: Void = {
-        OpenSSL.preventCleanup()
+        preventOpenSSLCleanup()
         _ = mosquitto_lib_init()
     }()
 

@@ -62,8 +62,6 @@ final class MosquittoInbox {
 
     // MARK: For the loop
 
-    func noteConnection() { counts.connections += 1 }
-
     /// Returns the answers since the last call.
     func takeAnswers() -> [Answer] {
         defer { answers.removeAll(keepingCapacity: true) }
@@ -146,7 +144,6 @@ final class MosquittoInbox {
             UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : size))
         // Whoever clears a retained message publishes an empty one, which says nothing else.
         if copy.isEmpty {
-            counts.empty += 1
             newRetained.keep(settings, topic, nil)
             return retainWhatIsAccepted()
         }
@@ -158,10 +155,7 @@ final class MosquittoInbox {
         let (place, hash) = (topic.hashValue, content.hashValue)
         let isKnown = isRetained && !newRetained.keep(settings, topic, content)
         // Equal to the message before it: published while this device was connected, or queued in its session too.
-        if isKnown || isRetained && last[place] == hash {
-            counts.retainedAgain += 1
-            return retainWhatIsAccepted()
-        }
+        if isKnown || isRetained && last[place] == hash { return retainWhatIsAccepted() }
         if last.count == RetainedMarks.most { last = [:] }
         last[place] = hash
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)

@@ -4,15 +4,6 @@ import CLibrary
 
 /// Functions of the OpenSSL that libmosquitto has loaded; needs no headers.
 enum OpenSSL {
-    /// Prevents the cleanup at process exit: a transport's thread may still use it, since nobody waits for one that is
-    /// connecting, and would crash.
-    static func preventCleanup() {
-        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
-        // `OPENSSL_INIT_NO_ATEXIT`, which must be set by the first call; without settings.
-        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
-        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
-    }
-
     /// The location of the system's certificates.
     static var systemCertificates: String {
         typealias Call = @convention(c) () -> UnsafePointer<CChar>?

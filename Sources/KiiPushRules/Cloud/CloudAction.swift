@@ -2,23 +2,23 @@ public import KiiCloud
 public import KiiPush
 
 /// A rule's write: fields of an object.
-public struct RuleWrite: Sendable, Hashable {
+package struct RuleWrite: Sendable, Hashable {
     /// The object.
-    public let object: RuleTarget
+    package let object: RuleTarget
     /// The fields that the object gets; values may contain `${…}` placeholders.
-    public let fields: RuleValue
+    package let fields: RuleValue
     /// Whether the object's other fields are removed.
-    public let replaces: Bool
+    package let replaces: Bool
 }
 
 /// A push that a rule sends to a topic.
-public struct RuleSend: Sendable, Hashable {
+package struct RuleSend: Sendable, Hashable {
     /// The topic.
-    public let topic: RuleTarget
+    package let topic: RuleTarget
     /// The identity that sends.
-    public let sender: Sender
+    package let sender: Sender
     /// The body of Kii's REST API, `SendPushMessageRequest`; texts may contain placeholders.
-    public let message: RuleValue
+    package let message: RuleValue
 }
 
 /// A rule's action in Kii's cloud for one message, with all placeholders filled in.

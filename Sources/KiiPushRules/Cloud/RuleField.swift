@@ -1,7 +1,7 @@
 import KiiPush
 
 /// A placeholder for a value of the message: `${data.room}`, `${object}`, `${data.temp|number}`.
-public struct RuleField: Sendable, Hashable {
+package struct RuleField: Sendable, Hashable {
     /// Where the value comes from.
     enum Source: Sendable, Hashable {
         case data(String)
@@ -26,7 +26,7 @@ public struct RuleField: Sendable, Hashable {
     let form: Form?
 
     /// The field as the file names it, such as `data.room`.
-    public var name: String {
+    package var name: String {
         switch source {
         case .data(let key): Self.dataPrefix + key
         case .bucket: "bucket"
@@ -108,14 +108,14 @@ public struct RuleField: Sendable, Hashable {
 }
 
 /// The message lacks a value that a rule needs, so the message fails; the error quotes no value.
-public struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertible {
+package struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertible {
     /// The field as the rule names it.
-    public let field: String
+    package let field: String
     /// The type to which the value cannot be converted, such as `number`; nil if there is no value.
-    public let wanted: String?
+    package let wanted: String?
 
     /// What is missing, and how to fix it.
-    public var description: String {
+    package var description: String {
         let name = Suggestion.shown(field)
         if let wanted { return "the message's \(name) is no \(wanted)" }
         let isDotted = field.split(separator: ".", omittingEmptySubsequences: false).count > 2

@@ -1,7 +1,7 @@
-public import KiiPush
+package import KiiPush
 
 /// A text of a rule in which `${…}` is replaced by a value of the message; `$${` is a literal `${`.
-public struct RuleTemplate: Sendable, Hashable {
+package struct RuleTemplate: Sendable, Hashable {
     enum Part: Sendable, Hashable {
         case text(String)
         case field(RuleField)
@@ -11,7 +11,7 @@ public struct RuleTemplate: Sendable, Hashable {
 
     let parts: [Part]
     /// The text as the file has it, with the values of parameters that are not secret.
-    public let source: String
+    package let source: String
 
     /// Parses a text.
     ///
@@ -73,7 +73,7 @@ public struct RuleTemplate: Sendable, Hashable {
     }
 
     /// The placeholders in it, in order.
-    public var fields: [RuleField] {
+    package var fields: [RuleField] {
         parts.compactMap { part in
             if case .field(let field) = part { field } else { nil }
         }
@@ -109,7 +109,7 @@ public struct RuleTemplate: Sendable, Hashable {
 }
 
 /// A value of a rule whose texts, at any depth, may contain placeholders.
-public struct RuleValue: Sendable, Hashable {
+package struct RuleValue: Sendable, Hashable {
     indirect enum Content: Sendable, Hashable {
         case fixed(DataValue)
         case template(RuleTemplate)
@@ -125,7 +125,7 @@ public struct RuleValue: Sendable, Hashable {
     let content: Content
 
     /// The value as the file has it.
-    public var source: DataValue {
+    package var source: DataValue {
         switch content {
         case .fixed(let value): value
         case .template(let template): .string(template.source)
@@ -135,7 +135,7 @@ public struct RuleValue: Sendable, Hashable {
     }
 
     /// The placeholders in it.
-    public var fields: [RuleField] {
+    package var fields: [RuleField] {
         switch content {
         case .fixed: []
         case .template(let template): template.fields

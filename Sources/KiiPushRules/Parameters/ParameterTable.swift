@@ -113,24 +113,25 @@ struct ParameterTable {
 }
 
 extension KiiURI {
-    /// The same with each id and name replaced; nil if one cannot be.
-    func replacingParts(_ replace: (String) -> String?) -> KiiURI? {
+    /// The same with each id and name replaced, in their order in the URI; nil if one cannot be.
+    func replacingParts<Failure>(_ replace: (String) throws(Failure) -> String?) throws(Failure) -> KiiURI? {
         let owner: Owner? =
             switch owner {
             case .app: .app
-            case .user(let id): replace(id).map { .user($0) }
-            case .group(let id): replace(id).map { .group($0) }
-            case .thing(let id): replace(id).map { .thing($0) }
-            case .admin(let id): replace(id).map { .admin($0) }
+            case .user(let id): try replace(id).map { .user($0) }
+            case .group(let id): try replace(id).map { .group($0) }
+            case .thing(let id): try replace(id).map { .thing($0) }
+            case .admin(let id): try replace(id).map { .admin($0) }
             }
         let resource: Resource? =
             switch resource {
             case .none: .some(Resource.none)
-            case .topic(let name): replace(name).map { .topic($0) }
-            case .bucket(let name, let isEncrypted): replace(name).map { .bucket(name: $0, isEncrypted: isEncrypted) }
+            case .topic(let name): try replace(name).map { .topic($0) }
+            case .bucket(let name, let isEncrypted):
+                try replace(name).map { .bucket(name: $0, isEncrypted: isEncrypted) }
             case .object(let name, let isEncrypted, let id):
-                replace(name).flatMap { name in
-                    replace(id).map { .object(bucket: name, isEncrypted: isEncrypted, id: $0) }
+                try replace(name).flatMap { name throws(Failure) in
+                    try replace(id).map { .object(bucket: name, isEncrypted: isEncrypted, id: $0) }
                 }
             }
         guard let owner, let resource else { return nil }

@@ -1,9 +1,9 @@
-public import KiiPush
+package import KiiPush
 
 /// A parameter that a rules file declares in `params`: a value that differs between devices.
-public struct RuleParameter: Sendable, Hashable {
+package struct RuleParameter: Sendable, Hashable {
     /// The type of a parameter's value.
-    public enum ValueType: String, Sendable, Hashable, CaseIterable {
+    package enum ValueType: String, Sendable, Hashable, CaseIterable {
         /// A string.
         case string
         /// A number.
@@ -13,23 +13,23 @@ public struct RuleParameter: Sendable, Hashable {
     }
 
     /// The most parameters of a file.
-    public static let most = 100
+    package static let most = 100
     /// The most bytes of a value's text.
-    public static let mostBytes = 4096
+    package static let mostBytes = 4096
 
     /// The name, which placeholders such as `${param.thing}` use: 1 to 64 letters, digits, `_`, `-` and `.`.
-    public let name: String
+    package let name: String
     /// The type of its value.
-    public let type: ValueType
+    package let type: ValueType
     /// What it is for; nil if the file does not say.
-    public let doc: String?
+    package let doc: String?
     /// The value of a device that gives none; nil if each device must give one.
-    public let defaultValue: DataValue?
+    package let defaultValue: DataValue?
     /// Whether no output may show the value: only arguments of `run`, fields of `write` and data of `send` may use it,
     /// and only when an action runs.
-    public let isSecret: Bool
+    package let isSecret: Bool
     /// The position of its name.
-    public let position: SourcePosition
+    package let position: SourcePosition
 }
 
 /// A parameter with its value in the rules that are in use.

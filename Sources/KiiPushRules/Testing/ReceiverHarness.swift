@@ -21,7 +21,7 @@ package final class ReceiverHarness: Sendable {
 
     package let receiver: PushReceiver
     private let clock: any TurnedClock
-    private let failures: PlannedFailures
+    private let failures = PlannedFailures()
     private let cloud = StandInCloud()
     private let waiting = Mutex<[Waiting]>([])
 
@@ -29,27 +29,26 @@ package final class ReceiverHarness: Sendable {
     private struct Waiting {
         let due: MonotonicInstant
         let payload: RawPayload
-        let failing: FailingStandIns
+        let failing: [String]
         let first: UInt64
     }
 
-    /// Wraps a receiver that was made with this clock; `failure` makes the error that a stand-in throws.
-    package init(_ receiver: PushReceiver, clock: any TurnedClock, failure: @escaping @Sendable (String) -> any Error) {
+    /// Wraps a receiver that was made with this clock.
+    package init(_ receiver: PushReceiver, clock: any TurnedClock) {
         (self.receiver, self.clock) = (receiver, clock)
-        failures = PlannedFailures(failure)
         receiver.onTrace { trace in HarnessWork.current?.add(trace) }
     }
 
     // MARK: Sending
 
-    /// Sends a payload, and makes these handlers fail for it, whenever they are called.
-    package func send(_ payload: RawPayload, failing handlers: FailingStandIns = .named([])) async -> Ended {
+    /// Sends a payload, and makes these stand-ins fail for it, whenever they are called.
+    package func send(_ payload: RawPayload, failing handlers: [String] = []) async -> Ended {
         var payload = payload
         payload.arrivedAt = payload.arrivedAt ?? clock.now
         return await send(payload, handlers, first: nil)
     }
 
-    private func send(_ payload: RawPayload, _ handlers: FailingStandIns, first: UInt64?) async -> Ended {
+    private func send(_ payload: RawPayload, _ handlers: [String], first: UInt64?) async -> Ended {
         var (id, answer): (UInt64?, Answer?) = (nil, nil)
         let traces = await traces {
             answer = await receiver.receive(payload) { number in
@@ -101,7 +100,7 @@ package final class ReceiverHarness: Sendable {
     }
 
     /// Delivers those again that are due now, and returns those that ended, in order.
-    package func deliverAgain() async -> [Ended] {
+    private func deliverAgain() async -> [Ended] {
         var all: [Ended] = []
         let now = clock.now
         while let next = waiting.withLock({ waiting in
@@ -111,11 +110,6 @@ package final class ReceiverHarness: Sendable {
             if case .paced = ended.trace.outcome { all += ended.caused } else { all.append(ended) }
         }
         return all
-    }
-
-    /// Switches a target off, by default for the rest of the test.
-    package func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
-        receiver.loopGuard?.kill(target, for: duration)
     }
 
     private func traces(of body: () async -> Void) async -> [Trace] {

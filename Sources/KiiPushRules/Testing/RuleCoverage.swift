@@ -1,4 +1,4 @@
-public import KiiPush
+package import KiiPush
 
 /// Which parts of a file's rules its tests cover.
 ///
@@ -8,11 +8,11 @@ public import KiiPush
 /// condition counts only if all before it held, so that it decided; inside `any`, only if no part before it held. A
 /// condition that always holds has one point only. Rules behind one that stopped the message are not evaluated and not
 /// counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
-public struct RuleCoverage: Sendable {
+package struct RuleCoverage: Sendable {
     /// A point that no test has covered.
-    public struct Gap: Sendable, Hashable, CustomStringConvertible {
+    package struct Gap: Sendable, Hashable, CustomStringConvertible {
         /// What was not covered.
-        public enum Kind: String, Sendable, Hashable, CaseIterable {
+        package enum Kind: String, Sendable, Hashable, CaseIterable {
             /// The rule matched no message.
             case taken
             /// The condition never held.
@@ -22,18 +22,18 @@ public struct RuleCoverage: Sendable {
         }
 
         /// What was not covered.
-        public let kind: Kind
+        package let kind: Kind
         /// The rule.
-        public let rule: String
+        package let rule: String
         /// The condition's key in `when`, such as `bucket` or `data`; nil for the rule itself.
-        public let condition: String?
+        package let condition: String?
         /// The key of the data, if the condition is `data`.
-        public let key: String?
+        package let key: String?
         /// The position of the rule, or of the condition's key.
-        public let position: SourcePosition
+        package let position: SourcePosition
 
         /// The gap in words.
-        public var description: String {
+        package var description: String {
             guard let condition else { return "rule '\(rule)' took no message" }
             let name = key.map { "\(condition) \($0.quotedAsJSON)" } ?? condition
             return kind == .held ? "rule '\(rule)': \(name) never held" : "rule '\(rule)': \(name) was never missed"
@@ -60,7 +60,7 @@ public struct RuleCoverage: Sendable {
     private var messages = [Int](repeating: 0, count: allOutcomes.count)
 
     /// Begins with nothing covered.
-    public init(_ rules: RoutingRules) {
+    package init(_ rules: RoutingRules) {
         limitsAge = rules.rules.contains { rules.maxAge(of: $0) != nil }
         tallies = rules.rules.map { rule in
             let conditions = rule.judgedConditions
@@ -68,8 +68,6 @@ public struct RuleCoverage: Sendable {
             return Tally(rule: rule, conditions: conditions, held: none, missed: none)
         }
     }
-
-    init() { (tallies, limitsAge) = ([], false) }
 
     mutating func count(_ message: PushMessage) {
         var decided: [(number: Int, holds: Bool)] = []
@@ -108,19 +106,19 @@ public struct RuleCoverage: Sendable {
     // MARK: Results
 
     /// How many points there are.
-    public var points: Int { tallies.reduce(0) { $0 + $1.points.count } }
+    package var points: Int { tallies.reduce(0) { $0 + $1.points.count } }
 
     /// How many of them are covered.
-    public var covered: Int { points - uncovered.count }
+    package var covered: Int { points - uncovered.count }
 
     /// The covered share of the points, from 0 to 100; 100 when there are none.
-    public var percent: Double { points == 0 ? 100 : Double(covered) * 100 / Double(points) }
+    package var percent: Double { points == 0 ? 100 : Double(covered) * 100 / Double(points) }
 
     /// Whether the covered share is at least this.
-    public func reaches(percent wanted: Double) -> Bool { Double(covered) * 100 >= wanted * Double(points) }
+    package func reaches(percent wanted: Double) -> Bool { Double(covered) * 100 >= wanted * Double(points) }
 
     /// The points that are not covered, in order of position.
-    public var uncovered: [Gap] {
+    package var uncovered: [Gap] {
         tallies.flatMap { $0.points.filter { !$0.isCovered }.map(\.gap) }
             .enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
             .map(\.element)
@@ -128,7 +126,7 @@ public struct RuleCoverage: Sendable {
 
     /// Each possible outcome, and how many messages of the tests had it; one that has to wait counts as
     /// `paced`, and again when it ends.
-    public var outcomes: [(name: String, messages: Int)] {
+    package var outcomes: [(name: String, messages: Int)] {
         zip(Self.allOutcomes, messages).filter { limitsAge || $0.0 != "expired" }.map { (name: $0, messages: $1) }
     }
 }

@@ -25,7 +25,7 @@ public struct RuleTestFailure: Error, Sendable {
     /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
     public let stages: [String]
     /// Each rule's verdict on the message, in order; empty if nothing was received or decoded.
-    public let rules: [RuleVerdict]
+    package let rules: [RuleVerdict]
 }
 
 extension RuleTestFailure: CustomStringConvertible {
@@ -53,9 +53,9 @@ extension RuleTestFailure: CustomStringConvertible {
 }
 
 /// One rule's verdict on a message.
-public struct RuleVerdict: Sendable {
+package struct RuleVerdict: Sendable {
     /// A verdict.
-    public enum Answer: Sendable {
+    package enum Answer: Sendable {
         /// All its conditions hold.
         case takes
         /// The first condition that does not hold.
@@ -65,11 +65,11 @@ public struct RuleVerdict: Sendable {
     }
 
     /// The rule's id.
-    public let rule: String
+    package let rule: String
     /// The position of the rule, or of the condition that does not hold.
-    public let position: SourcePosition
+    package let position: SourcePosition
     /// The verdict.
-    public let answer: Answer
+    package let answer: Answer
 
     /// The verdict with its position.
     func description(in file: String) -> String {

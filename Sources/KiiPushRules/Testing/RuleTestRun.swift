@@ -19,7 +19,7 @@ struct RuleTestRun {
         (self.rules, self.test, self.row, self.coverage) = (rules, test, row, coverage)
         let receiver = PushReceiver(rules: rules, formats: compiled.formats, clock: clock)
         receiver.takeRoutes(of: compiled)
-        harness = ReceiverHarness(receiver, clock: clock) { StandInFailure(handler: $0) }
+        harness = ReceiverHarness(receiver, clock: clock)
     }
 
     mutating func result() async -> RuleTestResult {
@@ -39,7 +39,7 @@ struct RuleTestRun {
         case .receive(let incoming):
             let payload = incoming.payload
             harness.startWallClock(with: payload)
-            let receipt = await harness.send(payload, failing: .named(incoming.fail))
+            let receipt = await harness.send(payload, failing: incoming.fail)
             if let message = receipt.trace.message { coverage?.count(message) }
             note([receipt] + receipt.caused, number)
             guard let expect = step.expect, !expect.isEmpty else {
@@ -52,7 +52,8 @@ struct RuleTestRun {
         case .write(let uri):
             let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
             if !isOfOtherApp, let object = uri.object { harness.receiver.loopGuard?.announce(object).done() }
-        case .kill(let target): harness.kill(target)
+        // For the rest of the test.
+        case .kill(let target): harness.receiver.loopGuard?.kill(target, for: .nanoseconds(Int64.max))
         case .revive(let target): harness.receiver.loopGuard?.revive(target)
         }
     }

@@ -11,25 +11,5 @@ package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Resu
 ///
 /// If no thread can be started, the work runs before this returns: better late than never.
 package func startThread(_ work: @escaping @Sendable () -> Void) {
-    var thread = pthread_t()
-    // The thread takes ownership of the reference that is retained here.
-    let context = unsafe Unmanaged.passRetained(Work(work)).toOpaque()
-    let error = unsafe pthread_create(
-        &thread, nil,
-        { context in
-            if let context = unsafe context { unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
-            return nil
-        }, context)
-    if error == 0 {
-        pthread_detach(thread)
-    } else {
-        unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
-    }
-}
-
-/// A closure as an object, since the C function passes a pointer.
-private final class Work: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    if !createThread(work) { work() }
 }

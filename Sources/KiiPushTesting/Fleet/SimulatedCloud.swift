@@ -8,10 +8,7 @@ import Synchronization
 /// identical to a device.
 public final class SimulatedCloud: Sendable {
     /// The network was down, and the write did not happen.
-    public struct Unreachable: Error {
-        /// Makes the error, for your own simulated cloud.
-        public init() {}
-    }
+    public struct Unreachable: Error {}
 
     /// The origin of an event: a write from outside the fleet, and the number of handlers since.
     struct Cause {
@@ -25,24 +22,14 @@ public final class SimulatedCloud: Sendable {
         let cause: Cause
     }
 
-    /// An action of a handler after its message has ended.
-    struct Planned {
-        let delay: Duration
-        let cause: Cause?
-        let action: @Sendable () throws -> Void
-    }
-
     private struct State {
         /// By URI, which does not depend on whether the bucket's type is known.
         var contents: [KiiURI: [String: DataValue]] = [:]
         var lastTimes: [KiiURI: Int64] = [:]
-        var lastObject = 0
         var causes = 0
         /// The cause of the event that is being handled; nil while no handler runs.
         var current: Cause?
         var events: [Event] = []
-        /// The deferred actions of handlers, each with its time.
-        var planned: [Planned] = []
         var writes = 0
         var failedWrites = 0
         var random: SeededGenerator
@@ -82,14 +69,6 @@ public final class SimulatedCloud: Sendable {
         state.withLock { write(object, fields, sender, &$0) }
     }
 
-    /// Changes some fields of an object from outside the fleet and keeps the others, as a new cause.
-    ///
-    /// - Returns: when the object was modified, in milliseconds since 1970.
-    @discardableResult
-    public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) -> Int64 {
-        state.withLock { write(object, merged(object, fields, $0), sender, &$0) }
-    }
-
     /// Sends a message to a topic from outside the fleet, as a new cause.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) {
         state.withLock { send(data, topic, sender, &$0) }
@@ -100,43 +79,6 @@ public final class SimulatedCloud: Sendable {
         try state.withLock { state in
             try mayFail(&state)
             return write(object, fields, sender, &state)
-        }
-    }
-
-    /// Changes some fields for a device, unless the network fails.
-    func patchForDevice(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender) throws -> Int64 {
-        try state.withLock { state in
-            try mayFail(&state)
-            return write(object, merged(object, fields, state), sender, &state)
-        }
-    }
-
-    private func merged(_ object: KiiObject, _ fields: [String: DataValue], _ state: State) -> [String: DataValue] {
-        (state.contents[object.uri] ?? [:]).merging(fields) { $1 }
-    }
-
-    /// Plans a later action, as an effect of the message that is being handled.
-    func plan(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) {
-        state.withLock { $0.planned.append(Planned(delay: delay, cause: $0.current, action: action)) }
-    }
-
-    /// Creates an object for a device, with an id that the cloud assigns.
-    func createForDevice(_ bucket: KiiBucket, _ fields: [String: DataValue], _ sender: Sender) throws -> (
-        id: String, modifiedAt: Int64
-    ) {
-        try state.withLock { state in
-            try mayFail(&state)
-            state.lastObject += 1
-            let id = "made-\(state.lastObject)"
-            return (id, write(KiiObject(bucket: bucket, id: id), fields, sender, &state))
-        }
-    }
-
-    /// Sends for a device, unless the network fails.
-    func sendForDevice(_ data: [String: DataValue], _ topic: KiiTopic, _ sender: Sender) throws {
-        try state.withLock { state in
-            try mayFail(&state)
-            send(data, topic, sender, &state)
         }
     }
 
@@ -204,15 +146,6 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
-    /// Removes and returns the deferred actions of handlers.
-    func takePlanned() -> [Planned] {
-        state.withLock { state in
-            guard !state.planned.isEmpty else { return [] }
-            defer { state.planned = [] }
-            return state.planned
-        }
-    }
-
     /// How many events the cloud created, and how many writes failed.
     var counts: (writes: Int, failed: Int) { state.withLock { ($0.writes, $0.failedWrites) } }
 }
@@ -251,43 +184,4 @@ public struct SimulatedDevice: Sendable {
     ) throws -> Int64 {
         try cloud.putForDevice(object, fields, sender ?? identity)
     }
-
-    /// Changes some fields of an object and keeps the others; returns when it was modified.
-    ///
-    /// - Parameters:
-    ///   - object: the object; created if it does not exist.
-    ///   - fields: the changed fields.
-    ///   - sender: the writing identity; by default the device's own.
-    /// - Returns: when it was modified.
-    /// - Throws: if the cloud is set to fail.
-    @discardableResult
-    public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) throws -> Int64 {
-        try cloud.patchForDevice(object, fields, sender ?? identity)
-    }
-
-    /// Creates an object; returns its id and when it was modified.
-    @discardableResult
-    public func create(in bucket: KiiBucket, _ fields: [String: DataValue] = [:]) throws -> (
-        id: String, modifiedAt: Int64
-    ) {
-        try cloud.createForDevice(bucket, fields, identity)
-    }
-
-    /// Sends a message to a topic.
-    ///
-    /// - Parameters:
-    ///   - data: the data.
-    ///   - topic: the topic.
-    ///   - sender: the sender; by default the device's own identity.
-    /// - Throws: if the cloud is set to fail.
-    public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) throws {
-        try cloud.sendForDevice(data, topic, sender ?? identity)
-    }
-
-    /// Performs a later action of a handler, after its message has ended; the message is the cause of its writes.
-    ///
-    /// - Parameters:
-    ///   - delay: the delay, in whole milliseconds.
-    ///   - action: the action; a write that fails is lost.
-    public func later(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) { cloud.plan(delay, action) }
 }

@@ -5,11 +5,6 @@ extension SimulatedFleet {
 
     /// Sends new events to every device.
     func send() {
-        for planned in cloud.takePlanned() {
-            lastPlan += 1
-            plans[lastPlan] = planned
-            queue.add(Step(kind: .write(lastPlan), device: -1), at: now + planned.delay.inMilliseconds)
-        }
         for event in cloud.takeEvents() {
             let number = Int32(log.add(event))
             for device in devices.indices {

@@ -44,16 +44,12 @@ public final class SimulatedFleet {
     /// Planned actions from outside, by number; a performed one is removed, since it may retain the fleet itself.
     private var actions: [Int32: (SimulatedFleet) async -> Void] = [:]
     private var lastAction: Int32 = 0
-    /// The deferred actions of handlers, by number.
-    var plans: [Int32: SimulatedCloud.Planned] = [:]
-    var lastPlan: Int32 = 0
 
     /// One planned event.
     struct Step {
         enum Kind {
             case deliver(event: Int32, attempt: UInt8, style: PayloadFixture.KeyStyle)
             case act(Int32)
-            case write(Int32)
         }
         var kind: Kind
         let device: Int32
@@ -165,12 +161,6 @@ public final class SimulatedFleet {
     private func take(_ step: Step) async {
         switch step.kind {
         case .deliver(let event, let attempt, let style): await deliver(step, Int(event), attempt, style)
-        case .write(let number):
-            guard let planned = plans.removeValue(forKey: number) else { return }
-            cloud.setCause(planned.cause)
-            try? planned.action()
-            cloud.setCause(nil)
-            send()
         case .act(let number):
             await actions.removeValue(forKey: number)?(self)
             send()

@@ -21,23 +21,7 @@ extension RoutedMessage {
         forTesting fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
     ) throws(DecodeError) {
-        try self.init(forTesting: fixture.payload(style), id: id, arrivedAt: arrivedAt, app: app, routes: routes)
-    }
-
-    /// Makes a message from an encoded payload.
-    ///
-    /// - Parameters:
-    ///   - payload: the payload.
-    ///   - id: the message's number; unique for each message, as in a receiver.
-    ///   - arrivedAt: when it arrived.
-    ///   - app: the app that the receiver serves.
-    ///   - routes: the ids of the matching routes, in order of declaration.
-    /// - Throws: `DecodeError` if the payload is not a push message.
-    public init(
-        forTesting payload: RawPayload, id: UInt64 = 1,
-        arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
-    ) throws(DecodeError) {
-        self.init(try PushMessage(payload), id: id, arrivedAt: arrivedAt, app: app, routeIDs: routes)
+        self.init(try PushMessage(fixture.payload(style)), id: id, arrivedAt: arrivedAt, app: app, routeIDs: routes)
     }
 }
 

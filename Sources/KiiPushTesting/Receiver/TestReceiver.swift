@@ -35,7 +35,7 @@ public final class TestReceiver: Sendable {
     public init(_ receiver: PushReceiver, clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.clock = clock
-        harness = ReceiverHarness(receiver, clock: clock) { InjectedFailure(handler: $0) }
+        harness = ReceiverHarness(receiver, clock: clock)
     }
 
     /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
@@ -63,12 +63,12 @@ public final class TestReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - payload: the payload; an undecodable one has an outcome too.
-    ///   - handlers: the handlers that fail for this message, even if it has to wait first: stand-ins, and your own
-    ///     that call ``InjectedFailure/point(_:name:)``.
+    ///   - handlers: the stand-ins that fail for this message, even if it has to wait first, by their names in rules,
+    ///     or else the rule's id.
     /// - Returns: the result.
     @discardableResult
-    public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {
-        TestReceipt(await harness.send(payload, failing: handlers.names))
+    public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
+        TestReceipt(await harness.send(payload, failing: handlers))
     }
 
     /// Sends a payload from a fixture.
@@ -76,11 +76,11 @@ public final class TestReceiver: Sendable {
     /// - Parameters:
     ///   - fixture: the payload.
     ///   - style: the key style.
-    ///   - handlers: the handlers that fail for this message.
+    ///   - handlers: the stand-ins that fail for this message.
     /// - Returns: the result.
     @discardableResult
     public func send(
-        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: FailingHandlers = .none
+        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
     ) async -> TestReceipt { await send(fixture.payload(style), failing: handlers) }
 
     // MARK: Time
@@ -95,25 +95,6 @@ public final class TestReceiver: Sendable {
     @discardableResult
     public func advance(by duration: Duration) async -> [TestReceipt] {
         await harness.advance(by: duration).map { TestReceipt($0) }
-    }
-
-    /// Makes the clock jump, as when a device wakes: everything that was due in between is handled now.
-    ///
-    /// - Parameter duration: by how much.
-    /// - Returns: the messages that ended, in order.
-    @discardableResult
-    public func jump(by duration: Duration) async -> [TestReceipt] {
-        clock.advance(by: duration)
-        return await harness.deliverAgain().map { TestReceipt($0) }
-    }
-
-    /// Switches a target off.
-    ///
-    /// - Parameters:
-    ///   - target: the route, the bucket, or everything.
-    ///   - duration: for how long; by default for the rest of the test.
-    public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) {
-        harness.kill(target, for: duration)
     }
 
     /// Sets a wall clock that is not yet set to a payload's sending time; call it just before sending the payload.

@@ -77,7 +77,7 @@ struct InstallCommand {
     private func known(_ client: KiiClient) async throws -> String {
         if let installation { return installation }
         let owner = thing.map { KiiThing(id: $0) }
-        return try await client.perform(.install(.mqtt, isDevelopment: isDevelopment, of: owner)).id
+        return try await client.perform(.install(isDevelopment: isDevelopment, of: owner)).id
     }
 
     static let command = Command(

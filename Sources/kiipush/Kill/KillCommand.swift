@@ -190,7 +190,7 @@ struct KillCommand {
 
     // MARK: Texts
 
-    private func report(_ problems: [KillFileProblem], areGone: Bool = false) {
+    private func report(_ problems: [RulesError.Problem], areGone: Bool = false) {
         for problem in problems { console.error("\(problem)") }
         if areGone, !problems.isEmpty { console.error("kiipush \(name): what had no effect is no longer in the file") }
     }

@@ -16,7 +16,7 @@ struct RulesGraphCommand: ReadsRules {
         }
         guard case .options(let options) = reading else { return reading.code }
         guard let rules = RulesFile.load(options.file, options.params, console) else { return .failed }
-        console.print(MermaidText(RulesGraph(rules)).text)
+        console.print(MermaidText(rules).text)
         return .fine
     }
 

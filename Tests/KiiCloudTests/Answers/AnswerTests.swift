@@ -57,7 +57,6 @@ struct AnswerTests {
     static let questions: [(String, CloudRequest<Bool>, Int, String)] = [
         ("delete an object", .deleteObject(Cloud.object), 404, "OBJECT_NOT_FOUND"),
         ("create a topic", .createTopic(Cloud.topic), 409, "TOPIC_ALREADY_EXISTS"),
-        ("delete a topic", .deleteTopic(Cloud.topic), 404, "TOPIC_NOT_FOUND"),
         (
             "subscribe", .subscribe(.user(Cloud.user), to: .topic(Cloud.topic)), 409,
             "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
@@ -68,10 +67,6 @@ struct AnswerTests {
         ),
         (
             "unsubscribe", .unsubscribe(.user(Cloud.user), from: .bucket(Cloud.bucket)), 404,
-            "PUSH_SUBSCRIPTION_NOT_FOUND"
-        ),
-        (
-            "look for a subscription", .isSubscribed(.thing(Cloud.thing), to: .topic(Cloud.topic)), 404,
             "PUSH_SUBSCRIPTION_NOT_FOUND"
         ),
         ("uninstall", .uninstall("i-1"), 404, "INSTALLATION_NOT_FOUND"),
@@ -87,14 +82,6 @@ struct AnswerTests {
             let error = try #require(throws: CloudError.self) { try request.answer(refusal(status, code)) }
             #expect(error.code.name == code, "\(name)")
         }
-    }
-
-    @Test("whether there is a topic is asked without a body in the answer")
-    func head() throws {
-        let request = CloudRequest.topicExists(Cloud.topic)
-        #expect(try request.answer(response(204)))
-        #expect(try !request.answer(response(404)))
-        #expect(throws: CloudError.self) { try request.answer(response(403)) }
     }
 
     @Test("a push that was sent has an id")
@@ -121,9 +108,9 @@ struct AnswerTests {
 
     @Test("an installation has an id; its endpoint is not ready at first")
     func endpoint() throws {
-        let installed = try CloudRequest.install(.mqtt, isDevelopment: true).answer(
+        let installed = try CloudRequest.install(isDevelopment: true).answer(
             response(201, #"{"installationID":"i-1","installationRegistrationID":"r-1"}"#))
-        #expect(installed == Installation(id: "i-1", registrationID: "r-1"))
+        #expect(installed == Installation(id: "i-1"))
         let request = CloudRequest.mqttEndpoint(of: "i-1")
         let early = HTTPResponse(
             status: 503, headers: [HTTPHeader("Retry-After", "3")],

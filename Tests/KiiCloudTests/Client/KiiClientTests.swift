@@ -135,7 +135,7 @@ struct KiiClientTests {
 
     @Test("an endpoint is waited for until it is ready, or the times are up")
     func endpoint() async throws {
-        let id = try await client().perform(.install(.mqtt, isDevelopment: true)).id
+        let id = try await client().perform(.install(isDevelopment: true)).id
         func delay() {
             let (early, named) = (TestFault.status(503), TestFault.status(503, retryAfter: 2))
             cloud.fail(named, early, named)

@@ -81,25 +81,17 @@ struct RequestTableTests {
             ], OutgoingMessage(data: ["text": "hi"]).body
         ) { CloudRequest.send(OutgoingMessage(data: ["text": "hi"]), to: Cloud.topic) },
         Line("PUT /groups/g-5/topics/doors") { CloudRequest.createTopic(Cloud.topic) },
-        Line("HEAD /groups/g-5/topics/doors") { CloudRequest.topicExists(Cloud.topic) },
-        Line("DELETE /groups/g-5/topics/doors") { CloudRequest.deleteTopic(Cloud.topic) },
         Line("PUT /topics/t\(subscription)") {
             CloudRequest.subscribe(.user(Cloud.user), to: .topic(KiiTopic(scope: .app, name: "t")))
         },
         Line("DELETE /groups/g-5/topics/doors/push/subscriptions/things/th.53ae324be5a0") {
             CloudRequest.unsubscribe(.thing(Cloud.thing), from: .topic(Cloud.topic))
         },
-        Line("GET /groups/g-5/topics/doors\(subscription)") {
-            CloudRequest.isSubscribed(.user(Cloud.user), to: .topic(Cloud.topic))
-        },
         Line("PUT /buckets/news/filters/all\(subscription)") {
             CloudRequest.subscribe(.user(Cloud.user), to: .bucket(KiiBucket(scope: .app, name: "news")))
         },
         Line("DELETE /buckets/news/filters/all\(subscription)") {
             CloudRequest.unsubscribe(.user(Cloud.user), from: .bucket(KiiBucket(scope: .app, name: "news")))
-        },
-        Line("GET /buckets/news/filters/all/push/subscriptions/things/th.53ae324be5a0") {
-            CloudRequest.isSubscribed(.thing(Cloud.thing), to: .bucket(KiiBucket(scope: .app, name: "news")))
         },
         Line("GET /users/727f20b00022-8d18-5e11-991f-06db2509") { CloudRequest.readUser(Cloud.user) },
         Line("GET /groups/g-5", ["Accept: application/vnd.kii.GroupRetrievalResponse+json"]) {
@@ -111,15 +103,11 @@ struct RequestTableTests {
         Line(
             "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
             #"{"deviceType":"MQTT","development":true}"#
-        ) { CloudRequest.install(.mqtt, isDevelopment: true) },
+        ) { CloudRequest.install(isDevelopment: true) },
         Line(
             "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
             #"{"deviceType":"MQTT","development":false,"thingID":"th.53ae324be5a0"}"#
-        ) { CloudRequest.install(.mqtt, isDevelopment: false, of: Cloud.thing) },
-        Line(
-            "POST /installations", ["Content-Type: application/vnd.kii.InstallationCreationRequest+json"],
-            #"{"installationRegistrationID":"d-1","deviceType":"IOS","development":true}"#
-        ) { CloudRequest.install(.ios(Secret("d-1")), isDevelopment: true) },
+        ) { CloudRequest.install(isDevelopment: false, of: Cloud.thing) },
         Line("DELETE /installations/i-1") { CloudRequest.uninstall("i-1") },
         Line("GET /installations/i-1/mqtt-endpoint") { CloudRequest.mqttEndpoint(of: "i-1") },
     ]

@@ -27,7 +27,7 @@ struct SecretTests {
     func silent() throws {
         let secret = Secret("s3cr3t")
         let app = KiiApp(.us, id: "a", key: secret)
-        let call = CloudRequest.install(.ios(secret), isDevelopment: true)
+        let call = CloudRequest.install(isDevelopment: true, of: KiiThing(id: "s3cr3t"))
         let request = try call.request(to: app, token: secret)
         let body = #"{"host":"h","mqttTopic":"s3cr3t","username":"s3cr3t","password":"s3cr3t"}"#
         let response = HTTPResponse(status: 200, headers: [HTTPHeader("X-Token", "s3cr3t")], body: Array(body.utf8))
@@ -36,7 +36,7 @@ struct SecretTests {
             status: 403, body: Array(#"{"errorCode":"WRONG_TOKEN","message":"s3cr3t","x":"s3cr3t"}"#.utf8))
         let values: [Any] = [
             secret, app, request, response, answer, refused.error(), HTTPHeader("A", "s3cr3t"),
-            PushDevice.android(secret), Holder(secret: secret, request: request),
+            Holder(secret: secret, request: request),
         ]
         for value in values { #expect(!shown(value).contains("s3cr3t"), "\(type(of: value))") }
         // The bytes of a body are as good as the text.
@@ -48,7 +48,7 @@ struct SecretTests {
 
     @Test("a call that is not a request yet shows no bytes of its body")
     func call() {
-        let text = shown(CloudRequest.install(.ios(Secret("s3cr3t")), isDevelopment: true))
+        let text = shown(CloudRequest.install(isDevelopment: true, of: KiiThing(id: "s3cr3t")))
         #expect(!text.contains("s3cr3t"))
         #expect(!text.contains("115, 51, 99, 114, 51, 116"))
         let call = CloudRequest.readObject(KiiObject(bucket: Cloud.bucket, id: "a b"))

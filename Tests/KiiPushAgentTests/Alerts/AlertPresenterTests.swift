@@ -21,21 +21,21 @@ struct AlertPresenterTests {
     }
 
     @Test("writes an alert in one call")
-    func oneWrite() throws {
-        let shown = try presenter.show(message())
+    func oneWrite() async throws {
+        let shown = try await presenter.show(message())
         #expect(shown)
         #expect(pipe.read() == "t\n  b\n")
     }
 
     @Test("writes a long alert in one call")
-    func longAlert() throws {
+    func longAlert() async throws {
         let body = String(repeating: "x", count: 60_000)
-        try presenter.show(message("\"\(body)\""))
+        try await presenter.show(message("\"\(body)\""))
         #expect(pipe.read() == "App\n  \(body)\n")
     }
 
-    @Test("the title can be chosen, and waiting need not block")
-    func asynchronous() async throws {
+    @Test("the title can be chosen")
+    func title() async throws {
         let shown = try await presenter.show(message(), title: "mine")
         #expect(shown)
         #expect(pipe.read() == "mine\n  b\n")
@@ -46,19 +46,19 @@ struct AlertPresenterTests {
         arguments: ["{}", #"{"aps":{"content-available":1}}"#, #"{"aps":{"alert":""}}"#])
     func nothing(json: String) async throws {
         let message = try PushMessage(RawPayload(json))
-        func showAndBlock() throws -> Bool { try presenter.show(message, title: "mine") }
-        #expect(try !showAndBlock())
         #expect(try await !presenter.show(message, title: "mine"))
         pipe.endInput()
         #expect(pipe.read() == "")
     }
 
     @Test("a terminal that cannot be written to is an error")
-    func cannotWrite() throws {
+    func cannotWrite() async throws {
         let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(full) }
         let presenter = AlertPresenter(appName: "App", to: .terminal(descriptor: full))
-        #expect(throws: ProgramError.cannotPrint(ErrorNumber(rawValue: ENOSPC))) { try presenter.show(message()) }
+        await #expect(throws: ProgramError.cannotPrint(ErrorNumber(rawValue: ENOSPC))) {
+            try await presenter.show(message())
+        }
         #expect(
             ProgramError.cannotPrint(ErrorNumber(rawValue: ENOSPC)).description
                 == "it cannot be printed: No space left on device")

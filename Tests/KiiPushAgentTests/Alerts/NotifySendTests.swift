@@ -19,12 +19,12 @@ struct NotifySendTests {
         try directory.write(Array("#!/bin/sh\n\(script)\n".utf8), to: "notify-send", mode: 0o700)
     }
 
-    private func show(_ program: String, timeLimit: Duration = .seconds(60)) throws -> ProgramError? {
+    private func show(_ program: String, timeLimit: Duration = .seconds(60)) async throws -> ProgramError? {
         let message = try #require(message)
         let presenter = AlertPresenter(appName: "App", to: .desktop(program: program, timeLimit: timeLimit))
         while true {
             do throws(ProgramError) {
-                try presenter.show(message)
+                try await presenter.show(message)
                 return nil
             } catch .cannotRun(_, ErrorNumber(rawValue: ETXTBSY)) {
                 // A child that another test is just starting still has the script open for writing.
@@ -40,47 +40,47 @@ struct NotifySendTests {
     }
 
     @Test("passes title and body as arguments after --, without a shell")
-    func arguments() throws {
+    func arguments() async throws {
         let record = directory["arguments"]
-        let error = try show(program("printf '%s\\000' \"$@\" >'\(record)'"))
+        let error = try await show(program("printf '%s\\000' \"$@\" >'\(record)'"))
         #expect(error == nil)
         let expected = ["--", "-t $HOME", "--urgency=critical\n&lt;b&gt;\"a\" 'b' `c`"]
         #expect(try text(of: record) == expected.map { $0 + "\0" }.joined())
     }
 
     @Test("the program has no input, no output, and our environment")
-    func surroundings() throws {
+    func surroundings() async throws {
         let record = directory["record"]
         let script = """
             streams=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2)
             echo "$streams${PATH:+ and PATH}" >'\(record)'
             """
-        #expect(try show(program(script)) == nil)
+        #expect(try await show(program(script)) == nil)
         let lines = try text(of: record)
         #expect(lines == "/dev/null\n/dev/null\n/dev/null and PATH\n")
     }
 
     // The threads that tasks run on block every signal, and a program inherits what its starter blocks and ignores.
     @Test("signals that this process blocks can end the program")
-    func signalsAreLetThrough() throws {
-        var (blocked, before) = (sigset_t(), sigset_t())
+    func signalsAreLetThrough() async throws {
+        let program = try program("kill -TERM $$")
+        var blocked = sigset_t()
         unsafe sigemptyset(&blocked)
         unsafe sigaddset(&blocked, SIGTERM)
-        unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let program = try program("kill -TERM $$")
-        #expect(try show(program) == .signaled(program: program, signal: SIGTERM))
+        // It stays blocked, as it is on such a thread; after the wait, the test may go on on another.
+        unsafe pthread_sigmask(SIG_BLOCK, &blocked, nil)
+        #expect(try await show(program) == .signaled(program: program, signal: SIGTERM))
     }
 
     @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(5)))
-    func timeOut() throws {
+    func timeOut() async throws {
         let record = directory["pid"]
         // A time limit that a script on a busy machine may need to get as far as its first line.
         let program = try program("echo $$ >'\(record)'; exec sleep 1000")
         var limit = Duration.milliseconds(50)
         var recorded = ""
         while recorded.isEmpty {
-            #expect(try show(program, timeLimit: limit) == .stopped(program: program))
+            #expect(try await show(program, timeLimit: limit) == .stopped(program: program))
             recorded = (try? text(of: record)) ?? ""
             limit *= 2
         }
@@ -90,19 +90,19 @@ struct NotifySendTests {
     }
 
     @Test("a time limit of zero ends at once", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
-    func noTime(limit: Duration) throws {
+    func noTime(limit: Duration) async throws {
         let program = try program("exec sleep 1000")
-        #expect(try show(program, timeLimit: limit) == .stopped(program: program))
+        #expect(try await show(program, timeLimit: limit) == .stopped(program: program))
     }
 
     @Test("a missing or invalid program is an error")
-    func cannotRun() throws {
+    func cannotRun() async throws {
         for missing in [directory.path + "/none", "kiipush-no-such-program", "", "\0", "/bin/sh\0"] {
-            #expect(try show(missing) == .notFound(program: missing))
+            #expect(try await show(missing) == .notFound(program: missing))
         }
         #expect(ProgramError.notFound(program: "notify-send").description == "notify-send: not found on PATH")
         let path = try directory.write(Array("#!/bin/sh\n".utf8), to: "a", mode: 0o600)
-        #expect(try show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
+        #expect(try await show(path) == .unusable(program: path, why: "is not executable; run chmod +x on it"))
     }
 
     @Test("waiting for the program does not block other tasks")

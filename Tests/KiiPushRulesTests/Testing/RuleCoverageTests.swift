@@ -55,8 +55,9 @@ struct RuleCoverageTests {
     func gaps(payloads: [String], expected: [String]) async throws {
         let rules = try Self.file(payloads)
         let runner = try RuleTestRunner(rules)
-        var coverage = RuleCoverage(rules)
-        _ = await runner.run(rules.tests[0], counting: &coverage)
+        var counted: RuleCoverage? = RuleCoverage(rules)
+        _ = await runner.run(rules.tests[0], counting: &counted)
+        let coverage = try #require(counted)
         let gaps = coverage.uncovered
         #expect(gaps.map { "\($0.position) \($0.key ?? $0.condition ?? $0.rule) \($0.kind.rawValue)" } == expected)
         #expect(coverage.points == 9 && coverage.covered == 9 - expected.count)
@@ -74,12 +75,13 @@ struct RuleCoverageTests {
               {"name":"3","steps":[{"payload":{"topic":"t","objectScopeType":"APP"},"expect":{"outcome":"handled"}}]}]}
             """#)
         let runner = try RuleTestRunner(rules)
-        var coverage = RuleCoverage(rules)
+        var counted: RuleCoverage? = RuleCoverage(rules)
         var covered: [Int] = []
         for test in rules.tests {
-            #expect(await runner.run(test, counting: &coverage).passed)
-            covered.append(coverage.covered)
+            #expect(await runner.run(test, counting: &counted).passed)
+            covered.append(try #require(counted).covered)
         }
+        let coverage = try #require(counted)
         #expect(covered == [0, 1, 3] && coverage.points == 3 && coverage.uncovered.isEmpty)
         let seen = coverage.outcomes.filter { $0.messages > 0 }.map(\.name)
         #expect(seen == ["handled", "unrouted", "undecodable"])

@@ -20,15 +20,6 @@ struct DocumentedTestKitTests {
     @Test("the rules do what their tests say", arguments: try RuleSuite(contentsOf: "Rules/settings.json"))
     func rules(_ test: RuleCase) async throws { try await test.run() }
 
-    @Test("the runner's own example runs the tests")
-    func runner() async throws {
-        let runner = try RuleTestRunner(rules)
-        for test in rules.tests {
-            let result = await runner.run(test)
-            #expect(result.failures.isEmpty, "\(result.failures)")
-        }
-    }
-
     @Test("the test receiver's own example sends twice and waits")
     func testReceiver() async throws {
         let test = try TestReceiver(rules: rules)

@@ -1,0 +1,28 @@
+/// Starts a thread, and returns at once; nobody waits for its end.
+///
+/// - Parameter work: the thread's work.
+/// - Returns: false if no thread could be started, and the work was not done.
+package func createThread(_ work: @escaping @Sendable () -> Void) -> Bool {
+    var thread = pthread_t()
+    // The thread takes ownership of the reference that is retained here.
+    let context = unsafe Unmanaged.passRetained(Work(work))
+    let error = unsafe pthread_create(
+        &thread, nil,
+        { context in
+            if let context = unsafe context { unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }, context.toOpaque())
+    guard error == 0 else {
+        unsafe context.release()
+        return false
+    }
+    pthread_detach(thread)
+    return true
+}
+
+/// A closure as an object, since the C function passes a pointer.
+private final class Work: Sendable {
+    let run: @Sendable () -> Void
+
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
