@@ -76,7 +76,8 @@ struct ServiceLaneTests {
 
     @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
     func ownOrder() async throws {
-        let byDevice = DeliverySettings.with { $0.orderKey = OrderKey { message in message.data["device"]?.string } }
+        var byDevice = DeliverySettings()
+        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
         func payload(_ number: Int, _ device: String?) -> RawPayload {
             PayloadFixture.pushToUser(
                 sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []

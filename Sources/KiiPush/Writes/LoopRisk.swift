@@ -35,7 +35,7 @@ public struct LoopRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     public let risk: LoopRisk
 
     /// The refusal in words, with what to do.
-    public var description: String { "\(risk); write to another bucket, or allow it in the route's loop policy" }
+    public var description: String { "\(risk); write to another bucket, or allow it by the route's ownBucket" }
 }
 
 /// An object that a handler fetched has passed through too many handlers: writing it again would continue a loop.

@@ -19,7 +19,7 @@ enum LintSamples {
     static func rule(_ route: Route) -> String {
         var writer = JSONWriter()
         route.criteria.write(to: &writer)
-        return rule(route.id, writer.text, route.flow == .continue ? #""continue":true"# : "")
+        return rule(route.id, writer.text, route.options.flow == .continue ? #""continue":true"# : "")
     }
 
     /// What is found, each as `line:column code`.
