@@ -25,8 +25,8 @@ extension MQTTSettings {
     /// It uses `host`, `portTCP`, `portSSL`, `username`, `password` and `mqttTopic`; optional keys are `caFile`,
     /// `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and `cleanSession`, like the
     /// properties of these names. Other keys are ignored, since Kii may add some, and null counts as absent. If
-    /// `portSSL` is present, it is used, with TLS. The client id is the topic, as Kii's brokers require, and the default
-    /// version is 3.1.
+    /// `portSSL` is present, it is used, with TLS. The client id is the topic, as Kii's brokers require, and the
+    /// default version is 3.1.
     ///
     /// - Parameters:
     ///   - endpoint: the JSON text, at most ``endpointLimit``.

@@ -16,10 +16,10 @@ import Synchronization
 ///
 /// With quality of service 1 and a persistent session, nothing that the broker keeps is lost: not if the process is
 /// killed, the connection is cut or the disk is full. Messages may arrive twice. With a durable inbox they are
-/// acknowledged as soon as they are on disk. In memory, all messages received until then are acknowledged together, when
-/// the last one has ended; if one must be retried, the client reconnects and the broker redelivers all of them. So while
-/// one message takes long, the broker sends no more than its window, which is 20 messages for mosquitto, and at most
-/// 1,024 are read.
+/// acknowledged as soon as they are on disk. In memory, all messages received until then are acknowledged together,
+/// when the last one has ended; if one must be retried, the client reconnects and the broker redelivers all of them. So
+/// while one message takes long, the broker sends no more than its window, which is 20 messages for mosquitto, and at
+/// most 1,024 are read.
 ///
 /// It has its own thread, which reads at most 64 messages, submits them together, and then acknowledges them. If the
 /// inbox cannot store them, it reconnects, so that the broker redelivers them. If the inbox is full, it reads nothing,
