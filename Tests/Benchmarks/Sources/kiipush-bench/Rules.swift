@@ -36,7 +36,7 @@ func measureRules() throws -> RulesReport {
         receiver.register("h") { _, _ in }
         try receiver.load(file)
         let end = ContinuousClock.now
-        try check(receiver.routes.count == count && file.tests.count == count, "every rule loaded")
+        try check(receiver.routes.count == count, "every rule loaded")
         best = (
             min(best.read, start.duration(to: read).nanoseconds), min(best.load, read.duration(to: end).nanoseconds)
         )
