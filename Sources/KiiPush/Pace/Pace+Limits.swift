@@ -28,8 +28,9 @@ extension Pace {
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
     static let letterWindow = 2.5
-    /// How often a pause may begin, in seconds: so that a key is listened to before its allowance is spent.
-    static let slot = 10.0
+    /// How often a pause may begin, in seconds: so that a key is listened to before its allowance is spent; 8,000 times
+    /// a day, and at no multiple of five seconds, as people let things happen.
+    static let slot = 10.8
     /// How often a long one may.
     static let longSlot = 25.0
     /// How much faster than heard a key may go on, so that it catches up.

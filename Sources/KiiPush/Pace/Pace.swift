@@ -42,6 +42,8 @@ struct Pace {
     private var isJoined = false
     private var heard = 0.0
     private var hasBegun = false
+    /// Whether there was one since nothing came for fifteen seconds.
+    private var hasPaused = false
     /// How many may pass each second beyond the floor, and how many now: none without a rate.
     private var rate = 0.0
     private var room = 0.0
@@ -171,7 +173,7 @@ struct Pace {
             tokens -= 1
             return .now(.floor)
         }
-        plan(now, offset)
+        plan(now, limits, offset)
         if now >= pause { return listen(now, limits) }
         if allowance.take(now) { return .now(.allowance) }
         waitsSince = min(waitsSince, now)
@@ -208,15 +210,16 @@ struct Pace {
     // MARK: Pauses
 
     /// Plans the next pause, if none is planned.
-    private mutating func plan(_ now: Double, _ offset: Double) {
+    private mutating func plan(_ now: Double, _ limits: Limits, _ offset: Double) {
         guard pause == .infinity else { return }
         if isLong == (proofs.available > 0) {
             isLong.toggle()
             forgetRate()
         }
-        // One that has just begun is joined, so that nobody is heard who goes beyond the burst a little later than
-        // others; it tells nothing, since they may have gone beyond it too late to join.
-        pause = Self.nextPause(after: now + offset - (isLong ? 0 : Self.joined), isLong: isLong) - offset
+        // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
+        // the burst a little later than they do; by a key that has paused before, one that has not ended.
+        let joined = isLong ? 0 : hasPaused ? limits.length(isLong: false) - Self.tick : Self.joined
+        pause = Self.nextPause(after: now + offset - joined, isLong: isLong) - offset
         (isJoined, heard, hasBegun) = (now >= pause, 0, false)
     }
 
@@ -252,10 +255,14 @@ struct Pace {
 
     /// Ends a pause: what was heard says how many come by themselves.
     private mutating func conclude(_ end: Double, _ limits: Limits) {
-        defer { pause = .infinity }
-        if isJoined { return }
+        defer { (pause, hasPaused) = (.infinity, true) }
+        // Here, and not as soon as they are due: that moment differs between devices, and others may be listening.
+        allowance.restore(limits.allowance, ifDueAt: end)
+        proofs.restore(limits.proofs, ifDueAt: end)
         let before = rate
-        rate = Self.growth * heard / limits.window(isLong: isLong)
+        let found = Self.growth * heard / limits.window(isLong: isLong)
+        // One that was joined cannot raise it: others may have gone beyond the burst too late to join.
+        rate = isJoined ? min(rate, found) : found
         if rate == 0 {
             forgetRate()
         } else {
@@ -276,13 +283,12 @@ struct Pace {
         if now - quietSince >= Self.longRoundTrip {
             if waiting == 0 {
                 allowance.restore(limits.allowance)
+                hasPaused = false
             } else {
                 allowance.restore(limits.allowance, from: &proofs, now)
             }
             quietSince = .infinity
         }
-        allowance.restore(limits.allowance, ifDueAt: now)
-        proofs.restore(limits.proofs, ifDueAt: now)
         if rate > 0, now - lastUse > Self.quiet || !isLong && proofs.available < 1 { forgetRate() }
     }
 

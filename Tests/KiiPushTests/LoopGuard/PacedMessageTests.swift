@@ -44,7 +44,7 @@ struct PacedMessageTests {
     @Test("a key pauses at the same time of day on every device, also after its wall clock was set")
     func common() async {
         let bench = PacingBench([("r", .every(.seconds(60)))])
-        let times: [Int64] = [1_700_000_000_000, 1_700_000_000_000, 3_456_789, 1_700_000_123_456]
+        let times: [Int64] = [1_700_000_000_000, 1_700_000_000_000, 3_460_789, 1_700_000_123_456]
         for (number, wall) in times.enumerated() {
             bench.clock.wallNow = wall
             await bench.spend("o\(number)", from: number * 100)

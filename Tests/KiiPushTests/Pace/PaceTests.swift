@@ -37,11 +37,12 @@ struct PaceTests {
     @Test("passes a burst and the allowance at once, and says until when the next one waits", arguments: kinds)
     func allowance(kind: Kind) throws {
         var lane = PaceLane(kind.limits)
-        lane.come(kind.atOnce + 1, at: 100)
+        let now = Pace.nextPause(after: 100, isLong: false) + 2
+        lane.come(kind.atOnce + 1, at: now)
         #expect(lane.passes.count == kind.atOnce && lane.pace.waiting == 1)
-        #expect(lane.pace.isLimiting(100, kind.limits))
+        #expect(lane.pace.isLimiting(now, kind.limits))
         let due = try #require(lane.due)
-        #expect(due > 100 && due <= 100 + min(kind.limits.every, 2 * Pace.slot) + 0.001)
+        #expect(due > now && due <= now + min(kind.limits.every, 2 * Pace.slot) + 0.001)
     }
 
     @Test("the allowance is whole again when nothing came for fifteen seconds after a message", arguments: kinds)
@@ -89,6 +90,54 @@ struct PaceTests {
             var answer = Pace.Answer.now(.floor)
             while answer == .now(.floor) { answer = pace.ask(pause + Self.pause(limits) + 0.01, limits) }
             #expect(answer == .now(.allowance), "it has no rate")
+        }
+    }
+
+    @Test("a key that has paused joins what is left of a pause, unless nothing has come for fifteen seconds since")
+    func joinsAgain() {
+        for limits in [Pace.Limits.letters(), .objects()] {
+            let pause = Pace.nextPause(after: 500, isLong: false)
+            let end = pause + Self.pause(limits)
+            for isQuiet in [false, true] {
+                var lane = PaceLane(limits, at: 400)
+                lane.come(21, at: pause - 1)
+                lane.come(at: end + 0.1)
+                let next = Pace.nextPause(after: isQuiet ? end + 16 : end, isLong: false)
+                lane.come(20, at: next + 3)
+                #expect(lane.queue.isEmpty == isQuiet)
+                #expect(isQuiet || lane.due.map { abs($0 - next - Self.pause(limits)) < 0.001 } == true)
+            }
+        }
+    }
+
+    @Test("a pause that is joined ends a rate if nothing comes in it")
+    func joinedEndsRate() {
+        let limits = Pace.Limits.letters()
+        let pause = Pace.nextPause(after: 500, isLong: false)
+        var lane = PaceLane(limits, at: 400)
+        lane.come(21, at: pause - 3)
+        for number in 0..<10 { lane.come(at: pause + 5 + Double(number) / 10) }
+        let next = Pace.nextPause(after: pause + Self.pause(limits), isLong: false)
+        lane.come(at: next)
+        #expect(!lane.pace.isPlain)
+        lane.come(300, at: next + 0.5)
+        #expect(lane.due.map { abs($0 - next - Self.pause(limits)) < 0.001 } == true, "it has joined")
+        var pace = lane.pace
+        #expect(pace.ask(next + Self.pause(limits) + 0.001, limits) == .now(.floor), "it has no rate")
+    }
+
+    @Test("clusters of letters are late by less than a minute, whatever their regular time is")
+    func clusters() {
+        for (count, period) in [(25, 5.0), (40, 10)] {
+            for phase in 0..<20 {
+                var lane = PaceLane(.letters())
+                for number in 0..<Int(3600 / period) {
+                    lane.come(count, at: (Double(number) + Double(phase) / 20) * period)
+                }
+                lane.pass(until: 3700)
+                let latest = lane.passes.map { $0.at - $0.came }.max() ?? 0
+                #expect(lane.queue.isEmpty && latest < 60, "\(count) each \(period) s, phase \(phase)")
+            }
         }
     }
 
