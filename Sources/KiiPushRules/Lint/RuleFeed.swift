@@ -30,6 +30,8 @@ struct RuleFeeds {
     private var otherBuckets: [Int] = []
     private var otherTopics: [Int] = []
     private var served: ServedScopes?
+    /// The identities that this device shares with others.
+    private let shared: [Sender]
     private var pairsLeft = Self.mostPairs
     private(set) var feeds: [RuleFeed] = []
 
@@ -40,6 +42,8 @@ struct RuleFeeds {
         self.rules = rules
         self.profiles = profiles
         served = rules.serving.map { ServedScopes($0) }
+        let me = Set(rules.me)
+        shared = rules.writesAs.filter { !me.contains($0) }
         guard rules.rules.contains(where: { !$0.writes.isEmpty || $0.ownTarget != nil }) else { return }
         for (number, profile) in profiles.enumerated() where !profile.isEmpty && !isCut(profile) {
             if profile.kinds.contains(KindSet(.pushToApp)) {
@@ -77,7 +81,7 @@ struct RuleFeeds {
         guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else {
             return false
         }
-        return !rules.writesAs.contains { identity in sender.takes(identity) && !rules.me.contains(identity) }
+        return !shared.contains { sender.takes($0) }
     }
 
     /// The rules that may match the push of a write, up to the first that stops it.
