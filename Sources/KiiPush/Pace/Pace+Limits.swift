@@ -17,7 +17,8 @@ extension Pace {
     static let hourly = 3700.0
     /// By how many seconds the clocks of devices differ, and also the times at which they hear of something.
     static let apart = 0.5
-    /// How long after its beginning a pause is joined, in seconds: by clocks and hearing, devices differ by so much.
+    /// How long after its beginning a pause is joined by a key that has not paused, in seconds: by clocks and hearing,
+    /// devices differ by so much.
     static let joined = 2 * apart
     /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between; and the
     /// clock and the joining of the device that handles the last one.

@@ -7,9 +7,9 @@
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
 /// spent; of an object, the newest change is handled and replaces older ones that wait.
 ///
-/// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and an hour
-/// after it was spent. What passes by a rate is counted, too, and what is restored while others wait: beyond an hour's
-/// bound, a pause must be longer than the longest round trip to give a rate.
+/// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and at the end
+/// of the first pause an hour after it was spent. What passes by a rate is counted, too, and what is restored while
+/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate.
 ///
 /// So an hour's total is bounded, unless messages come by themselves.
 ///
@@ -42,7 +42,7 @@ struct Pace {
     private var isJoined = false
     private var heard = 0.0
     private var hasBegun = false
-    /// Whether there was one since nothing came for fifteen seconds.
+    /// Whether a pause has ended since nothing came for fifteen seconds.
     private var hasPaused = false
     /// How many may pass each second beyond the floor, and how many now: none without a rate.
     private var rate = 0.0
@@ -218,8 +218,8 @@ struct Pace {
         }
         // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
         // the burst a little later than they do; by a key that has paused before, one that has not ended.
-        let joined = isLong ? 0 : hasPaused ? limits.length(isLong: false) - Self.tick : Self.joined
-        pause = Self.nextPause(after: now + offset - joined, isLong: isLong) - offset
+        let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) - Self.tick : Self.joined
+        pause = Self.nextPause(after: now + offset - ago, isLong: isLong) - offset
         (isJoined, heard, hasBegun) = (now >= pause, 0, false)
     }
 

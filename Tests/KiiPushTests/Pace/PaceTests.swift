@@ -25,6 +25,11 @@ struct PaceTests {
 
     private static func pause(_ limits: Pace.Limits) -> Double { limits.length(isLong: false) }
 
+    /// Whether the first of a lane waits for the end of the pause that began at this time.
+    private static func waits(_ lane: PaceLane, forEndOf pause: Double) -> Bool {
+        lane.due.map { abs($0 - pause - Self.pause(lane.limits)) < 0.001 } == true
+    }
+
     @Test("passes a burst at once, then one per floor interval, and never pauses", arguments: kinds)
     func floor(kind: Kind) {
         var lane = PaceLane(kind.limits)
@@ -84,7 +89,7 @@ struct PaceTests {
             lane.come(21, at: pause + late)
             #expect(lane.passes.count == (joins ? 20 : 21))
             guard joins else { continue }
-            #expect(lane.due.map { abs($0 - pause - Self.pause(limits)) < 0.001 } == true)
+            #expect(Self.waits(lane, forEndOf: pause))
             var pace = lane.pace
             for _ in 0..<5 { pace.hear(pause + 5, isNew: true, limits) }
             var answer = Pace.Answer.now(.floor)
@@ -105,7 +110,7 @@ struct PaceTests {
                 let next = Pace.nextPause(after: isQuiet ? end + 16 : end, isLong: false)
                 lane.come(20, at: next + 3)
                 #expect(lane.queue.isEmpty == isQuiet)
-                #expect(isQuiet || lane.due.map { abs($0 - next - Self.pause(limits)) < 0.001 } == true)
+                #expect(isQuiet || Self.waits(lane, forEndOf: next))
             }
         }
     }
@@ -121,12 +126,12 @@ struct PaceTests {
         lane.come(at: next)
         #expect(!lane.pace.isPlain)
         lane.come(300, at: next + 0.5)
-        #expect(lane.due.map { abs($0 - next - Self.pause(limits)) < 0.001 } == true, "it has joined")
+        #expect(Self.waits(lane, forEndOf: next), "it has joined")
         var pace = lane.pace
         #expect(pace.ask(next + Self.pause(limits) + 0.001, limits) == .now(.floor), "it has no rate")
     }
 
-    @Test("clusters of letters are late by less than a minute, whatever their regular time is")
+    @Test("clusters of letters each five or ten seconds are late by less than a minute, in any phase")
     func clusters() {
         for (count, period) in [(25, 5.0), (40, 10)] {
             for phase in 0..<20 {
@@ -164,7 +169,7 @@ struct PaceTests {
             let pause = Pace.nextPause(after: 0, isLong: false)
             lane.pass(until: pause)
             lane.come(at: pause + 1)
-            #expect(lane.passes.count == 21 && lane.due.map { abs($0 - pause - Self.pause(limits)) < 0.001 } == true)
+            #expect(lane.passes.count == 21 && Self.waits(lane, forEndOf: pause))
             lane.pass(until: pause + Self.pause(limits) + 0.001)
             #expect(lane.passes.count == 22)
         }
