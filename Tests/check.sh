@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks the project: runs steps one after the other, stops at the first that fails, and says how long each took.
+# Checks the project: runs steps one after the other, stops at the first that fails, and says how long each took. Steps
+# that only compute run beside the others, at a lower priority.
 #
-#   bash Tests/check.sh                what one runs before a commit: format, tests, samples
-#   bash Tests/check.sh --all          all that CI runs: also guides, cost, loops, faults, sanitizers, fuzzing
+#   bash Tests/check.sh                what one runs before a commit: format, tests, traits, samples
+#   bash Tests/check.sh --all          all that CI runs
 #   bash Tests/check.sh --long         all, and longer: a million flipped bits, 1,000 seeds of loops, 1,200 kills of
 #                                      agents, the core's coverage, and a minute of fuzzing each
 #   bash Tests/check.sh --only STEP    one step, with all that it needs; may be given several times
@@ -26,8 +27,10 @@ rows() { awk '!/^#/ && NF' "$checks/steps.txt"; }
 
 # steps_of LEVEL: the names of a level, and of those below it.
 steps_of() {
-    rows | awk -v level="$1" 'BEGIN { n["commit"] = 1; n["all"] = 2; n["long"] = 3 } n[$2] <= n[level] { print $1 }'
+    rows | awk -v level="$1" 'BEGIN { n["commit"] = 1; n["all"] = n["beside"] = 2; n["long"] = 3 } n[$2] <= n[level] { print $1 }'
 }
+
+level_of() { rows | awk -v name="$1" '$1 == name { print $2 }'; }
 
 what_of() { rows | awk -v name="$1" '$1 == name { $1 = $2 = $3 = ""; sub(/^ +/, ""); print }'; }
 
@@ -124,29 +127,58 @@ command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6
 provide
 swift --version 2>&1 | head -n 1
 
-times=""
-# The times of the steps that were run, and their sum.
+# A file with the times of the steps that were run, and the other lane's output and process group.
+times=$(mktemp) beside_output=$(mktemp) beside_group=""
+end() {
+    [ -z "$beside_group" ] || kill -- "-$beside_group" 2>/dev/null || : # it has ended by itself
+    rm -f "$times" "$beside_output"
+}
+trap end EXIT
+
 report() {
-    printf '\n%-14s %8s\n%s%-14s %8s\n' step seconds "$times" together "$SECONDS"
+    printf '\n%-14s %8s\n' step seconds
+    cat "$times"
+    printf '%-14s %8s\n' together "$SECONDS"
 }
 
-# In braces, so that bash has read all of this script before it runs a step: it may be edited meanwhile.
-{
-    SECONDS=0
-    for step in "${steps[@]}"; do
+# run STEP...: runs steps one after the other, up to the first that fails.
+run() {
+    local step began status
+    for step in "$@"; do
         printf '\n== %s: %s\n' "$step" "$(what_of "$step")"
         began=$SECONDS status=0
         # A process of its own: in a function that is called in a condition, bash would go on behind what fails.
         bash -O inherit_errexit -euo pipefail "$checks/$step.sh" || status=$?
-        times+=$(printf '%-14s %8d%s' "$step" $((SECONDS - began)) "$([ $status -eq 0 ] || echo '  failed')")$'\n'
+        printf '%-14s %8d%s\n' "$step" $((SECONDS - began)) "$([ $status -eq 0 ] || echo '  failed')" >>"$times"
         printf '== %s: %s s\n' "$step" $((SECONDS - began))
-        if [ $status -ne 0 ]; then
-            report
+        [ $status -eq 0 ] || {
             printf "\ncheck.sh: step '%s' failed; alone it runs with: bash Tests/check.sh --only %s\n" "$step" "$step" >&2
-            exit "$status"
-        fi
+            return "$status"
+        }
     done
+}
+
+# In braces, so that bash has read all of this script before it runs a step: it may be edited meanwhile.
+{
+    SECONDS=0 status=0
+    mapfile -t beside < <(for step in "${steps[@]}"; do [ "$(level_of "$step")" != beside ] || echo "$step"; done)
+    mapfile -t first < <(for step in "${steps[@]}"; do [ "$(level_of "$step")" = beside ] || echo "$step"; done)
+    if [ ${#first[@]} -gt 0 ] && [ ${#beside[@]} -gt 0 ]; then
+        printf '\n== beside the others, at a lower priority, and shown at the end: %s\n' "${beside[*]}"
+        set -m # a process group of its own, which can be ended whole
+        (renice -n 10 -p $BASHPID >/dev/null && run "${beside[@]}") >"$beside_output" 2>&1 &
+        set +m
+        beside_group=$!
+        run "${first[@]}" || status=$?
+        if [ $status -eq 0 ]; then
+            wait "$beside_group" || status=$?
+            beside_group=""
+            cat "$beside_output"
+        fi
+    else
+        run "${steps[@]}" || status=$?
+    fi
     report
-    printf '\n== all is well\n'
-    exit
+    [ $status -eq 0 ] && printf '\n== all is well\n'
+    exit "$status"
 }

@@ -1,7 +1,9 @@
 source "$(dirname "$0")/common.sh"
 
-swift build --quiet --build-tests --package-path Samples
-samples=$(swift build --package-path Samples --show-bin-path)
+# In the folder of the step "tests", which has compiled the library with the same flags.
+package=(--package-path Samples "${plain[@]}")
+swift build --quiet --build-tests "${package[@]}"
+samples=$(swift build "${package[@]}" --show-bin-path)
 state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
 for sample in Samples/[0-9]*/; do
@@ -14,4 +16,4 @@ picture=.build/loop-safety.svg
 cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
     fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
 
-failures_and_sum swift test --skip-build --package-path Samples
+failures_and_sum swift test --skip-build "${package[@]}"

@@ -16,12 +16,12 @@ public import KiiPush
 ///     return receiver
 /// }
 /// fleet.cloud.put(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1"))
-/// let report = await fleet.run(for: .seconds(3600))
+/// let report = await fleet.run(for: .seconds(600))
 /// ```
 ///
-/// Nothing sleeps, and only the seed is random: an hour of ten devices takes a moment, and the same seed gives the same
-/// report. A device's transport redelivers a message when asked, by default up to five times, and one that has to wait
-/// as often as it must. Not for use by several tasks at once.
+/// Nothing sleeps, and only the seed is random: ten minutes of ten devices take a moment, and the same seed gives the
+/// same report. A device's transport redelivers a message when asked, by default up to five times, and one that has to
+/// wait as often as it must. Not for use by several tasks at once.
 public final class SimulatedFleet {
     /// How long a transport waits before a redelivery.
     package static let redelivery = Duration.seconds(30)
