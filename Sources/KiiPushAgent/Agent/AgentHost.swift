@@ -52,9 +52,10 @@ package final class AgentHost: Sendable {
         signals.withLock { signals in
             signals = (
                 StopSignals { [self] in
-                    stop.make()
+                    // Before the stop, whose end may come at once, and closes the log.
                     log.note("stopping")
                     manager.stopping()
+                    stop.make()
                 }, HangUpSignal { [self] in for look in looks.withLock({ $0 }) { look() } }
             )
         }
