@@ -28,14 +28,9 @@ let package = Package(
         .executableTarget(
             name: "kiipush-bench", dependencies: ["CAllocationCounter", core, testKit],
             path: "Benchmarks/Sources/kiipush-bench", swiftSettings: settings),
-        // KiiPush among the programs of Peers. With `--static-swift-stdlib`, as an agent is shipped and as run.sh
-        // builds what it measures, it is 5 to 7 per cent faster.
+        // KiiPush beside receivers written by hand; see Benchmarks/run.sh.
         .executableTarget(
-            name: "kiipush-peer", dependencies: [core], path: "Benchmarks/Peers/kiipush", exclude: ["build.sh"],
-            swiftSettings: settings),
-        // Runs the programs of Peers in turn, and writes what came of it. No program that is measured has its
-        // Foundation.
-        .executableTarget(name: "side-by-side", path: "Benchmarks/Sources/side-by-side", swiftSettings: settings),
+            name: "kiipush-peer", dependencies: [core], path: "Benchmarks/Peers/kiipush", swiftSettings: settings),
         // Loops and honest traffic through the loop guard; the delivery service from seeds. It drives the guard by the
         // calls of a service, which only the library's own package may make.
         .executableTarget(

@@ -40,63 +40,54 @@ final class Transfer {
 
     // MARK: Settings
 
-    private func prepare() -> Bool {
-        prepareConnection() && prepareTrust() && prepareRequest() && prepareAnswer()
-    }
+    private func prepare() -> Bool { prepareConnection() && prepareRequest() && prepareHeaders() && prepareAnswer() }
 
     private func set(_ option: CURLoption, _ number: Int) -> Bool {
         unsafe ccurl_set_number(handle, option, number) == CURLE_OK
     }
 
-    private func set(_ option: CURLoption, _ text: String) -> Bool {
+    private func set(_ option: CURLoption, _ text: String?) -> Bool {
         // libcurl makes its own copy.
         unsafe ccurl_set_text(handle, option, text) == CURLE_OK
     }
 
     private func prepareConnection() -> Bool {
-        let left = ContinuousClock.now.duration(to: exchange.deadline)
-        // The environment must not redirect a request to this machine.
-        let isDirect = !exchange.address.isPlain || set(CURLOPT_PROXY, "")
-        return isDirect && set(CURLOPT_URL, exchange.address.url)
-            && set(CURLOPT_PROTOCOLS_STR, exchange.address.isPlain ? "http" : "https")
-            && set(CURLOPT_PATH_AS_IS, 1) && set(CURLOPT_FOLLOWLOCATION, 0) && set(CURLOPT_NOSIGNAL, 1)
-            && set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        let (isPlain, left) = (exchange.address.isPlain, ContinuousClock.now.duration(to: exchange.deadline))
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)),
             // Several requests share an HTTP/2 connection instead of opening one each.
-            && set(CURLOPT_PIPEWAIT, exchange.address.isPlain ? 0 : 1)
+            (CURLOPT_PIPEWAIT, isPlain ? 0 : 1),
             // A cancelled name look-up does not delay other requests.
-            && set(CURLOPT_QUICK_EXIT, 1)
-            && set(CURLOPT_CONNECTTIMEOUT_MS, max(min(settings.connectLimit, left).inMilliseconds, 1))
-            && set(CURLOPT_TIMEOUT_MS, max(left.inMilliseconds, 1))
-            && closesOnExec()
-    }
-
-    private func closesOnExec() -> Bool { unsafe ccurl_close_on_exec(handle) == CURLE_OK }
-
-    private func prepareTrust() -> Bool {
-        guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
-            set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        else { return false }
-        if let caFile = settings.caFile {
-            guard set(CURLOPT_CAINFO, caFile), unsafe ccurl_set_text(handle, CURLOPT_CAPATH, nil) == CURLE_OK else {
-                return false
-            }
+            (CURLOPT_QUICK_EXIT, 1),
+            (CURLOPT_CONNECTTIMEOUT_MS, max(min(settings.connectLimit, left).inMilliseconds, 1)),
+            (CURLOPT_TIMEOUT_MS, max(left.inMilliseconds, 1)),
+            (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+        ]
+        var texts: [(CURLoption, String?)] = [
+            (CURLOPT_URL, exchange.address.url), (CURLOPT_PROTOCOLS_STR, isPlain ? "http" : "https"),
+        ]
+        // The environment must not redirect a request to this machine.
+        if isPlain { texts.append((CURLOPT_PROXY, "")) }
+        if let caFile = settings.caFile { texts += [(CURLOPT_CAINFO, caFile), (CURLOPT_CAPATH, nil)] }
+        if !settings.pinnedKeys.isEmpty {
+            texts.append((CURLOPT_PINNEDPUBLICKEY, settings.pinnedKeys.joined(separator: ";")))
         }
-        return settings.pinnedKeys.isEmpty
-            || set(CURLOPT_PINNEDPUBLICKEY, settings.pinnedKeys.joined(separator: ";"))
+        guard numbers.allSatisfy({ set($0, $1) }), texts.allSatisfy({ set($0, $1) }) else { return false }
+        return unsafe ccurl_close_on_exec(handle) == CURLE_OK
     }
 
     private func prepareRequest() -> Bool {
         let request = exchange.request
-        switch request.method {
-        case .get: break
-        case .delete where request.body.isEmpty: guard set(CURLOPT_CUSTOMREQUEST, "DELETE") else { return false }
-        case .put, .post, .delete:
-            // Sends a length of zero too, which servers require for these methods.
-            guard set(CURLOPT_POST, 1), set(CURLOPT_POSTFIELDSIZE, request.body.count), set(body: request.body),
-                set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
-            else { return false }
+        if request.method == .get { return true }
+        if request.method != .delete || !request.body.isEmpty {
+            // Sends a length of zero too, which servers require for PUT and POST.
+            guard set(CURLOPT_POST, 1), set(CURLOPT_POSTFIELDSIZE, request.body.count), set(body: request.body) else {
+                return false
+            }
         }
-        return prepareHeaders()
+        return set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
     }
 
     private func set(body: [UInt8]) -> Bool {
@@ -188,6 +179,44 @@ final class Transfer {
         var text = unsafe String(cString: words)
         if text.isEmpty { text = unsafe String(cString: curl_easy_strerror(code)) }
         return String(decoding: text.utf8.filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
+    }
+}
+
+/// The parts of an answer received so far, within limits.
+struct AnswerParts {
+    private(set) var headers: [HTTPHeader] = []
+    private(set) var body: [UInt8] = []
+    /// The limit that the answer has exceeded; nil while it is within all.
+    private(set) var passedLimit: Int?
+    /// Whether the empty line after the headers has arrived: libcurl accepts a closed connection in its place.
+    private(set) var hasAllHeaders = false
+    /// The bytes of all header lines, including those of interim answers.
+    private var headerBytes = 0
+
+    /// Whether further parts are rejected.
+    var isTooLarge: Bool { passedLimit != nil }
+
+    /// Appends a part of the body.
+    mutating func addBody(_ bytes: [UInt8], limit: Int) {
+        guard bytes.count <= limit - body.count else { return passedLimit = limit }
+        body.append(contentsOf: bytes)
+    }
+
+    /// Adds a header line, including its end.
+    mutating func addHeader(_ bytes: [UInt8], limit: Int) {
+        headerBytes += bytes.count
+        guard headerBytes <= limit else { return passedLimit = limit }
+        var line = Substring(String(decoding: bytes, as: UTF8.self))
+        while let last = line.unicodeScalars.last, last == "\r" || last == "\n" { line.unicodeScalars.removeLast() }
+        hasAllHeaders = hasAllHeaders || line.isEmpty
+        // After an interim answer, such as 100, another one begins.
+        if line.hasPrefix("HTTP/") {
+            (headers, hasAllHeaders) = ([], false)
+            return
+        }
+        guard let colon = line.firstIndex(of: ":") else { return }
+        let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        headers.append(HTTPHeader(String(line[..<colon]), String(value)))
     }
 }
 #endif

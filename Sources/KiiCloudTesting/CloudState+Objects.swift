@@ -1,5 +1,6 @@
 import KiiCloud
 import KiiPush
+import KiiPushTesting
 
 // Objects, as in Kii's REST API, and the pushes about their changes.
 extension CloudState {
@@ -59,5 +60,62 @@ extension CloudState {
             push(.objectCreated, of: object, by: sender, modifiedAt: time)
         }
         return time
+    }
+
+    // MARK: Topics, subscriptions, and their pushes
+
+    mutating func create(_ topic: KiiTopic) -> HTTPResponse {
+        topics.insert(topic).inserted ? .of(204) : .refusal(409, "TOPIC_ALREADY_EXISTS")
+    }
+
+    mutating func answer(
+        _ method: HTTPRequest.Method, subscription: CloudPlace, of source: PushSource
+    ) -> HTTPResponse {
+        if let code = missingCode(of: source) { return .refusal(404, code) }
+        guard method != .put else {
+            return subscriptions.insert(subscription).inserted
+                ? .of(204) : .refusal(409, "PUSH_SUBSCRIPTION_ALREADY_EXISTS")
+        }
+        return subscriptions.remove(subscription) == nil ? .refusal(404, "PUSH_SUBSCRIPTION_NOT_FOUND") : .of(204)
+    }
+
+    /// The code for a source that does not exist; a bucket exists if it has an object or a subscriber.
+    private func missingCode(of source: PushSource) -> String? {
+        switch source {
+        case .topic(let topic): topics.contains(topic) ? nil : "TOPIC_NOT_FOUND"
+        case .bucket(let bucket):
+            objects.keys.contains { $0.bucket == bucket } || !subscribers(of: source).isEmpty ? nil : "FILTER_NOT_FOUND"
+        }
+    }
+
+    private func subscribers(of source: PushSource) -> [PushSubscriber] {
+        subscriptions.compactMap { place in
+            guard case .subscription(source, let subscriber) = place else { return nil }
+            return subscriber
+        }
+    }
+
+    mutating func push(_ body: [UInt8], to topic: KiiTopic, by sender: Sender) -> HTTPResponse {
+        guard topics.contains(topic) else { return .refusal(404, "TOPIC_NOT_FOUND") }
+        guard SendingRights.refusal(of: sender, to: topic) == nil else { return .refusal(401, "UNAUTHORIZED") }
+        let address = PushAddress(app: app, topic: topic, sender: sender, sentAt: now())
+        guard let message = try? OutgoingMessage(body: body),
+            message.problems(sentTo: address).allSatisfy(\.isWarning)
+        else { return .refusal(400, "INVALID_INPUT_DATA") }
+        if message.networks.contains(.mqtt) {
+            let payload = message.preview(.mqtt, sentTo: address).payload
+            for subscriber in subscribers(of: .topic(topic)) { pushes[subscriber, default: []].append(payload) }
+        }
+        return .of(201, ["pushMessageID": .string(nextID("push"))])
+    }
+
+    /// Notifies a bucket's subscribers of an object's change.
+    private mutating func push(_ event: KiiEvent, of object: KiiObject, by sender: Sender, modifiedAt: Int64?) {
+        let fixture = PayloadFixture.pushToApp(
+            bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope, sender: sender.id,
+            sentAt: now(), modifiedAt: modifiedAt, app: app)
+        for subscriber in subscribers(of: .bucket(object.bucket)) {
+            pushes[subscriber, default: []].append(fixture.payload(.long))
+        }
     }
 }

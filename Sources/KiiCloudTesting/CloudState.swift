@@ -58,8 +58,7 @@ struct CloudState {
     mutating func answer(_ request: HTTPRequest, _ alsoWrong: [String]) -> (HTTPResponse, TestFault?) {
         if requests.count == Self.mostRequests { requests.removeFirst(Self.mostRequests / 2) }
         requests.append(request)
-        let rules = RequestRules(app: app, key: key)
-        let wrong = alsoWrong + rules.violations(of: request)
+        let wrong = alsoWrong + violations(of: request)
         violations += wrong.map { "\(request.method.rawValue) \(request.path): \($0)" }
         let fault = faults.isEmpty ? nil : faults.removeFirst()
         if case .status(let status, let code, let wait) = fault {
@@ -80,7 +79,7 @@ struct CloudState {
 
     private mutating func answer(_ request: HTTPRequest, at place: CloudPlace, by sender: Sender) -> HTTPResponse {
         switch place {
-        case .user, .group, .thing:
+        case .record:
             guard let record = records[place] else { return .refusal(404, place.missingCode) }
             return .of(200, record)
         case .objects(let bucket): return create(in: bucket, request.fields, by: sender)
@@ -100,9 +99,9 @@ struct CloudState {
 extension CloudPlace {
     var missingCode: String {
         switch self {
-        case .user: "USER_NOT_FOUND"
-        case .group: "GROUP_NOT_FOUND"
-        case .thing: "THING_NOT_FOUND"
+        case .record(.group): "GROUP_NOT_FOUND"
+        case .record(.thing): "THING_NOT_FOUND"
+        case .record: "USER_NOT_FOUND"
         case .objects: "BUCKET_NOT_FOUND"
         case .object: "OBJECT_NOT_FOUND"
         case .topic, .messages: "TOPIC_NOT_FOUND"
@@ -124,17 +123,42 @@ extension HTTPRequest {
 extension HTTPResponse {
     static func of(_ status: Int, _ fields: KeyedData? = nil, version: Int? = nil, wait: Int? = nil) -> HTTPResponse {
         var headers: [HTTPHeader] = []
-        var writer = JSONWriter()
-        if let fields {
-            headers.append(HTTPHeader("Content-Type", "application/json;charset=UTF-8"))
-            writer.value(.object(fields.members))
-        }
+        if fields != nil { headers.append(HTTPHeader("Content-Type", "application/json;charset=UTF-8")) }
         if let version { headers.append(HTTPHeader("ETag", "\"\(version)\"")) }
         if let wait { headers.append(HTTPHeader("Retry-After", "\(wait)")) }
-        return HTTPResponse(status: status, headers: headers, body: Array(writer.text.utf8))
+        let body = fields.map { DataValue.object($0.members).jsonText } ?? ""
+        return HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
     }
 
     static func refusal(_ status: Int, _ code: String, wait: Int? = nil) -> HTTPResponse {
         of(status, ["errorCode": .string(code), "message": "refused by the test cloud"], wait: wait)
+    }
+}
+
+// Installed devices and their endpoints.
+extension CloudState {
+    private mutating func install(_ fields: KeyedData) -> HTTPResponse {
+        guard fields["deviceType"] == "MQTT", fields["development"]?.bool != nil else {
+            return .refusal(400, "MISSING_DATA")
+        }
+        let id = nextID("installation")
+        devices.insert(id)
+        return .of(
+            201, ["installationID": .string(id), "installationRegistrationID": .string(nextID("registration"))])
+    }
+
+    private mutating func endpoint(of id: String) -> HTTPResponse {
+        guard devices.contains(id) else { return .refusal(404, "INSTALLATION_NOT_FOUND") }
+        if endpointDelays > 0 {
+            endpointDelays -= 1
+            return .refusal(503, "MQTT_ENDPOINT_NOT_READY", wait: 0)
+        }
+        return .of(
+            200,
+            [
+                "installationID": .string(id), "username": .string("name-\(id)"),
+                "password": .string("password-\(id)"), "mqttTopic": .string("topic-\(id)"),
+                "host": "mqtt.cloud.test", "portTCP": 1883, "portSSL": 8883, "X-MQTT-TTL": 2_147_483_647,
+            ])
     }
 }

@@ -95,16 +95,13 @@ struct ServedConnection {
     }
 
     private func deliver(_ bytes: [UInt8]) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                retrying {
-                    unsafe send(
-                        descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
-                }
+        var left = bytes[...]
+        while !left.isEmpty {
+            let count = unsafe left.withUnsafeBytes { buffer in
+                retrying { unsafe send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
             }
             guard count > 0 else { return false }
-            sent += count
+            left = left.dropFirst(count)
         }
         return true
     }
@@ -118,5 +115,57 @@ struct ServedConnection {
             if polls[0].revents != 0 { return false }
         }
         return true
+    }
+}
+
+/// A request as received, with the errors in its form.
+struct ReceivedRequest {
+    let request: HTTPRequest
+    let violations: [String]
+
+    /// Reads the request line and the headers, with the empty line; the request must name one of the hosts.
+    init(head: ArraySlice<UInt8>, body: [UInt8], hosts: Set<String>) {
+        var lines = Self.lines(head)
+        let first = lines.isEmpty ? "" : lines.removeFirst()
+        let words = first.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+        var wrong: [String] = []
+        let method = words.first.flatMap { HTTPRequest.Method(rawValue: $0) }
+        if method == nil || words.count != 3 || words.last != "HTTP/1.1" { wrong.append("a wrong request line") }
+        var headers: [HTTPHeader] = []
+        for line in lines {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1].hasPrefix(" ") else {
+                wrong.append("a wrong header line")
+                continue
+            }
+            headers.append(HTTPHeader(String(parts[0]), String(parts[1].dropFirst())))
+        }
+        let called = headers.first { $0.name.lowercased() == "host" }?.value ?? ""
+        request = HTTPRequest(
+            method: method ?? .get, host: called, path: words.count > 1 ? words[1] : "", headers: headers, body: body)
+        if !hosts.contains(called) { wrong.append("another Host") }
+        let needsLength = method == .put || method == .post
+        if needsLength != (request[header: "Content-Length"] != nil) {
+            wrong.append("Content-Length where none is due, or none")
+        }
+        violations = wrong
+    }
+
+    /// The end of the headers, after the empty line; nil until it has arrived.
+    static func endOfHeaders(_ bytes: [UInt8]) -> Int? { bytes.firstRange(of: [13, 10, 13, 10])?.upperBound }
+
+    /// How long the body is.
+    static func bodyLength(_ head: ArraySlice<UInt8>) -> Int {
+        for line in lines(head) where line.lowercased().hasPrefix("content-length:") {
+            return max(Int(line.dropFirst("content-length:".count).drop { $0 == " " }) ?? 0, 0)
+        }
+        return 0
+    }
+
+    private static func lines(_ head: ArraySlice<UInt8>) -> [String] {
+        let lines = head.split(separator: 10, omittingEmptySubsequences: true).map { line in
+            String(decoding: line.last == 13 ? line.dropLast() : line, as: UTF8.self)
+        }
+        return lines.filter { !$0.isEmpty }
     }
 }

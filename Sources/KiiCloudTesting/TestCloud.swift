@@ -26,10 +26,6 @@ public final class TestCloud: HTTPTransport {
     public struct NoAnswer: Error, Sendable {}
 
     /// Makes an empty cloud with one app.
-    ///
-    /// - Parameters:
-    ///   - app: the app's id.
-    ///   - key: the app's key.
     public init(app: String = "0123abcd", key: Secret = Secret("key-of-the-app")) {
         self.app = KiiApp(KiiSite(host: "cloud.test"), id: app, key: key)
         state = Mutex(CloudState(app: app, key: key))
@@ -37,8 +33,6 @@ public final class TestCloud: HTTPTransport {
 
     /// Answers a request in this process.
     ///
-    /// - Parameter request: the request.
-    /// - Returns: the answer.
     /// - Throws: ``NoAnswer`` if a fault prevents an answer.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let (answer, fault) = answer(request)
@@ -68,13 +62,15 @@ public final class TestCloud: HTTPTransport {
     package func stopFailing() { state.withLock { $0.faults = [] } }
 
     /// Sets the record of a user.
-    public func set(_ user: KiiUser, _ fields: KeyedData) { state.withLock { $0.records[.user(user)] = fields } }
+    public func set(_ user: KiiUser, _ fields: KeyedData) { set(.user(user), fields) }
 
     /// Sets the record of a group.
-    public func set(_ group: KiiGroup, _ fields: KeyedData) { state.withLock { $0.records[.group(group)] = fields } }
+    public func set(_ group: KiiGroup, _ fields: KeyedData) { set(.group(group), fields) }
 
     /// Sets the record of a thing.
-    public func set(_ thing: KiiThing, _ fields: KeyedData) { state.withLock { $0.records[.thing(thing)] = fields } }
+    public func set(_ thing: KiiThing, _ fields: KeyedData) { set(.thing(thing), fields) }
+
+    private func set(_ owner: KiiScope, _ fields: KeyedData) { state.withLock { $0.records[.record(owner)] = fields } }
 
     /// How many requests for the next endpoint are answered as not ready.
     package func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
@@ -101,5 +97,48 @@ public final class TestCloud: HTTPTransport {
     /// Removes and returns the new pushes for a subscriber, in MQTT's format.
     public func takePushes(for subscriber: PushSubscriber) -> [RawPayload] {
         state.withLock { $0.pushes.removeValue(forKey: subscriber) ?? [] }
+    }
+}
+
+/// A fault that a ``TestCloud`` applies to one request.
+///
+/// ``largeBody(_:)``, ``largeHeaders(_:)`` and ``slow`` change only what a ``TestCloudServer`` sends: a cloud that is
+/// itself the transport returns its usual answer.
+@nonexhaustive
+public enum TestFault: Sendable, Hashable {
+    /// It answers with a status without performing the request; without a code there is no body, as with Kii's 429.
+    case status(Int, code: String? = nil, retryAfter: Int? = nil)
+    /// It closes the connection.
+    case close(Point)
+    /// It sends nothing more, and keeps the connection open.
+    case stall(Point)
+    /// It answers with bytes that are not HTTP, without performing the request.
+    case rubbish
+    /// It performs the request, and answers with a body of this many bytes.
+    case largeBody(Int)
+    /// It performs the request, and answers with this many bytes of headers.
+    case largeHeaders(Int)
+    /// It performs the request, and sends its answer byte by byte, with pauses of 20 milliseconds.
+    case slow
+
+    /// The point at which an answer ends too early.
+    public enum Point: Sendable, Hashable, CaseIterable {
+        /// Before the request is performed.
+        case work
+        /// After the request is performed, before the answer.
+        case answer
+        /// Within the answer's headers.
+        case headers
+        /// Within the answer's body; before it if there is none.
+        case body
+    }
+
+    /// Whether the request is still performed.
+    var doesWork: Bool {
+        switch self {
+        case .status, .rubbish: false
+        case .close(let point), .stall(let point): point != .work
+        case .largeBody, .largeHeaders, .slow: true
+        }
     }
 }

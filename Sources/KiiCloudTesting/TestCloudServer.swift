@@ -34,7 +34,6 @@ public final class TestCloudServer: Sendable {
 
     /// Starts to listen on a free port.
     ///
-    /// - Parameter cloud: the cloud that answers.
     /// - Throws: the error of the system, such as no free descriptor.
     public init(_ cloud: TestCloud) throws(ErrorNumber) {
         self.cloud = cloud

@@ -7,36 +7,36 @@ extension DeadLetterGuarantee {
     // MARK: Persistence
 
     private static let keeping = [
-        DeadLetterGuarantee("an empty store has no letters") { trial in
+        Self("an empty store has no letters") { trial in
             try trial.expectLetters([], "at first")
             trial.expect(try !trial.store.remove(1), "an empty store should have nothing to remove")
         },
-        DeadLetterGuarantee("a letter is returned unchanged") { trial in
+        Self("a letter is returned unchanged") { trial in
             var added: [DeadLetter] = []
             for letter in letters { added.append(try trial.add(letter)) }
             for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
         },
-        DeadLetterGuarantee("a letter may be added twice, and then has two numbers") { trial in
+        Self("a letter may be added twice, and then has two numbers") { trial in
             let first = try trial.add(letters[0])
             let second = try trial.add(first)
             trial.expect(first.id != second.id, "it should have a number of its own")
             try trial.expectLetters([first, second], "afterwards")
         },
-        DeadLetterGuarantee("a letter is removed once by its number, and the others are kept") { trial in
+        Self("a letter is removed once by its number, and the others are kept") { trial in
             var added: [DeadLetter] = []
             for number in 0..<3 { added.append(try trial.add(letter(number))) }
             trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
             trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
             try trial.expectLetters([added[0], added[2]], "afterwards")
         },
-        DeadLetterGuarantee("removing an unknown letter changes nothing") { trial in
+        Self("removing an unknown letter changes nothing") { trial in
             let only = try trial.add(letters[0])
             for id in [0, only.id + 1, UInt64(Int64.max) + 1, .max] {
                 trial.expect(try !trial.store.remove(id), "there should be no letter \(id)")
             }
             try trial.expectLetters([only], "afterwards")
         },
-        DeadLetterGuarantee("a letter into which another one was merged since is kept", capacity: 10) { trial in
+        Self("a letter into which another one was merged since is kept", capacity: 10) { trial in
             let read = try trial.add(letter(0, keys: [1]))
             let id = try trial.store.add(letter(1, keys: [1]))
             trial.expect(id == read.id, "the second one should be merged into the first")
@@ -51,15 +51,15 @@ extension DeadLetterGuarantee {
     // MARK: Numbers
 
     private static let numbers = [
-        DeadLetterGuarantee("letters are returned in the order they were added") { trial in
+        Self("letters are returned in the order they were added") { trial in
             let added = try [5, 1, 3].map { try trial.add(letter($0)) }
             try trial.expectLetters(added, "in the order in which they were added")
         },
-        DeadLetterGuarantee("numbers go up from 1") { trial in
+        Self("numbers go up from 1") { trial in
             let numbers = try (0..<5).map { try trial.store.add(letter($0)) }
             trial.expect(numbers == [1, 2, 3, 4, 5], "they should be 1 to 5, they are \(numbers)")
         },
-        DeadLetterGuarantee("the number of a removed letter is not used again") { trial in
+        Self("the number of a removed letter is not used again") { trial in
             var last: UInt64 = 0
             for round in 0..<5 {
                 let number = try trial.store.add(letter(round))
@@ -73,8 +73,7 @@ extension DeadLetterGuarantee {
     // MARK: Capacity
 
     private static let room = [
-        DeadLetterGuarantee("beyond its count a store refuses letters until one is removed", capacity: 3) {
-            trial in
+        Self("beyond its count a store refuses letters until one is removed", capacity: 3) { trial in
             var added = try (0..<3).map { try trial.add(letter($0)) }
             try trial.expectFull(letter(3), "beyond the count")
             try trial.store.remove(added.removeFirst().id)
@@ -82,8 +81,7 @@ extension DeadLetterGuarantee {
             try trial.expectFull(letter(5), "beyond the count again")
             try trial.expectLetters(added, "in the end")
         },
-        DeadLetterGuarantee("beyond its bytes a store refuses letters until one is removed", bytes: 1000) {
-            trial in
+        Self("beyond its bytes a store refuses letters until one is removed", bytes: 1000) { trial in
             let large = try trial.add(letter(0, size: 600))
             let small = try trial.add(letter(1, size: 400))
             try trial.expectFull(letter(2, size: 1), "beyond the bytes")
@@ -93,12 +91,12 @@ extension DeadLetterGuarantee {
             let other = try trial.add(letter(5, size: 600))
             try trial.expectLetters([small, empty, other], "in the end")
         },
-        DeadLetterGuarantee("a failed removal frees no capacity", capacity: 1) { trial in
+        Self("a failed removal frees no capacity", capacity: 1) { trial in
             let only = try trial.add(letter(0))
             trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
             try trial.expectFull(letter(1), "when a letter that is not there was removed")
         },
-        DeadLetterGuarantee("a store of capacity 0 refuses every letter", capacity: 0) { trial in
+        Self("a store of capacity 0 refuses every letter", capacity: 0) { trial in
             try trial.expectFull(letter(0), "in a store for none")
         },
     ]
@@ -106,10 +104,7 @@ extension DeadLetterGuarantee {
     // MARK: Shares
 
     private static let shares = [
-        DeadLetterGuarantee(
-            "one key may use a tenth of the letters; the last one summarizes the rest", capacity: 40
-        ) {
-            trial in
+        Self("one key may use a tenth of the letters; the last one summarizes the rest", capacity: 40) { trial in
             var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
             for number in 4..<10 {
                 let id = try trial.store.add(letter(number, keys: [1, 9]))
@@ -129,7 +124,7 @@ extension DeadLetterGuarantee {
             added.append(try trial.add(letter(12, keys: [1, 9])))
             try trial.expectLetters(added, "when the letter that stood for others has gone")
         },
-        DeadLetterGuarantee("one key may use a fifth of the bytes", bytes: 1000) { trial in
+        Self("one key may use a fifth of the bytes", bytes: 1000) { trial in
             let first = try trial.add(letter(0, size: 100, keys: [1]))
             var second = try trial.add(letter(1, size: 100, keys: [1]))
             trial.expect(try trial.store.add(letter(2, size: 50, keys: [1])) == second.id, "it should be folded")
@@ -143,8 +138,7 @@ extension DeadLetterGuarantee {
             try trial.expectLetters([first, second], "when a payload was larger than the share")
             _ = try trial.add(letter(4, size: 300, keys: [2]))
         },
-        DeadLetterGuarantee("a wider key may use half of the letters, whatever its narrow keys", capacity: 8) {
-            trial in
+        Self("a wider key may use half of the letters, whatever its narrow keys", capacity: 8) { trial in
             var ids: [UInt64] = []
             for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
             trial.expect(Set(ids).count == 4, "there should be 4 letters, there are \(Set(ids).count)")
@@ -160,7 +154,7 @@ extension DeadLetterGuarantee {
 
     // MARK: Concurrency
 
-    private static let atOnce = DeadLetterGuarantee("concurrent calls are atomic", capacity: 40) { trial in
+    private static let atOnce = Self("concurrent calls are atomic", capacity: 40) { trial in
         let numbers = await withTaskGroup(of: UInt64?.self) { group in
             for number in 0..<64 { group.addTask { try? trial.store.add(letter(number)) } }
             return await group.reduce(into: [UInt64]()) { all, number in if let number { all.append(number) } }

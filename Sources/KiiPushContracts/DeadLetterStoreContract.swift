@@ -14,17 +14,13 @@ public import Testing
 public struct DeadLetterStoreContract: Sendable {
     private let makeStore: @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore
 
-    /// Prepares the suite.
-    ///
-    /// - Parameter makeStore: makes an empty store with a capacity in letters and in payload bytes; called once per
-    ///   guarantee, so a store in a file needs a new file each time.
+    /// Takes what makes an empty store with a capacity in letters and in payload bytes; called once per guarantee, so a
+    /// store in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore) {
         self.makeStore = makeStore
     }
 
     /// Checks every guarantee, and records an issue for each one that is broken.
-    ///
-    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }

@@ -19,8 +19,7 @@ public import Testing
 /// Each guarantee gets its own inbox. A failure names the broken guarantee, and what the inbox did instead. Guarantees
 /// about a later process are checked only if the inbox says that it is durable.
 public struct InboxContract<Tried: Inbox>: Sendable {
-    private let open: @Sendable (_ place: Int) throws -> Tried
-    private let close: @Sendable (Tried) -> Void
+    private let open: @Sendable (_ place: Int) throws -> InboxTrial.Opened
 
     /// Prepares the suite.
     ///
@@ -32,13 +31,13 @@ public struct InboxContract<Tried: Inbox>: Sendable {
         open: @escaping @Sendable (_ place: Int) throws -> Tried,
         close: @escaping @Sendable (Tried) -> Void = { _ in }
     ) {
-        self.open = open
-        self.close = close
+        self.open = { place in
+            let inbox = try open(place)
+            return InboxTrial.Opened(inbox: inbox) { close(inbox) }
+        }
     }
 
     /// Checks every guarantee, and records an issue for each one that is broken.
-    ///
-    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
@@ -47,7 +46,7 @@ public struct InboxContract<Tried: Inbox>: Sendable {
     package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
         for (place, guarantee) in InboxGuarantee.all.enumerated() {
             do {
-                let trial = try InboxTrial(place, open, close) { report(guarantee.text, $0) }
+                let trial = try InboxTrial({ [open] in try open(place) }) { report(guarantee.text, $0) }
                 if guarantee.needsDurable && !trial.isDurable { continue }
                 try await guarantee.check(trial)
                 trial.close()
@@ -76,7 +75,7 @@ struct InboxGuarantee: Sendable {
 final class InboxTrial: Sendable {
     /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
-    private struct Opened: Sendable {
+    struct Opened: Sendable {
         let inbox: any Inbox
         let close: @Sendable () -> Void
     }
@@ -84,16 +83,10 @@ final class InboxTrial: Sendable {
     private let open: @Sendable () throws -> Opened
     private let opened: Mutex<Opened?>
 
-    init<Tried: Inbox>(
-        _ place: Int, _ open: @escaping @Sendable (Int) throws -> Tried, _ close: @escaping @Sendable (Tried) -> Void,
-        fail: @escaping @Sendable (String) -> Void
-    ) throws {
+    init(_ open: @escaping @Sendable () throws -> Opened, fail: @escaping @Sendable (String) -> Void) throws {
         self.fail = fail
-        self.open = {
-            let inbox = try open(place)
-            return Opened(inbox: inbox) { close(inbox) }
-        }
-        opened = Mutex(try self.open())
+        self.open = open
+        opened = Mutex(try open())
     }
 
     /// The inbox of the current process.
@@ -150,3 +143,92 @@ final class InboxTrial: Sendable {
 
 /// The test case cannot continue.
 private struct InboxIsClosed: Error {}
+
+extension InboxGuarantee {
+    // MARK: Crashes
+
+    static let crashes = [
+        Self("a payload in flight at a crash counts one crash more, and is marked if it was alone", needsDurable: true)
+        {
+            trial in
+            let ids = try trial.add(4)
+            try await trial.record(.begun(ids[1], attempt: 1))
+            try trial.expectCrashes([0, 1, 0, 0], alone: [ids[1]], "when the second was in flight")
+            try await trial.record(.begun(ids[0], attempt: 1), .begun(ids[1], attempt: 2), .begun(ids[2], attempt: 1))
+            try trial.expectCrashes([1, 2, 1, 0], alone: [], "when three were in flight")
+            try await trial.record(.begun(ids[1], attempt: 3))
+            try trial.expectCrashes([1, 3, 1, 0], alone: [ids[1]], "when it was alone again")
+        },
+        Self("a payload not in flight at a crash counts none", needsDurable: true) { trial in
+            let ids = try trial.add(4)
+            try await trial.record(
+                .begun(ids[0], attempt: 1), .begun(ids[1], attempt: 1), .failed(ids[0], handled: []),
+                .begun(ids[3], attempt: 1), .ended(ids[3]))
+            let left = Array(ids.dropLast())
+            try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when one had failed and one had ended")
+            try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when none was in flight since")
+        },
+        Self("asking again counts no crash", needsDurable: true) { trial in
+            let ids = try trial.add(1)
+            try await trial.record(.begun(ids[0], attempt: 1))
+            try trial.restart()
+            let again = try trial.inbox.entries().map(\.crashes)
+            trial.expect(again == [1], "there should be one crash, there are \(again)")
+        },
+    ]
+
+    // MARK: Concurrency
+
+    static let atOnce = [
+        Self("concurrent calls are atomic") { trial in
+            let inbox = try trial.inbox
+            let batches = await withTaskGroup(of: [UInt64].self) { group in
+                for task in 0..<32 {
+                    group.addTask { (try? inbox.add([payload(task), payload(task), payload(task)])) ?? [] }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            let ids = batches.flatMap { $0 }
+            trial.expect(ids.count == 96, "96 payloads should have been taken, \(ids.count) were")
+            trial.expect(Set(ids).count == ids.count, "two payloads should not have one number")
+            trial.expect(batches.allSatisfy { $0 == $0.sorted() }, "numbers should be in the order of the payloads")
+            if trial.isDurable { try trial.expectLeft(ids.sorted(), "afterwards") }
+        },
+        Self("concurrent records all count, in order for each payload") { trial in
+            let inbox = try trial.inbox
+            let ids = try trial.add(96)
+            let failures = await withTaskGroup(of: (any Error)?.self) { group in
+                for id in ids {
+                    group.addTask {
+                        do {
+                            for attempt in 1...4 {
+                                try await inbox.record(.begun(id, attempt: attempt))
+                                try await inbox.record(.failed(id, handled: ["r\(attempt)"]))
+                            }
+                            if id % 3 == 0 { try await inbox.record(.ended(id)) }
+                            return nil
+                        } catch { return error }
+                    }
+                }
+                return await group.reduce(into: []) { all, error in if let error { all.append(error) } }
+            }
+            trial.expect(failures.isEmpty, "\(failures.count) records could not be written")
+            guard trial.isDurable else { return }
+            let entries = try trial.expectLeft(ids.filter { $0 % 3 != 0 }, "afterwards")
+            trial.expect(
+                entries.allSatisfy { $0.attempts == 4 && $0.handled == ["r4"] && $0.crashes == 0 },
+                "each payload should have its own last records")
+        },
+    ]
+}
+
+extension InboxTrial {
+    /// Expects that a later process sees these crash counts, in the payloads' order, and which payloads were alone.
+    func expectCrashes(_ crashes: [Int], alone: [UInt64], _ when: String) throws {
+        let entries = try restart()
+        let found = entries.map(\.crashes)
+        expect(found == crashes, "\(when) the crashes should be \(crashes), they are \(found)")
+        let foundAlone = entries.filter(\.crashedAlone).map(\.id)
+        expect(foundAlone == alone, "\(when) those alone should be \(alone), they are \(foundAlone)")
+    }
+}

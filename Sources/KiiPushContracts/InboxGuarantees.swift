@@ -8,16 +8,16 @@ extension InboxGuarantee {
     // MARK: Numbers
 
     private static let numbers = [
-        InboxGuarantee("an empty inbox has nothing of an earlier process") { trial in
+        Self("an empty inbox has nothing of an earlier process") { trial in
             trial.expect(try trial.inbox.entries().isEmpty, "there should be nothing")
         },
-        InboxGuarantee("numbers go up from 1, one for each payload, and none for none") { trial in
+        Self("numbers go up from 1, one for each payload, and none for none") { trial in
             trial.expect(try trial.inbox.add([]).isEmpty, "there should be no number when nothing is added")
             let ids = try [3, 1, 2].flatMap { try trial.add($0) }
             trial.expect(ids.first == 1, "the first should be 1, it is \(ids.first ?? 0)")
             trial.expect(zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 }, "they should go up: \(ids)")
         },
-        InboxGuarantee("the number of a payload that has ended is not used again") { trial in
+        Self("the number of a payload that has ended is not used again") { trial in
             var last: UInt64 = 0
             for _ in 0..<5 {
                 let id = try trial.add(1)[0]
@@ -26,7 +26,7 @@ extension InboxGuarantee {
                 try await trial.record(.ended(id))
             }
         },
-        InboxGuarantee("not even by another process", needsDurable: true) { trial in
+        Self("not even by another process", needsDurable: true) { trial in
             var last: UInt64 = 0
             for _ in 0..<3 {
                 let ids = try trial.add(2)
@@ -41,9 +41,7 @@ extension InboxGuarantee {
     // MARK: Persistence
 
     private static let keeping = [
-        InboxGuarantee("a payload is returned byte for byte, with all that its transport reported", needsDurable: true)
-        {
-            trial in
+        Self("a payload is returned byte for byte, with all that its transport reported", needsDurable: true) { trial in
             let ids = try trial.inbox.add(odd)
             for when in ["at first", "once more"] {
                 let entries = try trial.expectLeft(ids, when)
@@ -54,8 +52,7 @@ extension InboxGuarantee {
                 }
             }
         },
-        InboxGuarantee("unended payloads are returned oldest first, and ended ones are removed", needsDurable: true) {
-            trial in
+        Self("unended payloads are returned oldest first, and ended ones are removed", needsDurable: true) { trial in
             var ids = try trial.add(5)
             try await trial.record(.ended(ids.remove(at: 2)))
             ids += try trial.add(3, from: 5)
@@ -68,7 +65,7 @@ extension InboxGuarantee {
             ids += try trial.add(1)
             try trial.expectLeft(ids, "when another process has ended one and added one")
         },
-        InboxGuarantee("payloads keep the time between their arrivals", needsDurable: true) { trial in
+        Self("payloads keep the time between their arrivals", needsDurable: true) { trial in
             let ids = try trial.inbox.add([-700, -600, 0].map { RawPayload([1], arrivedAt: .seconds($0)) })
             let arrivals = try trial.expectLeft(ids, "before they have ended").map { $0.payload.arrivedAt }
             for (index, seconds) in [(0, 100), (1, 600)] where arrivals.count == 3 {
@@ -82,7 +79,7 @@ extension InboxGuarantee {
                     "two payloads that arrived \(seconds) s apart should be so, they are \(apart)")
             }
         },
-        InboxGuarantee("a payload added twice is stored twice", needsDurable: true) { trial in
+        Self("a payload added twice is stored twice", needsDurable: true) { trial in
             let ids = try trial.inbox.add([payload(1), payload(1)])
             trial.expect(Set(ids).count == 2, "they should have two numbers")
             try await trial.record(.ended(ids[0]))
@@ -93,7 +90,7 @@ extension InboxGuarantee {
     // MARK: Reading
 
     private static let reading = [
-        InboxGuarantee("the payloads of an earlier process are read in pages", needsDurable: true) { trial in
+        Self("the payloads of an earlier process are read in pages", needsDurable: true) { trial in
             var ids = try trial.add(7)
             try await trial.record(.ended(ids.remove(at: 3)))
             try trial.restart()
@@ -105,9 +102,7 @@ extension InboxGuarantee {
             trial.expect(
                 pages == expected, "pages of 3 should be \(expected), they are \(pages)")
         },
-        InboxGuarantee(
-            "payloads are read again by their numbers, in that order, with their records", needsDurable: true
-        ) {
+        Self("payloads are read again by their numbers, in that order, with their records", needsDurable: true) {
             trial in
             var ids = try trial.inbox.add(odd) + trial.add(3)
             try await trial.record(
@@ -130,7 +125,7 @@ extension InboxGuarantee {
                 try trial.restart()
             }
         },
-        InboxGuarantee("reading again counts no crash", needsDurable: true) { trial in
+        Self("reading again counts no crash", needsDurable: true) { trial in
             let ids = try trial.add(2)
             try await trial.record(.begun(ids[0], attempt: 1))
             let crashes = try trial.inbox.entries(of: ids).map(\.crashes)
@@ -142,7 +137,7 @@ extension InboxGuarantee {
     // MARK: Records
 
     private static let records = [
-        InboxGuarantee("attempts and handled routes are kept", needsDurable: true) { trial in
+        Self("attempts and handled routes are kept", needsDurable: true) { trial in
             let ids = try trial.add(3)
             try await trial.record(
                 .begun(ids[0], attempt: 1), .failed(ids[0], handled: ["b"]), .begun(ids[0], attempt: 2),
@@ -156,7 +151,7 @@ extension InboxGuarantee {
                 trial.expect(handled == expected, "\(when) the handled routes are \(entries.map(\.handled))")
             }
         },
-        InboxGuarantee("the last record of a payload counts", needsDurable: true) { trial in
+        Self("the last record of a payload counts", needsDurable: true) { trial in
             let ids = try trial.add(2)
             for attempt in 1...20 {
                 for id in ids {
@@ -170,7 +165,7 @@ extension InboxGuarantee {
                 entries.map(\.attempts) == [20, 20] && entries.map(\.handled.count) == [20, 0],
                 "there are \(entries.map(\.attempts)) attempts and \(entries.map(\.handled.count)) handled routes")
         },
-        InboxGuarantee("records of one call all count, in their order", needsDurable: true) { trial in
+        Self("records of one call all count, in their order", needsDurable: true) { trial in
             let ids = try trial.add(3)
             try await trial.inbox.record([
                 .begun(ids[0], attempt: 1), .failed(ids[0], handled: ["a"]), .begun(ids[1], attempt: 1),
@@ -187,7 +182,7 @@ extension InboxGuarantee {
                 entries.map(\.crashes) == [0, 1] && entries.last?.crashedAlone == true,
                 "only the last should have been in flight; the crashes are \(entries.map(\.crashes))")
         },
-        InboxGuarantee("a record of an unknown payload changes nothing") { trial in
+        Self("a record of an unknown payload changes nothing") { trial in
             let ids = try trial.add(2)
             try await trial.record(.ended(ids[0]))
             for id in [0, ids[0], ids[1] + 1, UInt64(Int64.max), UInt64(Int64.max) + 1, .max] {
@@ -213,7 +208,7 @@ extension InboxGuarantee {
     }
 
     private static let answers = [
-        InboxGuarantee("an answer is kept for its sender from its payload's end until it was delivered") { trial in
+        Self("an answer is kept for its sender from its payload's end until it was delivered") { trial in
             let ids = try trial.add(4)
             for (number, id) in ids.enumerated() {
                 try await trial.record(answer(id, number, to: number == 3 ? "b" : "a"))
@@ -239,7 +234,7 @@ extension InboxGuarantee {
             let left = try trial.inbox.answers(of: "a", limit: 9) + trial.inbox.answers(of: "b", limit: 9)
             trial.expect(left.map(\.id) == [ids[1], ids[2]], "those that were delivered should be gone")
         },
-        InboxGuarantee("of two answers of a payload the first counts") { trial in
+        Self("of two answers of a payload the first counts") { trial in
             let ids = try trial.add(1)
             try await trial.record(answer(ids[0], 1), answer(ids[0], 2), .ended(ids[0]))
             let due = try trial.inbox.answers(of: "a", limit: 9)
@@ -247,7 +242,7 @@ extension InboxGuarantee {
                 due.map { InboxRecord.answer($0.withoutArrival) } == [answer(ids[0], 1).withoutArrival],
                 "there should be the first answer alone")
         },
-        InboxGuarantee("answers of routes are returned with their payload", needsDurable: true) { trial in
+        Self("answers of routes are returned with their payload", needsDurable: true) { trial in
             let ids = try trial.add(2)
             try await trial.record(
                 .failed(ids[0], handled: ["a", "b"], answers: ["b": .succeeded(.bool(true)), "a": .failed("no")]))

@@ -12,14 +12,11 @@ public enum Invariants {
         public let description: String
     }
 
-    /// The transports that affect decoding, and none.
-    public static let transports: [Transport?] = [nil, .apns, .fcm, .jpush, .mqtt, .quickblox]
-
-    /// Decodes any bytes, as from each transport, and reads every property.
+    /// Decodes any bytes, as from each transport that affects decoding and from none, and reads every property.
     ///
     /// - Throws: the broken invariant.
     public static func check(payload bytes: [UInt8]) throws(Broken) {
-        for transport in transports {
+        for transport in [nil, .apns, .fcm, .jpush, .mqtt, .quickblox] as [Transport?] {
             try check(RawPayload(bytes, transport: transport))
             try check(RawPayload(bytes, transport: transport), formats: .shipped.adding(MirrorFormat()))
         }
@@ -27,9 +24,6 @@ public enum Invariants {
 
     /// Decodes one payload: the result is a valid message, or an error with a position inside the payload.
     ///
-    /// - Parameters:
-    ///   - payload: the payload.
-    ///   - formats: the formats of other systems.
     /// - Throws: the broken invariant.
     public static func check(_ payload: RawPayload, formats: PayloadFormats = .shipped) throws(Broken) {
         let message: PushMessage
@@ -74,8 +68,100 @@ public enum Invariants {
         try hold(again?.encoded == event.encoded, "an event that was encoded reads as the same one")
     }
 
-    static func hold(_ condition: Bool, _ promise: String) throws(Broken) {
+    fileprivate static func hold(_ condition: Bool, _ promise: String) throws(Broken) {
         if !condition { throw Broken(description: promise) }
+    }
+}
+
+extension Invariants {
+    fileprivate static func checkKind(_ message: PushMessage) throws(Broken) {
+        let classification = message.classification
+        try hold(classification.kind == message.kind, "a classification has the message's kind")
+        try hold(classification.certainty == message.certainty, "a classification has the message's certainty")
+        try hold(
+            (message.certainty == .ambiguous) == !classification.conflicts.isEmpty,
+            "a message is ambiguous just when it has conflicts")
+        try hold(
+            message.certainty != .likely || message.kind == .directPush && classification.evidence.isEmpty
+                || message.kind == .pushToUser && message[.topic] == nil,
+            "only a Direct Push by absence is likely, and a Push to User without its topic")
+        try hold(
+            message.kind == .directPush || !classification.evidence.isEmpty,
+            "a kind other than Direct Push has evidence")
+        try hold((PushToAppMessage(message) != nil) == (message.kind == .pushToApp), "a Push to App is viewed as one")
+        try hold(
+            (PushToUserMessage(message) != nil) == (message.kind == .pushToUser), "a Push to User is viewed as one")
+        try hold((DirectPushMessage(message) != nil) == (message.kind == .directPush), "a Direct Push is viewed as one")
+    }
+
+    fileprivate static func checkHandles(_ message: PushMessage) throws(Broken) {
+        try hold(message.bucket == nil || message.kind == .pushToApp, "only a Push to App has a bucket")
+        try hold(message.topic == nil || message.kind == .pushToUser, "only a Push to User has a topic")
+        try hold(message.object == nil || message.object?.bucket == message.bucket, "an object is in its bucket")
+        if let scope = message.bucket?.scope ?? message.topic?.scope {
+            try hold(message.scope.owner == scope, "a bucket and a topic are in the message's scope")
+        }
+        try hold((BucketEvent(message)?.bucket) == message.bucket, "a bucket's event has the bucket")
+        try hold((ObjectEvent(message)?.object) == message.object, "an object's event has the object")
+        try hold((TopicMessage(message)?.topic) == message.topic, "a topic's message has the topic")
+        let owners = [message.scopeUser?.id, message.scopeGroup?.id, message.scopeThing?.id].compactMap(\.self)
+        try hold(owners.count <= 1, "a scope has one owner")
+        try hold(owners.isEmpty || owners[0] == message.scope.id, "the owner is the scope's")
+        try hold(
+            message.sender != nil || message.senderUser == nil && message.senderThing == nil,
+            "a sender that is a user or a thing is a sender")
+    }
+
+    fileprivate static func checkContent(_ message: PushMessage) throws(Broken) {
+        for field in KiiField.allCases {
+            try hold(message[field]?.utf8.contains { $0 > 0x20 } ?? true, "a field that is there is not blank")
+        }
+        try hold(
+            message.sentAt == nil || message[.when] != nil || message.format != nil, "a time stands in its field")
+        try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time stands in its field")
+        _ = (message.alert, message.aps?.isSilent, message.appID, message.event)
+
+        try checkDictionary(message)
+        let members = message.data.members
+        try hold(members.map(\.key) == message.data.keys, "data has the keys of its members")
+        try hold(members.isEmpty == message.data.isEmpty, "data without members is empty")
+        for (key, value) in members {
+            try hold(message.data[key] == value, "a member of the data is found under its key")
+            _ = (value.string, value.integer, value.double, value.bool, value["k"], value[0])
+            try checkReadBack(value)
+        }
+        _ = try? message.data.decode([String: String].self)
+
+        guard let direct = DirectPushMessage(message) else { return }
+        try hold((direct.command != nil) == (message.dialect == .thingIF), "a command is what Thing-IF sends")
+        try hold((direct.quickBlox != nil) == (message.format == "quickblox"), "QuickBlox's is what QuickBlox sends")
+        try hold((message.format != nil) == (message.dialect == .foreign), "a format has no dialect of Kii's")
+        try hold((ForeignPushMessage(message) != nil) == (message.format != nil), "a format's push is viewed as one")
+        try hold(direct.command?.actions.isEmpty != true, "a command has an action")
+        _ = (direct.completedCommandID, direct.quickBlox?.call?.participants)
+    }
+
+    private static func checkDictionary(_ message: PushMessage) throws(Broken) {
+        guard case .object = message.rawObject else { throw Broken(description: "a payload is an object") }
+        guard let aps = message.aps else { return }
+        try hold(aps.members.map(\.key) == aps.keys, "Apple's dictionary has the keys of its members")
+        for (key, value) in aps.members {
+            try hold(aps[key] == value, "a member of Apple's dictionary is found under its key")
+        }
+    }
+
+    /// Encoding a decoded value and decoding it again gives the same value.
+    private static func checkReadBack(_ value: DataValue) throws(Broken) {
+        try hold(DataValue(json: value.jsonText) == value, "a value that was written reads as the same one")
+    }
+
+    fileprivate static func checkKeys(_ message: PushMessage) throws(Broken) {
+        let secret = DedupeSecret(1, 2)
+        let keys = message.dedupeKeys(app: "a", secret: secret)
+        try hold(keys == message.dedupeKeys(app: "a", secret: secret), "a message has the same keys each time")
+        try hold(
+            message.certainty != .ambiguous || keys.strength == .weak && keys.secondary == nil,
+            "an ambiguous message has a weak key, so that it can hide no other")
     }
 }
 

@@ -17,6 +17,15 @@ public struct PayloadFixture: Sendable {
         case long
         /// As over FCM: long keys, every value a string.
         case strings
+
+        /// The transport that has these keys.
+        var transport: Transport {
+            switch self {
+            case .short: .apns
+            case .long: .mqtt
+            case .strings: .fcm
+            }
+        }
     }
 
     /// Kii's fields, as text; nil values are omitted.
@@ -31,18 +40,10 @@ public struct PayloadFixture: Sendable {
     /// Makes an empty payload, which is a Direct Push by absence.
     public init() {}
 
-    /// A Push to App.
+    /// A Push to App; without an object, as when a bucket is deleted.
     ///
-    /// - Parameters:
-    ///   - bucket: the bucket's name.
-    ///   - object: the object's id; nil omits it, as when a bucket is deleted.
-    ///   - event: what happened.
-    ///   - scope: the bucket's scope.
-    ///   - sender: the identity that caused it; encoded with long keys only, since APNs omits it.
-    ///   - sentAt: the time of the push; a different time makes a different event.
-    ///   - modifiedAt: the time of the modification; encoded with long keys only.
-    ///   - app: the app of the scope.
-    /// - Returns: the payload, for any key style.
+    /// Each `sentAt` makes another event. The sender and `modifiedAt` are encoded with long keys only, since APNs omits
+    /// them.
     public static func pushToApp(
         bucket: String = "settings", object: String? = "o-1", event: KiiEvent = .objectUpdated, scope: KiiScope = .app,
         sender: String? = "U-sender", sentAt: Int64 = 1_700_000_000_033, modifiedAt: Int64? = 1_700_000_000_000,
@@ -60,16 +61,7 @@ public struct PayloadFixture: Sendable {
         return fixture
     }
 
-    /// A Push to User.
-    ///
-    /// - Parameters:
-    ///   - topic: the topic's name.
-    ///   - scope: the topic's scope.
-    ///   - sender: the sender.
-    ///   - sentAt: the time of the push; a different time makes a different message.
-    ///   - data: the sender's data.
-    ///   - app: the app of the scope.
-    /// - Returns: the payload, for any key style.
+    /// A Push to User; each `sentAt` makes another message.
     public static func pushToUser(
         topic: String = "news", scope: KiiScope = .app, sender: String? = "U-sender",
         sentAt: Int64? = 1_700_000_000_033, data: [(key: String, value: DataValue)] = [("text", .string("hello"))],
@@ -85,12 +77,7 @@ public struct PayloadFixture: Sendable {
         return fixture
     }
 
-    /// A Direct Push to a user's device; over MQTT its URIs identify it.
-    ///
-    /// - Parameters:
-    ///   - recipient: the user that it goes to; nil omits both URIs, as the other transports do.
-    ///   - data: the sender's data.
-    /// - Returns: the payload, for any key style.
+    /// A Direct Push to a user's device; over MQTT its URIs identify it, and without a recipient it has none.
     public static func directPush(
         recipient: String? = "U-me", data: [(key: String, value: DataValue)] = [("text", .string("hello"))]
     ) -> PayloadFixture {
@@ -117,51 +104,25 @@ public struct PayloadFixture: Sendable {
     // MARK: Encoding
 
     /// The payload as a transport with this key style would deliver it.
-    public func payload(_ style: KeyStyle) -> RawPayload {
-        let transport: Transport =
-            switch style {
-            case .short: .apns
-            case .long: .mqtt
-            case .strings: .fcm
-            }
-        return RawPayload(json(style), transport: transport)
-    }
+    public func payload(_ style: KeyStyle) -> RawPayload { RawPayload(json(style), transport: style.transport) }
 
     /// The payload's text.
     public func json(_ style: KeyStyle) -> String {
-        JSONWriter.object { writer in
-            if style == .short { writeAPS(&writer) }
-            for field in KiiField.allCases where Self.isSent(field, style, isApp: fields[.bucketID] != nil) {
-                guard let value = fields[field] else { continue }
-                writer.key(style == .short ? field.shortName : field.longName)
-                let isTime = field == .when || field == .objectModifiedAt
-                if isTime, style != .strings {
-                    writer.value(.number(value))
-                } else {
-                    writer.string(value)
-                }
-            }
-            for (key, value) in data {
-                writer.key(key)
-                if style == .strings, let text = value.string { writer.string(text) } else { writer.value(value) }
-            }
+        var members: [(key: String, value: DataValue)] = []
+        if style == .short {
+            let shown = alert.map { (key: "alert", value: DataValue.object([(key: "body", value: .string($0))])) }
+            members.append(("aps", .object([shown ?? (key: "content-available", value: .number("1"))])))
         }
-    }
-
-    private func writeAPS(_ writer: inout JSONWriter) {
-        writer.key("aps")
-        writer.object { writer in
-            if let alert {
-                writer.key("alert")
-                writer.object { writer in
-                    writer.key("body")
-                    writer.string(alert)
-                }
-            } else {
-                writer.key("content-available")
-                writer.integer(1)
-            }
+        for field in KiiField.allCases where Self.isSent(field, style, isApp: fields[.bucketID] != nil) {
+            guard let text = fields[field] else { continue }
+            let isNumber = style != .strings && (field == .when || field == .objectModifiedAt)
+            let key = style == .short ? field.shortName : field.longName
+            members.append((key, isNumber ? .number(text) : .string(text)))
         }
+        members += data.map { key, value in
+            (key, style == .strings ? value.string.map { .string($0) } ?? value : value)
+        }
+        return DataValue.object(members).jsonText
     }
 
     /// Whether a transport sends a field: APNs omits the URIs, and for a Push to App the sender, the app and the time

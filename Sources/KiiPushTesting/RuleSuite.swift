@@ -18,9 +18,6 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
 
     /// Uses the tests of rules that are already parsed.
     ///
-    /// - Parameters:
-    ///   - rules: the rules.
-    ///   - formats: the formats of other systems.
     /// - Throws: `RulesError` if they cannot be loaded; `RuleTestFailure` if there is no test, since an empty suite
     ///   would pass.
     package init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws {
@@ -31,24 +28,15 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     }
 
     /// Parses the text of a rules file and uses its tests.
-    ///
-    /// - Parameters:
-    ///   - text: the text.
-    ///   - file: the name of the file in errors.
-    ///   - formats: the formats of other systems.
-    /// - Throws: `RulesError` with every problem; `RuleTestFailure` if there is no test.
     package init(text: String, file: String = "rules.json", formats: PayloadFormats = .shipped) throws {
         try self.init(RoutingRules(text, file: file), formats: formats)
     }
 
     /// Reads a rules file and uses its tests.
     ///
-    /// - Parameters:
-    ///   - path: the file; a relative path starts at the folder of the source file that makes the suite, since the
-    ///     working directory of a test varies.
-    ///   - params: the values of parameters for which the file has no default and a test no row.
-    ///   - formats: the formats of other systems.
-    ///   - source: the source file; omit it.
+    /// A relative path starts at the folder of the source file that makes the suite, since the working directory of a
+    /// test varies. `params` are the values of parameters for which the file has no default and a test no row.
+    ///
     /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; `RuleTestFailure` if
     ///   there is no test.
     public init(

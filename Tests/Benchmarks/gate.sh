@@ -30,7 +30,7 @@ count() {
     local report
     report=$(SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
         "$bench" --count "$1" "$2" 2>&1) || { printf '%s\n' "$report" >&2; fail "valgrind failed"; }
-    sed -n 's/.*"allocations":\([0-9]*\).*/\1/p; s/.*Collected : \([0-9]*\).*/\1/p' <<<"$report" | paste -sd ' '
+    sed -n 's/^allocations: //p; s/.*Collected : \([0-9]*\).*/\1/p' <<<"$report" | paste -sd ' '
 }
 
 # What 2,000 messages more cost, by each of them; by then each object has been seen twice.

@@ -25,7 +25,7 @@ extension HTTPResponse {
     /// - Throws: `CloudError` with the code `NOT_UNDERSTOOD` if the answer is not an object.
     func members() throws(CloudError) -> KeyedData {
         do throws(DecodeError) {
-            guard case .object(let members) = try DataValue(checking: body, limits: Self.limits) else {
+            guard case .object(let members) = DataValue(try PlacedValue(body, limits: Self.limits)) else {
                 throw DecodeError(.notAnObject, at: 0, "expected an object")
             }
             return KeyedData(members)
@@ -53,13 +53,5 @@ extension HTTPResponse {
         if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
         if tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { tag = tag.dropFirst().dropLast() }
         return tag.isEmpty ? nil : String(tag)
-    }
-}
-
-extension DataValue {
-    /// Reads a text by the strict rules of payloads.
-    fileprivate init(checking bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
-        _ = try PlacedValue(bytes, limits: limits)
-        self = DataValue(json: String(decoding: bytes, as: UTF8.self)) ?? .null
     }
 }

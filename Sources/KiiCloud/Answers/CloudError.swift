@@ -49,7 +49,7 @@ public struct CloudError: Error, Sendable, Hashable {
     public var isTemporary: Bool { status == 503 }
 }
 
-extension CloudError {
+extension CloudError: CustomStringConvertible {
     /// Fields that are kept but not printed.
     private struct Kept: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         let message: String
@@ -58,9 +58,7 @@ extension CloudError {
         var description: String { "(not shown)" }
         var customMirror: Mirror { Mirror(self, children: []) }
     }
-}
 
-extension CloudError: CustomStringConvertible {
     /// The code and the status, on one line, and a hint where there is one.
     public var description: String {
         var text = Suggestion.shown(code.name)
@@ -69,5 +67,70 @@ extension CloudError: CustomStringConvertible {
         // This library wrote these messages.
         if code == .unsendable || code == .notUnderstood { text += ": \(message)" }
         return text
+    }
+}
+
+// Those of Kii's error codes that a program acts on, by status. The set is open: compare with the text of any other.
+extension CloudError.Code {
+    // Codes of this library.
+
+    /// The request could not be made: an id is invalid in a path, or a token is invalid in a header.
+    public static let unsendable: Self = "UNSENDABLE"
+    /// The answer is not what Kii documents.
+    public static let notUnderstood: Self = "NOT_UNDERSTOOD"
+    /// A refusal without a code.
+    public static let unknown: Self = "UNKNOWN"
+    /// Status 429, which has no code: too many requests.
+    ///
+    /// Kii asks clients not to retry automatically.
+    public static let tooManyRequests: Self = "TOO_MANY_REQUESTS"
+
+    // 401 and 403
+
+    /// The token's owner has no permission for this.
+    public static let unauthorized: Self = "UNAUTHORIZED"
+    /// The token is invalid or expired.
+    public static let wrongToken: Self = "WRONG_TOKEN"
+
+    // 404
+
+    /// There is no such user.
+    public static let userNotFound: Self = "USER_NOT_FOUND"
+    /// There is no such thing.
+    public static let thingNotFound: Self = "THING_NOT_FOUND"
+    /// There is no such group.
+    public static let groupNotFound: Self = "GROUP_NOT_FOUND"
+    /// There is no such object.
+    public static let objectNotFound: Self = "OBJECT_NOT_FOUND"
+    /// There is no such topic.
+    public static let topicNotFound: Self = "TOPIC_NOT_FOUND"
+    /// The bucket of a subscription does not exist.
+    public static let filterNotFound: Self = "FILTER_NOT_FOUND"
+    /// There is no such installation.
+    public static let installationNotFound: Self = "INSTALLATION_NOT_FOUND"
+    /// There is no such subscription.
+    public static let pushSubscriptionNotFound: Self = "PUSH_SUBSCRIPTION_NOT_FOUND"
+
+    // 409
+
+    /// The object was changed after the named version.
+    public static let objectVersionIsStale: Self = "OBJECT_VERSION_IS_STALE"
+    /// The object already exists.
+    public static let objectAlreadyExists: Self = "OBJECT_ALREADY_EXISTS"
+    /// The topic already exists.
+    public static let topicAlreadyExists: Self = "TOPIC_ALREADY_EXISTS"
+    /// The subscription already exists; one of Kii's guides states the status 404.
+    public static let pushSubscriptionAlreadyExists: Self = "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
+
+    /// What to do about it, if the name does not say.
+    var hint: String? {
+        switch self {
+        case .wrongToken: "the token is invalid, or belongs to another app; get a new one"
+        case .unauthorized: "the token's owner has no right to do this"
+        case .objectVersionIsStale: "the object has changed since; read it again"
+        case .tooManyRequests: "Kii asks not to retry automatically; send less"
+        case .filterNotFound: "there is no such bucket"
+        default: nil
+        }
     }
 }

@@ -4,10 +4,8 @@
 /// Follow no redirection, since the token would follow. Limit the time and the size of an answer. Stop when the task is
 /// cancelled. Do not log header values. Whatever you throw reaches the caller unchanged.
 public protocol HTTPTransport: Sendable {
-    /// Sends a request and waits for the answer.
+    /// Sends a request and returns its answer, of any status.
     ///
-    /// - Parameter request: the request.
-    /// - Returns: the answer, of any status.
     /// - Throws: if there is no answer; the request may or may not have been carried out.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
@@ -22,10 +20,8 @@ public protocol TransportError: Error {
 
 /// A source of tokens: a file, a login, a thing's onboarding.
 public protocol TokenSource: Sendable {
-    /// The current token.
+    /// The current token; the same one again if there is no newer than `ended`, which the server has just refused.
     ///
-    /// - Parameter ended: the token that the server has just refused; nil if the current one is not known to be bad.
-    /// - Returns: a token; the same one if there is no newer.
     /// - Throws: if there is none.
     func token(replacing ended: Secret?) async throws -> Secret
 }
@@ -37,9 +33,6 @@ public struct FixedToken: TokenSource {
     /// Uses one token as long as it is valid.
     public init(_ token: Secret) { fixed = token }
 
-    /// The token.
-    ///
-    /// - Parameter ended: the token that was refused.
-    /// - Returns: the one token.
+    /// The one token.
     public func token(replacing ended: Secret?) -> Secret { fixed }
 }

@@ -15,8 +15,8 @@ extension ObjectWrite {
     fileprivate func changes(_ record: ObjectRecord) -> Bool {
         switch self {
         case .create: true
-        case .patch(let fields, _): fields.unstamped.members.contains { record[$0.key] != $0.value }
-        case .replace(let fields, _): fields.unstamped != record.fields.unstamped
+        case .patch(let fields, _): fields.stamped(nil).members.contains { record[$0.key] != $0.value }
+        case .replace(let fields, _): fields.stamped(nil) != record.fields.stamped(nil)
         }
     }
 
@@ -49,11 +49,6 @@ extension HandlerContext {
     /// Otherwise it counts as failed: its event, if it arrives, is handled. If you have read the object, call
     /// ``continuing(_:)`` with the record first.
     ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - write: the write.
-    ///   - client: the client that makes the call.
-    /// - Returns: the server's answer.
     /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/write(_:_:)`` throws.
     @discardableResult
     public func write(_ object: KiiObject, _ write: ObjectWrite, with client: KiiClient) async throws -> Written {
@@ -72,13 +67,9 @@ extension HandlerContext {
     /// write, stamps it, and reports its success or failure.
     ///
     /// A write without a version is limited to the version that was read, so that no other write is lost. A write that
-    /// would change no field is not sent: it would notify all devices of a change that did not happen.
+    /// would change no field is not sent, since it would notify all devices of a change that did not happen; then the
+    /// result is nil.
     ///
-    /// - Parameters:
-    ///   - record: the record that was read.
-    ///   - write: the write.
-    ///   - client: the client that makes the call.
-    /// - Returns: the server's answer; nil if nothing had to change, so that nothing was sent.
     /// - Throws: `LineageTooLong` if the object has passed through too many handlers; otherwise the errors of
     ///   ``write(_:_:with:)-(KiiObject,_,_)``.
     @discardableResult
@@ -91,13 +82,8 @@ extension HandlerContext {
     /// The greatest age of a stamp when it is sent: half of its lifetime, since the server needs some time too.
     private static let stampAge = Lineage.lifetime / 2
 
-    /// Deletes an object: announces the deletion, and reports its success or failure.
+    /// Deletes an object, or only that version: announces the deletion, and reports its success or failure.
     ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - version: the only version to delete; nil deletes any.
-    ///   - client: the client that makes the call.
-    /// - Returns: whether the object existed.
     /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/perform(_:)`` throws.
     @discardableResult
     public func delete(_ object: KiiObject, ifMatch version: String? = nil, with client: KiiClient) async throws -> Bool
@@ -114,14 +100,10 @@ extension HandlerContext {
         }
     }
 
-    /// Sends a push to a topic, with the stamp in its data.
+    /// Sends a push to a topic, with the stamp in its data, where it counts towards the size.
     ///
-    /// - Parameters:
-    ///   - message: the push; the stamp counts towards its size.
-    ///   - topic: the topic.
-    ///   - sender: the identity whose token the client has, if it is not the client's ``KiiClient/me``.
-    ///   - client: the client that makes the call.
-    /// - Returns: the push's id.
+    /// The sender is the identity whose token the client has, if it is not the client's ``KiiClient/me``.
+    ///
     /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
     @discardableResult
     public func send(
@@ -134,10 +116,8 @@ extension HandlerContext {
         }
     }
 
-    /// Continues the lineage of an object that was read, so that a loop over objects ends too.
+    /// A context whose stamp counts on from that of an object that was read, so that a loop over objects ends too.
     ///
-    /// - Parameter record: the object's current record.
-    /// - Returns: a context whose stamp counts on from the object's.
     /// - Throws: `LineageTooLong` if the object has passed through too many handlers; do not catch it in the handler.
     public func continuing(_ record: ObjectRecord) throws -> HandlerContext {
         try continuing(record[Lineage.key]?.string, modifiedAt: record.modifiedAt)
@@ -145,15 +125,53 @@ extension HandlerContext {
 }
 
 extension KeyedData {
-    fileprivate var unstamped: KeyedData {
+    /// The fields with this stamp, or with none.
+    fileprivate func stamped(_ stamp: String?) -> KeyedData {
         var fields = self
-        fields[Lineage.key] = nil
+        fields[Lineage.key] = stamp.map { .string($0) }
         return fields
     }
+}
 
-    fileprivate func stamped(_ stamp: String) -> KeyedData {
-        var fields = self
-        fields[Lineage.key] = .string(stamp)
-        return fields
+// A payload names these resources without their contents: these calls read the current state, and throw the errors of
+// `KiiClient.perform(_:)`.
+extension KiiClient {
+    /// Reads an object; nil if it does not exist, as after a push about its deletion.
+    public func refresh(_ object: KiiObject) async throws -> ObjectRecord? { try await perform(.readObject(object)) }
+
+    /// Reads a user; nil if it does not exist.
+    public func refresh(_ user: KiiUser) async throws -> UserRecord? { try await perform(.readUser(user)) }
+
+    /// Reads a group; nil if it does not exist.
+    public func refresh(_ group: KiiGroup) async throws -> GroupRecord? { try await perform(.readGroup(group)) }
+
+    /// Reads a thing; nil if it does not exist.
+    public func refresh(_ thing: KiiThing) async throws -> ThingRecord? { try await perform(.readThing(thing)) }
+}
+
+extension HandlerContext {
+    /// Reads the object that an event is about, or any other; nil if it does not exist.
+    ///
+    /// It may be newer than the event. Pass the record to ``write(_:_:with:)-(ObjectRecord,_,_)``, which continues the
+    /// object's lineage.
+    ///
+    /// - Throws: the errors of ``KiiClient/perform(_:)``.
+    public func refresh(_ object: KiiObject, with client: KiiClient) async throws -> ObjectRecord? {
+        try await client.refresh(object)
+    }
+
+    /// Reads a user, such as the sender or the owner of the scope; nil if it does not exist.
+    public func refresh(_ user: KiiUser, with client: KiiClient) async throws -> UserRecord? {
+        try await client.refresh(user)
+    }
+
+    /// Reads a group; nil if it does not exist.
+    public func refresh(_ group: KiiGroup, with client: KiiClient) async throws -> GroupRecord? {
+        try await client.refresh(group)
+    }
+
+    /// Reads a thing; nil if it does not exist.
+    public func refresh(_ thing: KiiThing, with client: KiiClient) async throws -> ThingRecord? {
+        try await client.refresh(thing)
     }
 }

@@ -21,10 +21,6 @@ extension KiiClient {
     /// read: if it has what the write would have written, the write counts as a success, also if somebody else made
     /// it. Any other write is sent once, as by ``perform(_:)``.
     ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - write: the write.
-    /// - Returns: what was written.
     /// - Throws: ``UncertainWrite`` if an answer was lost and the object does not tell; otherwise the errors of
     ///   ``perform(_:)``. After any error except ``UncertainWrite`` and `CancellationError`, a write that cannot happen
     ///   twice has not happened.

@@ -16,15 +16,9 @@ public struct KiiClient: Sendable {
     let settings: RetrySettings
     let clock: any Clock<Duration>
 
-    /// Makes a client.
+    /// Makes a client, with the user, thing or administrator whose tokens they are, if that is known here.
     ///
-    /// - Parameters:
-    ///   - app: the app, and its site.
-    ///   - transport: carries the requests.
-    ///   - tokens: the source of tokens.
-    ///   - me: the user, thing or administrator whose tokens they are; nil if it is not known here.
-    ///   - retries: how often to retry a 503.
-    ///   - clock: measures the pauses.
+    /// The clock measures the pauses.
     public init(
         _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, me: Sender? = nil,
         retries: RetrySettings = .standard, clock: any Clock<Duration> = ContinuousClock()
@@ -39,8 +33,6 @@ public struct KiiClient: Sendable {
 
     /// Makes a call and reads its answer.
     ///
-    /// - Parameter call: the call.
-    /// - Returns: the call's result.
     /// - Throws: ``CloudError``, an error of the transport or of the source of tokens, or `CancellationError`.
     @discardableResult
     public func perform<Answer>(_ call: CloudRequest<Answer>) async throws -> Answer {
@@ -90,12 +82,9 @@ public struct KiiClient: Sendable {
 
     /// Sends a push to a topic, if the check finds no problem.
     ///
-    /// - Parameters:
-    ///   - message: the push.
-    ///   - topic: the topic.
-    ///   - sender: the identity whose token is used, if it is not ``me``. If neither is known, the check assumes one
-    ///     that may send to the topic.
-    /// - Returns: the push's id.
+    /// The sender is the identity whose token is used, if it is not ``me``. If neither is known, the check assumes one
+    /// that may send to the topic.
+    ///
     /// - Throws: ``RefusedMessage`` before anything is sent, or the errors of ``perform(_:)``.
     @discardableResult
     public func send(
@@ -119,12 +108,10 @@ public struct KiiClient: Sendable {
         }
     }
 
-    /// Waits until an installed device has its MQTT endpoint.
+    /// Waits until an installed device has its MQTT endpoint; nil if it was still not ready.
     ///
-    /// - Parameters:
-    ///   - installation: the installation's id.
-    ///   - attempts: how often to ask, every three seconds unless the server says otherwise.
-    /// - Returns: the endpoint; nil if it was still not ready.
+    /// It asks so many times, every three seconds unless the server says otherwise.
+    ///
     /// - Throws: the errors of ``perform(_:)``.
     public func mqttEndpoint(of installation: String, attempts: Int = 20) async throws -> MQTTEndpoint? {
         for attempt in 1...max(attempts, 1) {
@@ -146,4 +133,64 @@ public struct RefusedMessage: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The problems, a line each.
     public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// How often a call is retried while Kii's servers answer 503, and how long the pauses are.
+public struct RetrySettings: Sendable, Hashable {
+    /// The most attempts of a call, at least 1.
+    public let attempts: Int
+    /// The pause before the second attempt; each further one is twice as long.
+    public let pause: Duration
+    /// The longest pause; if a server asks for a longer one, the call is not retried.
+    public let longestPause: Duration
+
+    /// Five attempts, with pauses of 1, 2, 4 and 8 seconds, each up to a fifth more or less.
+    public static let standard = RetrySettings()
+
+    /// Sets the number of attempts and the pauses.
+    public init(attempts: Int = 5, pause: Duration = .seconds(1), longestPause: Duration = .seconds(30)) {
+        self.attempts = max(attempts, 1)
+        self.pause = max(pause, .zero)
+        self.longestPause = max(longestPause, .zero)
+    }
+
+    /// The pause after so many attempts, from 1; a jitter from -1 to 1 changes it by up to a fifth, so that a fleet
+    /// that was cut off does not return all at once.
+    func pause(behind sent: Int, jitter: Double) -> Duration {
+        min(pause * (1 << min(sent - 1, 20)), longestPause) * (1 + 0.2 * jitter)
+    }
+}
+
+/// Decides what to do about a failed call; performs nothing itself.
+struct CallAttempts {
+    enum Step: Equatable {
+        /// Throws the error to the caller.
+        case fail
+        /// Retries after a pause.
+        case wait(Duration)
+        /// Retries with another token.
+        case renewToken
+    }
+
+    private let settings: RetrySettings
+    private var sent = 0
+    private var hasRenewed = false
+
+    init(_ settings: RetrySettings) { self.settings = settings }
+
+    /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies an own pause by up to a fifth.
+    mutating func step(after error: CloudError, jitter: Double) -> Step {
+        // A new token is requested once; the answer to that one is final.
+        if error.isTokenEnded, !hasRenewed {
+            hasRenewed = true
+            return .renewToken
+        }
+        sent += 1
+        guard error.isTemporary, sent < settings.attempts else { return .fail }
+        if let seconds = error.retryAfter {
+            let wait = Duration.seconds(seconds)
+            return wait <= settings.longestPause ? .wait(wait) : .fail
+        }
+        return .wait(settings.pause(behind: sent, jitter: jitter))
+    }
 }

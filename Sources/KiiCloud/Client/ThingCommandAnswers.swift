@@ -2,13 +2,8 @@ public import KiiPush
 
 /// Answers Thing-IF commands: reports the results of their actions to Kii, as the thing that received them.
 ///
-/// ```swift
-/// let answers = ThingCommandAnswers(client, thing: thing)
-/// ```
-///
-/// Give it to a `PushService`, or to `AgentSettings.answers` of an agent.
-///
-/// An action is reported as succeeded, unless its handler answered otherwise, failed for good, or there is none.
+/// Give it to a `PushService`, or to `AgentSettings.answers` of an agent. An action is reported as succeeded, unless
+/// its handler answered otherwise, failed for good, or there is none.
 public struct ThingCommandAnswers: AnswerSender {
     /// Its name in logs and inboxes: `thing-if`.
     public let name = "thing-if"

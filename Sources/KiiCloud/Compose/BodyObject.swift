@@ -55,15 +55,22 @@ struct BodyObject {
         MessageBodyError(place(key), at: value.range.lowerBound, "expected \(due)")
     }
 
+    /// A member's value as a value of Swift, whose kind is named in the error.
+    private func value<Value>(
+        _ key: String, as due: String, _ convert: (PlacedValue.Content) -> Value?
+    ) throws(MessageBodyError) -> Value? {
+        guard let value = value(key) else { return nil }
+        guard let converted = convert(value.content) else { throw wrong(key, value, due) }
+        return converted
+    }
+
     func object(_ key: String) throws(MessageBodyError) -> BodyObject? {
         guard let value = value(key) else { return nil }
         return try BodyObject(value, path: place(key), text)
     }
 
     func string(_ key: String) throws(MessageBodyError) -> String? {
-        guard let value = value(key) else { return nil }
-        guard case .string(let string) = value.content else { throw wrong(key, value, "a string") }
-        return string
+        try value(key, as: "a string") { if case .string(let string) = $0 { string } else { nil } }
     }
 
     func strings(_ key: String) throws(MessageBodyError) -> [String]? {
@@ -78,35 +85,29 @@ struct BodyObject {
     }
 
     func bool(_ key: String) throws(MessageBodyError) -> Bool? {
-        guard let value = value(key) else { return nil }
-        guard case .bool(let bool) = value.content else { throw wrong(key, value, "true or false") }
-        return bool
+        try value(key, as: "true or false") { if case .bool(let bool) = $0 { bool } else { nil } }
     }
 
     /// A boolean, which Kii's SDKs may write as 1 or 0.
     func flag(_ key: String) throws(MessageBodyError) -> Bool? {
-        guard let value = value(key) else { return nil }
-        switch value.content {
-        case .bool(let bool): return bool
-        case .number("1"): return true
-        case .number("0"): return false
-        default: throw wrong(key, value, "true or false, or 1 or 0,")
+        try value(key, as: "true or false, or 1 or 0,") { content in
+            switch content {
+            case .bool(let bool): bool
+            case .number("1"): true
+            case .number("0"): false
+            default: nil
+            }
         }
     }
 
     func integer(_ key: String) throws(MessageBodyError) -> Int? {
-        guard let value = value(key) else { return nil }
-        guard case .number(let number) = value.content,
-            let integer = DataValue.number(number).integer.flatMap({ Int(exactly: $0) })
-        else {
-            throw wrong(key, value, "a whole number")
+        try value(key, as: "a whole number") { content in
+            guard case .number(let number) = content else { return nil }
+            return DataValue.number(number).integer.flatMap { Int(exactly: $0) }
         }
-        return integer
     }
 
-    func any(_ key: String) -> DataValue? {
-        value(key).map { DataValue($0) }
-    }
+    func any(_ key: String) -> DataValue? { value(key).map { DataValue($0) } }
 
     /// A sender's own data with any values; the check reports those that Kii does not accept.
     func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
@@ -116,16 +117,40 @@ struct BodyObject {
 }
 
 extension DataValue {
-    /// The value in a text whose syntax is checked.
-    fileprivate init(_ value: PlacedValue) {
+    /// A value without its position.
+    init(_ value: PlacedValue) {
         switch value.content {
         case .string(let string): self = .string(string)
         case .number(let number): self = .number(number)
         case .bool(let bool): self = .bool(bool)
         case .null: self = .null
         case .array(let elements): self = .array(elements.map { DataValue($0) })
-        case .object(let members):
-            self = .object(members.map { (key: $0.key, value: DataValue($0.value)) })
+        case .object(let members): self = .object(members.map { (key: $0.key, value: DataValue($0.value)) })
         }
     }
+}
+
+/// Why a text is not a valid body of a request that sends a push, and where.
+///
+/// Names the key and the position, and never contains a value of the text.
+public struct MessageBodyError: Error, Sendable, Hashable {
+    /// The path of the wrong member, such as `apns.alert.body`; empty for the text as a whole.
+    public let path: String
+
+    /// The position, in bytes from the start of the text.
+    public let offset: Int
+
+    /// What is wrong, and how to fix it.
+    public let detail: String
+
+    init(_ path: String, at offset: Int, _ detail: String) {
+        self.path = path
+        self.offset = offset
+        self.detail = detail
+    }
+}
+
+extension MessageBodyError: CustomStringConvertible {
+    /// The place, the path and the detail, on one line.
+    public var description: String { "byte \(offset): \(path.isEmpty ? "" : "\(path): ")\(detail)" }
 }

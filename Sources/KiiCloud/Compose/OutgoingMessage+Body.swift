@@ -5,79 +5,65 @@ extension OutgoingMessage {
     ///
     /// Every switch and every network is stated, so that no default of the server applies.
     public var body: String {
-        JSONWriter.object { writer in
-            writer.member("data", value: .object(data.members))
-            writer.member("sendToDevelopment", sendToDevelopment)
-            writer.member("sendToProduction", sendToProduction)
-            if let type { writer.member("pushMessageType", type) }
-            for key in SendSwitch.allCases { writer.member(key.rawValue, sends.contains(key)) }
-            writer.member("apns") { apns.write(&$0) }
-            writer.member(name(of: .fcm)) { fcm.write(&$0) }
-            writer.member("jpush") { writer in writer.network(jpush.isEnabled, jpush.data) }
-            writer.member("mqtt") { mqtt.write(&$0) }
-        }
+        var members: [(key: String, value: DataValue)] = [
+            ("data", .object(data.members)), ("sendToDevelopment", .bool(sendToDevelopment)),
+            ("sendToProduction", .bool(sendToProduction)),
+        ]
+        if let type { members.append(("pushMessageType", .string(type))) }
+        members += SendSwitch.allCases.map { ($0.rawValue, .bool(sends.contains($0))) }
+        members += [
+            ("apns", apns.body), (name(of: .fcm), fcm.body), ("jpush", .network(jpush.isEnabled, jpush.data)),
+            ("mqtt", mqtt.body),
+        ]
+        return DataValue.object(members).jsonText
     }
 }
 
-extension JSONWriter {
-    /// Writes the fields that all networks have.
-    fileprivate mutating func network(_ isEnabled: Bool, _ data: KeyedData) {
-        member("enabled", isEnabled)
-        guard !data.isEmpty else { return }
-        key("data")
-        value(.object(data.members))
-    }
-
-    fileprivate mutating func text(_ key: String, _ value: String?) {
-        if let value { member(key, value) }
-    }
-
-    fileprivate mutating func truth(_ key: String, _ value: Bool?) {
-        if let value { member(key, value) }
-    }
-
-    fileprivate mutating func count(_ key: String, _ value: Int?) {
-        if let value { member(key, Int64(value)) }
+extension DataValue {
+    /// The fields that all networks have, and those of one that are set.
+    fileprivate static func network(
+        _ isEnabled: Bool, _ data: KeyedData, _ fields: [(key: String, value: DataValue?)] = []
+    ) -> DataValue {
+        var members: [(key: String, value: DataValue)] = [("enabled", .bool(isEnabled))]
+        if !data.isEmpty { members.append(("data", .object(data.members))) }
+        for (key, value) in fields { if let value { members.append((key, value)) } }
+        return .object(members)
     }
 }
 
 extension APNSFields {
-    fileprivate func write(_ writer: inout JSONWriter) {
-        writer.network(isEnabled, data)
-        if let alert { writer.member("alert") { alert.write(&$0) } }
-        writer.truth("contentAvailable", contentAvailable)
-        writer.truth("mutableContent", mutableContent)
-        writer.text("category", category)
-        writer.count("badge", badge)
-        writer.text("sound", sound)
-    }
-}
-
-extension APNSFields.Alert {
-    fileprivate func write(_ writer: inout JSONWriter) {
-        for part in Self.parts { writer.text(part.name, self[keyPath: part.path]) }
-        if !locArgs.isEmpty { writer.member("locArgs", locArgs) }
+    fileprivate var body: DataValue {
+        .network(
+            isEnabled, data,
+            [
+                ("alert", alert?.object(\.name, locArgs: "locArgs")),
+                ("contentAvailable", contentAvailable.map { .bool($0) }),
+                ("mutableContent", mutableContent.map { .bool($0) }), ("category", category.map { .string($0) }),
+                ("badge", badge.map { .integer($0) }), ("sound", sound.map { .string($0) }),
+            ])
     }
 }
 
 extension FCMFields {
-    fileprivate func write(_ writer: inout JSONWriter) {
-        writer.network(isEnabled, data)
-        writer.text("collapseKey", collapseKey)
-        writer.truth("delayWhileIdle", delayWhileIdle)
-        writer.count("timeToLive", timeToLive)
-        writer.text("restrictedPackageName", restrictedPackageName)
-        writer.truth("dryRun", dryRun)
-        guard let notification else { return }
-        writer.member("notification", value: notification)
+    fileprivate var body: DataValue {
+        .network(
+            isEnabled, data,
+            [
+                ("collapseKey", collapseKey.map { .string($0) }),
+                ("delayWhileIdle", delayWhileIdle.map { .bool($0) }), ("timeToLive", timeToLive.map { .integer($0) }),
+                ("restrictedPackageName", restrictedPackageName.map { .string($0) }),
+                ("dryRun", dryRun.map { .bool($0) }), ("notification", notification),
+            ])
     }
 }
 
 extension MQTTFields {
-    fileprivate func write(_ writer: inout JSONWriter) {
-        writer.network(isEnabled, data)
-        writer.truth("dryRun", dryRun)
-        writer.truth("retain", retain)
-        writer.count("qos", qos)
+    fileprivate var body: DataValue {
+        .network(
+            isEnabled, data,
+            [
+                ("dryRun", dryRun.map { .bool($0) }), ("retain", retain.map { .bool($0) }),
+                ("qos", qos.map { .integer($0) }),
+            ])
     }
 }

@@ -11,9 +11,8 @@ extension OutgoingMessage {
     /// counts, `fcm` before `gcm`. Values that Kii does not accept in data are read, and reported by
     /// ``problems(sentTo:)``.
     ///
-    /// - Parameter body: JSON, at most ``mostBodyBytes``.
-    /// - Throws: ``MessageBodyError`` if the body is not a JSON object, has an unknown or duplicate key, or a value of
-    ///   another type than Kii documents.
+    /// - Throws: ``MessageBodyError`` if the body is longer than ``mostBodyBytes``, is not a JSON object, has an
+    ///   unknown or duplicate key, or a value of another type than Kii documents.
     public init(body: [UInt8]) throws(MessageBodyError) { try self.init(body: body, beside: []) }
 
     /// Reads a body with additional keys that belong to the caller.
@@ -36,7 +35,6 @@ extension OutgoingMessage {
 
     /// Reads a body from a string.
     ///
-    /// - Parameter body: JSON, at most ``mostBodyBytes``.
     /// - Throws: ``MessageBodyError``, as for bytes.
     public init(body: String) throws(MessageBodyError) { try self.init(body: Array(body.utf8)) }
 

@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// A push to send to a topic: the data, the keys that Kii adds, and the fields of each network.
 ///
@@ -41,22 +41,17 @@ public struct OutgoingMessage: Sendable, Hashable {
     public var networks: [PushNetwork] { PushNetwork.allCases.filter(isEnabled) }
 
     /// Whether the push goes to a network.
-    public func isEnabled(_ network: PushNetwork) -> Bool {
-        switch network {
-        case .apns: apns.isEnabled
-        case .fcm: fcm.isEnabled
-        case .jpush: jpush.isEnabled
-        case .mqtt: mqtt.isEnabled
-        }
-    }
+    public func isEnabled(_ network: PushNetwork) -> Bool { fields(network).isEnabled }
 
     /// The data that only one network's devices get.
-    func ownData(_ network: PushNetwork) -> KeyedData {
+    func ownData(_ network: PushNetwork) -> KeyedData { fields(network).data }
+
+    private func fields(_ network: PushNetwork) -> (isEnabled: Bool, data: KeyedData) {
         switch network {
-        case .apns: apns.data
-        case .fcm: fcm.data
-        case .jpush: jpush.data
-        case .mqtt: mqtt.data
+        case .apns: (apns.isEnabled, apns.data)
+        case .fcm: (fcm.isEnabled, fcm.data)
+        case .jpush: (jpush.isEnabled, jpush.data)
+        case .mqtt: (mqtt.isEnabled, mqtt.data)
         }
     }
 
@@ -64,4 +59,49 @@ public struct OutgoingMessage: Sendable, Hashable {
     func name(of network: PushNetwork) -> String {
         network == .fcm && fcm.isNamedGCM ? "gcm" : network.rawValue
     }
+}
+
+/// A network that carries a push to devices.
+@nonexhaustive
+public enum PushNetwork: String, Sendable, Hashable, CaseIterable {
+    /// Apple's push service: short keys, and Apple's dictionary.
+    case apns
+    /// Firebase Cloud Messaging, once GCM: long keys, every value a string.
+    case fcm
+    /// JPush: long keys.
+    case jpush
+    /// MQTT: long keys, and the two URIs.
+    case mqtt
+
+    /// The largest payload in bytes of UTF-8; nil if Kii documents no limit, as for JPush.
+    public var limit: Int? {
+        switch self {
+        case .apns: 2048
+        case .fcm, .mqtt: 4096
+        case .jpush: nil
+        }
+    }
+
+    /// The transport name of this network's payloads in a receiver.
+    public var transport: Transport { Transport(rawValue) }
+}
+
+/// A switch that makes Kii add keys to a push; the raw value is its name in the request.
+public enum SendSwitch: String, Sendable, Hashable, CaseIterable {
+    /// The sender: `s`, `sender`. On by default.
+    case sender = "sendSender"
+    /// The topic's scope: `sa`, `st`, `su`, `sg`, `sth` and their long names. On by default.
+    case objectScope = "sendObjectScope"
+    /// The topic: `to`, `topic`. On by default; without it a receiver decodes the push as a Direct Push.
+    case topicID = "sendTopicID"
+    /// The time of sending: `w`, `when`. On here; Kii's documents contradict each other on the default, so it is always
+    /// stated.
+    case when = "sendWhen"
+    /// The sending app: `a`, `appID`. Off by default.
+    case appID = "sendAppID"
+    /// The origin, which marks an explicitly sent push: `o`, `origin`. Off by default.
+    case origin = "sendOrigin"
+
+    /// The switches that are on by default.
+    public static let standard: Set<SendSwitch> = [.sender, .objectScope, .topicID, .when]
 }

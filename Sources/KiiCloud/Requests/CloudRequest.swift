@@ -26,12 +26,8 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
         self.read = read
     }
 
-    /// The request as HTTP.
+    /// The request as HTTP; the token determines the rights.
     ///
-    /// - Parameters:
-    ///   - app: the app, and its site.
-    ///   - token: the token, which determines the rights.
-    /// - Returns: the request.
     /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` if an id is invalid in a path, or a value
     ///   in a header.
     public func request(to app: KiiApp, token: Secret) throws(CloudError) -> HTTPRequest {
@@ -49,10 +45,8 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
             method: method, host: app.host, path: try path.text(app: app.id), headers: common + headers, body: body)
     }
 
-    /// Reads the answer.
+    /// Reads the answer of the server.
     ///
-    /// - Parameter response: the server's answer.
-    /// - Returns: the call's result.
     /// - Throws: ``CloudError`` by Kii's error code, or with ``CloudError/Code/notUnderstood``.
     public func answer(_ response: HTTPResponse) throws -> Answer { try read(response) }
 }
@@ -116,22 +110,14 @@ struct CloudPath: Sendable, CustomStringConvertible {
     ///
     /// - Throws: `CloudError` for an id that would change the path: it may come from a payload.
     func text(app: String) throws(CloudError) -> String {
-        var text = ""
-        for segment in [root, "apps", app] + segments {
-            guard !segment.isEmpty, segment != ".", segment != ".." else {
-                throw CloudError(
-                    .unsendable, status: 0, message: "an id or a name is empty, or is '.' or '..'")
-            }
-            text += "/" + Self.escaped(segment)
+        let all = [root, "apps", app] + segments
+        guard !all.contains(where: { ["", ".", ".."].contains($0) }) else {
+            throw CloudError(.unsendable, status: 0, message: "an id or a name is empty, or is '.' or '..'")
         }
-        return text
+        return all.map { "/" + Self.escaped($0) }.joined()
     }
 
-    private static func escaped(_ segment: String) -> String {
-        var text = ""
-        for byte in segment.utf8 { text += escaped(byte) }
-        return text
-    }
+    private static func escaped(_ segment: String) -> String { segment.utf8.map(escaped).joined() }
 
     private static func escaped(_ byte: UInt8) -> String {
         switch byte {
@@ -143,4 +129,39 @@ struct CloudPath: Sendable, CustomStringConvertible {
             return byte.percentEncoded
         }
     }
+}
+
+/// An app at one of Kii's sites: what every request needs besides a token.
+public struct KiiApp: Sendable, Hashable {
+    /// The server's name.
+    public let host: String
+    /// The app's id.
+    public let id: String
+    /// The app's key.
+    public let key: Secret
+
+    /// Names an app.
+    public init(_ site: KiiSite, id: String, key: Secret) {
+        host = site.host
+        self.id = id
+        self.key = key
+    }
+}
+
+/// A site of Kii's cloud.
+public struct KiiSite: Sendable, Hashable {
+    /// The server's name.
+    public let host: String
+
+    /// A server by name, without a scheme, such as a private cloud.
+    public init(host: String) { self.host = host }
+
+    /// The United States.
+    public static let us = KiiSite(host: "api.kii.com")
+    /// Japan.
+    public static let jp = KiiSite(host: "api-jp.kii.com")
+    /// Singapore.
+    public static let sg = KiiSite(host: "api-sg.kii.com")
+    /// Europe.
+    public static let eu = KiiSite(host: "api-eu.kii.com")
 }

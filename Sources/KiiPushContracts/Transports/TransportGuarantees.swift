@@ -7,8 +7,7 @@ extension TransportGuarantee {
 
     // MARK: Names
 
-    private static let names = TransportGuarantee("its name is a valid metrics label without an address") {
-        trial in
+    private static let names = Self("its name is a valid metrics label without an address") { trial in
         let name = trial.bench.transport.name
         let isFit = name.unicodeScalars.allSatisfy { scalar in
             scalar.isASCII
@@ -21,13 +20,13 @@ extension TransportGuarantee {
     // MARK: Submitting
 
     private static let handingOver = [
-        TransportGuarantee("payloads of one sender are handed over in their order, unchanged") { trial in
+        Self("payloads of one sender are handed over in their order, unchanged") { trial in
             trial.intake.endAll(.superseded)
             trial.start()
             try await trial.expectTaken(1...1, "of one")
             try await trial.expectTaken(2...300, "of many")
         },
-        TransportGuarantee("at most 64 payloads are handed over at once") { trial in
+        Self("at most 64 payloads are handed over at once") { trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(0)
             trial.start()
@@ -38,7 +37,7 @@ extension TransportGuarantee {
             let largest = trial.intake.batches.max() ?? 0
             if largest > 64 { trial.fail("\(largest) were handed over at once") }
         },
-        TransportGuarantee("after the sender cuts the link, it continues or returns") { trial in
+        Self("after the sender cuts the link, it continues or returns") { trial in
             trial.intake.endAll(.superseded)
             trial.start()
             try await trial.expectTaken(1...3, "before")
@@ -52,8 +51,7 @@ extension TransportGuarantee {
     // MARK: Capacity
 
     private static let room = [
-        TransportGuarantee("while the intake is full nothing is lost, and everything arrives in order afterwards") {
-            trial in
+        Self("while the intake is full nothing is lost, and everything arrives in order afterwards") { trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(10)
             trial.start()
@@ -66,8 +64,7 @@ extension TransportGuarantee {
                 guard trial.intake.payloads.count == count else { return }
             }
         },
-        TransportGuarantee("while the intake is full it waits to be notified, and does not poll") {
-            trial in
+        Self("while the intake is full it waits to be notified, and does not poll") { trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(0)
             trial.start()
@@ -94,7 +91,7 @@ extension TransportGuarantee {
     // MARK: Answers
 
     private static let answers = [
-        TransportGuarantee("a payload that is not stored is acknowledged when it has ended, and not before") { trial in
+        Self("a payload that is not stored is acknowledged when it has ended, and not before") { trial in
             trial.start()
             try await trial.expectTaken(1...3, "of three")
             try trial.expectNoMoreAcknowledged(than: 0, "before any has ended")
@@ -106,7 +103,7 @@ extension TransportGuarantee {
             trial.intake.end(2, .quarantined)
             try await trial.expectAnswers(acknowledged: 3, "when all have ended")
         },
-        TransportGuarantee("a payload that is to be tried later is not acknowledged") { trial in
+        Self("a payload that is to be tried later is not acknowledged") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, .duplicate(.inFlight(.retryLater)))
@@ -115,7 +112,7 @@ extension TransportGuarantee {
                 acknowledged: 1, refused: 1, othersAreOpen: true, "when one is to be tried later")
             try await trial.expectRedelivery(of: 1)
         },
-        TransportGuarantee("a payload that the service left unstored is not acknowledged") { trial in
+        Self("a payload that the service left unstored is not acknowledged") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, nil)
@@ -123,7 +120,7 @@ extension TransportGuarantee {
             try await trial.expectAnswers(
                 acknowledged: 1, refused: 1, othersAreOpen: true, "when the service has left one")
         },
-        TransportGuarantee("a stored payload is acknowledged, however it ends", isDurable: true) { trial in
+        Self("a stored payload is acknowledged, however it ends", isDurable: true) { trial in
             trial.start()
             try await trial.expectTaken(1...3, "of three")
             trial.intake.end(0, nil)
@@ -135,9 +132,8 @@ extension TransportGuarantee {
     // MARK: Refusals
 
     private static let refusals = [
-        TransportGuarantee("payloads that the inbox could not store are not acknowledged; they are resent or refused") {
-            trial in
-            trial.intake.refuse(.failed)
+        Self("payloads that the inbox could not store are not acknowledged; they are resent or refused") { trial in
+            trial.intake.refuse(.failed(InboxFailed()))
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
             guard await trial.expectTry() else { return }
@@ -150,7 +146,7 @@ extension TransportGuarantee {
             trial.intake.refuse(nil)
             await trial.expectTaken(TransportTrial.payloads(1...1), "when the inbox is well")
         },
-        TransportGuarantee("payloads that a stopping service does not accept are not acknowledged") { trial in
+        Self("payloads that a stopping service does not accept are not acknowledged") { trial in
             trial.intake.refuse(.stopping)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -165,13 +161,13 @@ extension TransportGuarantee {
     // MARK: Ends
 
     private static let ends = [
-        TransportGuarantee("it returns soon after its task is cancelled, and does not throw") { trial in
+        Self("it returns soon after its task is cancelled, and does not throw") { trial in
             trial.start()
             try await trial.expectTaken(1...1, "of one")
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportGuarantee("it returns when it is cancelled while it waits for capacity") { trial in
+        Self("it returns when it is cancelled while it waits for capacity") { trial in
             trial.intake.setRoom(0)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -179,12 +175,12 @@ extension TransportGuarantee {
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportGuarantee("it returns when it is cancelled before it has begun") { trial in
+        Self("it returns when it is cancelled before it has begun") { trial in
             trial.start()
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportGuarantee("after it was cancelled it acknowledges nothing that has not ended") { trial in
+        Self("after it was cancelled it acknowledges nothing that has not ended") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, .superseded)
@@ -195,6 +191,8 @@ extension TransportGuarantee {
         },
     ]
 }
+
+private struct InboxFailed: Error {}
 
 extension TransportTrial {
     /// Expects that the payload with a number is redelivered, if the transport says that it redelivers.

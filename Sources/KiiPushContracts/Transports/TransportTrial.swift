@@ -4,12 +4,6 @@ import Synchronization
 
 /// A test case for one guarantee of a transport, which runs until the test case ends.
 final class TransportTrial: Sendable {
-    /// How `run` ended.
-    private enum End: Sendable {
-        case returned
-        case threw(String)
-    }
-
     let bench: any TransportBench
     let intake: TrialIntake
     /// Reports that the guarantee is broken, and how.
@@ -17,7 +11,8 @@ final class TransportTrial: Sendable {
 
     private let patience: Duration
     private let task = Mutex<Task<Void, Never>?>(nil)
-    private let outcome = Mutex<End?>(nil)
+    /// How `run` ended.
+    private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
     init(
         _ bench: any TransportBench, isDurable: Bool, patience: Duration,
@@ -46,14 +41,9 @@ final class TransportTrial: Sendable {
     func start() {
         let (transport, intake) = (bench.transport, intake.intake(for: bench.transport.name))
         let run = Task { [weak self] in
-            do {
-                try await transport.run(intake)
-                self?.outcome.withLock { $0 = .returned }
-            } catch IntakeRefusal.stopping {
-                self?.outcome.withLock { $0 = .returned }
-            } catch {
-                self?.outcome.withLock { $0 = .threw("\(error)") }
-            }
+            var end = Result<Void, any Error>.success(())
+            do { try await transport.run(intake) } catch IntakeRefusal.stopping {} catch { end = .failure(error) }
+            self?.outcome.withLock { [end] in $0 = end }
         }
         task.withLock { $0 = run }
     }
@@ -64,8 +54,8 @@ final class TransportTrial: Sendable {
     var hasEnded: Bool { outcome.withLock { $0 != nil } }
 
     /// The error that the transport has thrown, if any.
-    var error: String? {
-        if case .threw(let error)? = outcome.withLock({ $0 }) { error } else { nil }
+    var error: (any Error)? {
+        if case .failure(let error)? = outcome.withLock({ $0 }) { error } else { nil }
     }
 
     /// Expects that `run` returns within a time limit.

@@ -4,20 +4,13 @@ import Synchronization
 
 /// A service's intake that behaves as a test says, and records what a transport submits.
 package final class TrialIntake: IntakeService {
-    /// The reason for which it refuses payloads.
-    package enum Refusal: Sendable {
-        case full
-        case stopping
-        case failed
-    }
-
     private struct State {
         var payloads: [RawPayload] = []
         var receipts: [Receipt] = []
         var batches: [Int] = []
         /// How many more payloads it accepts.
         var room = Int.max
-        var refusal: Refusal?
+        var refusal: IntakeRefusal?
         var refusals = 0
         var events: [TransportEvent] = []
         var waiting: (@Sendable () -> Void)?
@@ -25,9 +18,10 @@ package final class TrialIntake: IntakeService {
         var lastWaiter = 0
         /// The outcome of each payload when it is accepted; nil if the test ends it later.
         var end: Outcome?
-    }
 
-    package struct InboxFailed: Error {}
+        /// Whether a transport need not wait.
+        var hasRoom: Bool { if case .full? = refusal { false } else { room > 0 } }
+    }
 
     /// The most payloads that it accepts; then it says that it stops.
     private static let most = 10_000
@@ -70,7 +64,7 @@ package final class TrialIntake: IntakeService {
     package func endAll(_ outcome: Outcome) { state.withLock { $0.end = outcome } }
 
     /// Refuses everything from now on; nil accepts again, and notifies waiters.
-    package func refuse(_ refusal: Refusal?) {
+    package func refuse(_ refusal: IntakeRefusal?) {
         state.withLock { $0.refusal = refusal }
         if refusal == nil { setRoom(.max) }
     }
@@ -97,11 +91,7 @@ package final class TrialIntake: IntakeService {
             if state.payloads.count >= Self.most { return .failure(.stopping) }
             if let refusal = state.refusal ?? (payloads.count > state.room ? .full : nil) {
                 state.refusals += 1
-                switch refusal {
-                case .full: return .failure(.full)
-                case .stopping: return .failure(.stopping)
-                case .failed: return .failure(.failed(InboxFailed()))
-                }
+                return .failure(refusal)
             }
             if state.room != .max { state.room -= payloads.count }
             let receipts = payloads.map { _ in Receipt(isStored: isDurable) }
@@ -124,7 +114,7 @@ package final class TrialIntake: IntakeService {
             await withCheckedContinuation { waiter in
                 let isNow = state.withLock { state in
                     // If it was cancelled before it waits, nobody else would wake it.
-                    if Task.isCancelled || state.room > 0 && state.refusal != .full { return true }
+                    if Task.isCancelled || state.hasRoom { return true }
                     state.waiters[number] = waiter
                     return false
                 }
@@ -139,7 +129,7 @@ package final class TrialIntake: IntakeService {
 
     package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
-            if state.room > 0, state.refusal != .full { return true }
+            if state.hasRoom { return true }
             state.waiting = action
             return false
         }

@@ -6,8 +6,6 @@ struct EventQueue<Item> {
     private var lists: [Int64: [Item]] = [:]
     private var times: [Int64] = []
 
-    var isEmpty: Bool { times.isEmpty }
-
     /// The next millisecond with an event.
     var nextTime: Int64? { times.first }
 

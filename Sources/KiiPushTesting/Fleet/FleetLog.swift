@@ -2,15 +2,6 @@ import KiiPush
 
 /// The records of a running fleet.
 struct FleetLog {
-    /// One event, and how many of its deliveries are pending.
-    private struct Entry {
-        let cause: SimulatedCloud.Cause
-        var fixture: PayloadFixture?
-        var short: RawPayload?
-        var long: RawPayload?
-        var pending = 0
-    }
-
     /// The result of an event on a device; of copies, the higher value counts.
     private enum Fate: UInt8 {
         case unknown
@@ -24,7 +15,8 @@ struct FleetLog {
     /// What has been counted so far.
     var report: FleetReport
     private let interval: Int64
-    private var entries: [Entry] = []
+    /// The cause of each event.
+    private var causes: [SimulatedCloud.Cause] = []
     private var fates: [Fate] = []
     /// How often each device handled messages of each cause; one row per cause.
     private var handledByCause: [Int32] = []
@@ -36,46 +28,18 @@ struct FleetLog {
         self.interval = interval
     }
 
-    // MARK: Events
-
     /// Adds an event and returns its number.
-    mutating func add(_ event: SimulatedCloud.Event) -> Int {
-        entries.append(Entry(cause: event.cause, fixture: event.fixture))
+    mutating func add(_ cause: SimulatedCloud.Cause) -> Int {
+        causes.append(cause)
         fates.append(contentsOf: repeatElement(.unknown, count: devices))
-        while report.eventsByGeneration.count <= event.cause.generation { report.eventsByGeneration.append(0) }
-        report.eventsByGeneration[event.cause.generation] += 1
-        let needed = (event.cause.number + 1) * devices
-        if handledByCause.count < needed {
-            handledByCause.append(contentsOf: repeatElement(0, count: needed - handledByCause.count))
-        }
-        return entries.count - 1
+        while report.eventsByGeneration.count <= cause.generation { report.eventsByGeneration.append(0) }
+        report.eventsByGeneration[cause.generation] += 1
+        let missing = max(0, (cause.number + 1) * devices - handledByCause.count)
+        handledByCause.append(contentsOf: repeatElement(0, count: missing))
+        return causes.count - 1
     }
 
-    func cause(of event: Int) -> SimulatedCloud.Cause { entries[event].cause }
-
-    /// The cause of the writes of this event's handlers.
-    func next(after event: Int) -> SimulatedCloud.Cause {
-        let cause = entries[event].cause
-        return SimulatedCloud.Cause(number: cause.number, generation: cause.generation + 1)
-    }
-
-    mutating func expect(_ event: Int32) { entries[Int(event)].pending += 1 }
-
-    /// The payload, encoded once and shared by all recipients.
-    mutating func payload(of event: Int, _ style: PayloadFixture.KeyStyle) -> RawPayload {
-        if let made = style == .short ? entries[event].short : entries[event].long { return made }
-        let payload = entries[event].fixture?.payload(style) ?? RawPayload("")
-        if style == .short { entries[event].short = payload } else { entries[event].long = payload }
-        return payload
-    }
-
-    /// Releases the bytes when no delivery is pending.
-    mutating func leave(_ event: Int) {
-        entries[event].pending -= 1
-        guard entries[event].pending == 0 else { return }
-        entries[event].short = nil
-        entries[event].long = nil
-    }
+    func cause(of event: Int) -> SimulatedCloud.Cause { causes[event] }
 
     // MARK: Deliveries
 
@@ -87,7 +51,7 @@ struct FleetLog {
 
     mutating func handle(_ event: Int, _ device: Int) {
         report.handled += 1
-        handledByCause[entries[event].cause.number * devices + device] += 1
+        handledByCause[causes[event].number * devices + device] += 1
         let index = event * devices + device
         if fates[index] == .handled { report.handledTwice += 1 }
         fates[index] = .handled
@@ -120,7 +84,7 @@ struct FleetLog {
             report.samples.append(
                 FleetReport.Sample(
                     seconds: Double(Int64(report.samples.count) * interval) / 1000, deliveries: report.deliveries,
-                    handled: report.handled, events: entries.count))
+                    handled: report.handled, events: causes.count))
         }
     }
 }

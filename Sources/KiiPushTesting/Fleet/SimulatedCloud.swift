@@ -13,14 +13,11 @@ public final class SimulatedCloud: Sendable {
     /// The origin of an event: a write from outside the fleet, and the number of handlers since.
     struct Cause {
         let number: Int
-        let generation: Int
+        var generation = 0
     }
 
     /// One push before it is encoded.
-    struct Event {
-        let fixture: PayloadFixture
-        let cause: Cause
-    }
+    typealias Event = (fixture: PayloadFixture, cause: Cause)
 
     private struct State {
         /// By URI, which does not depend on whether the bucket's type is known.
@@ -61,9 +58,7 @@ public final class SimulatedCloud: Sendable {
 
     private static let modified = "_modified"
 
-    /// Writes an object from outside the fleet, as a new cause.
-    ///
-    /// - Returns: when the object was modified, in milliseconds since 1970.
+    /// Writes an object from outside the fleet, as a new cause; returns when, in milliseconds since 1970.
     @discardableResult
     public func put(_ object: KiiObject, _ fields: [String: DataValue] = [:], by sender: Sender? = nil) -> Int64 {
         state.withLock { write(object, fields, sender, &$0) }
@@ -71,24 +66,27 @@ public final class SimulatedCloud: Sendable {
 
     /// Sends a message to a topic from outside the fleet, as a new cause.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) {
-        state.withLock { send(data, topic, sender, &$0) }
+        let members = data.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
+        state.withLock { state in
+            make(
+                .pushToUser(
+                    topic: topic.name, scope: topic.scope, sender: sender?.id, sentAt: time(of: topic.uri, &state),
+                    data: members, app: Self.app), &state)
+        }
     }
 
     /// Writes for a device, unless the network fails.
     func putForDevice(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender) throws -> Int64 {
         try state.withLock { state in
-            try mayFail(&state)
+            if state.random.happens(failing) {
+                state.failedWrites += 1
+                throw Unreachable()
+            }
             return write(object, fields, sender, &state)
         }
     }
 
     // MARK: Making events
-
-    private func mayFail(_ state: inout State) throws(Unreachable) {
-        guard state.random.happens(failing) else { return }
-        state.failedWrites += 1
-        throw Unreachable()
-    }
 
     private func write(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender?, _ state: inout State)
         -> Int64
@@ -106,23 +104,10 @@ public final class SimulatedCloud: Sendable {
         return modifiedAt
     }
 
-    private func send(_ data: [String: DataValue], _ topic: KiiTopic, _ sender: Sender?, _ state: inout State) {
-        let members = data.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
-        make(
-            .pushToUser(
-                topic: topic.name, scope: topic.scope, sender: sender?.id, sentAt: time(of: topic.uri, &state),
-                data: members, app: Self.app), &state)
-    }
-
     private func make(_ fixture: PayloadFixture, _ state: inout State) {
-        var cause = state.current
-        if cause == nil {
-            cause = Cause(number: state.causes, generation: 0)
-            state.causes += 1
-        }
-        guard let cause else { return }
+        state.events.append((fixture, state.current ?? Cause(number: state.causes)))
+        if state.current == nil { state.causes += 1 }
         state.writes += 1
-        state.events.append(Event(fixture: fixture, cause: cause))
     }
 
     private func time(of place: KiiURI, _ state: inout State) -> Int64 {
@@ -140,7 +125,6 @@ public final class SimulatedCloud: Sendable {
     /// Removes and returns the undelivered events.
     func takeEvents() -> [Event] {
         state.withLock { state in
-            guard !state.events.isEmpty else { return [] }
             defer { state.events = [] }
             return state.events
         }
@@ -172,11 +156,8 @@ public struct SimulatedDevice: Sendable {
 
     /// Writes an object with all of its fields; returns when it was modified, in milliseconds since 1970.
     ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - fields: its new fields.
-    ///   - sender: the writing identity; by default the device's own.
-    /// - Returns: when it was modified.
+    /// The writing identity is the device's own, unless another is given.
+    ///
     /// - Throws: if the cloud is set to fail.
     @discardableResult
     public func put(

@@ -24,7 +24,7 @@ public import KiiPush
 /// wait as often as it must. Not for use by several tasks at once.
 public final class SimulatedFleet {
     /// How long a transport waits before a redelivery.
-    package static let redelivery = Duration.seconds(30)
+    private static let redelivery = Duration.seconds(30)
 
     /// The clock of the fleet.
     public let clock: ManualClock
@@ -35,20 +35,21 @@ public final class SimulatedFleet {
     /// The receivers, one per device.
     public let receivers: [PushReceiver]
 
-    let keys: [PayloadFixture.KeyStyle]
-    let chaos: Chaos
-    let mostAttempts: Int
-    var random: SeededGenerator
-    var queue = EventQueue<Step>()
-    var log: FleetLog
+    private let keys: [PayloadFixture.KeyStyle]
+    private let chaos: Chaos
+    private let mostAttempts: Int
+    private var random: SeededGenerator
+    private var queue = EventQueue<Step>()
+    private var log: FleetLog
     /// Planned actions from outside, by number; a performed one is removed, since it may retain the fleet itself.
     private var actions: [Int32: (SimulatedFleet) async -> Void] = [:]
     private var lastAction: Int32 = 0
 
     /// One planned event.
-    struct Step {
+    private struct Step {
         enum Kind {
-            case deliver(event: Int32, attempt: UInt8, style: PayloadFixture.KeyStyle)
+            /// The bytes are shared by all recipients with this key style.
+            case deliver(event: Int32, attempt: UInt8, PayloadFixture.KeyStyle, bytes: [UInt8])
             case act(Int32)
         }
         var kind: Kind
@@ -76,7 +77,7 @@ public final class SimulatedFleet {
     /// Called with each message that a device has handled.
     public var onHandled: ((Handling) -> Void)?
 
-    /// Makes a fleet.
+    /// Makes a fleet, with a receiver for each device.
     ///
     /// - Parameters:
     ///   - count: the number of devices.
@@ -107,23 +108,18 @@ public final class SimulatedFleet {
 
     /// Performs an action at a virtual time, such as a write from outside or a kill switch.
     ///
-    /// - Parameters:
-    ///   - time: the time from the clock's start, in whole milliseconds; at once if it has passed.
-    ///   - action: the action; each of its writes is a cause of its own.
+    /// The time counts from the clock's start, in whole milliseconds; if it has passed, the action happens at once.
+    /// Each of its writes is a cause of its own.
     public func at(_ time: Duration, _ action: @escaping (SimulatedFleet) async -> Void) {
         lastAction += 1
         actions[lastAction] = action
         queue.add(Step(kind: .act(lastAction), device: -1), at: max(time.inMilliseconds, now))
     }
 
-    /// Runs until nothing more happens, or a limit is reached.
+    /// Runs until nothing more happens, or a limit is reached: a virtual time, or the total number of deliveries, which
+    /// bounds a growing loop.
     ///
-    /// Call it again to continue.
-    ///
-    /// - Parameters:
-    ///   - duration: the virtual time after which it stops.
-    ///   - deliveries: the total number of deliveries after which it stops, which bounds a growing loop.
-    /// - Returns: the results since the fleet was made.
+    /// Call it again to continue. The report counts from when the fleet was made.
     public func run(for duration: Duration, deliveries: Int = .max) async -> FleetReport {
         let end = now + duration.inMilliseconds
         send()
@@ -150,7 +146,7 @@ public final class SimulatedFleet {
     }
 
     /// The current millisecond.
-    var now: Int64 { clock.now.nanoseconds / 1_000_000 }
+    private var now: Int64 { clock.now.nanoseconds / 1_000_000 }
 
     /// Advances the clock, unless a jump has already advanced it further.
     private func turnClock(to time: Int64, isQuiet: Bool = false) {
@@ -160,10 +156,94 @@ public final class SimulatedFleet {
 
     private func take(_ step: Step) async {
         switch step.kind {
-        case .deliver(let event, let attempt, let style): await deliver(step, Int(event), attempt, style)
+        case .deliver(let event, let attempt, let style, let bytes):
+            await deliver(step, Int(event), attempt, RawPayload(bytes, transport: style.transport))
         case .act(let number):
             await actions.removeValue(forKey: number)?(self)
             send()
         }
+    }
+
+    // MARK: From the cloud to the devices
+
+    /// Sends new events to every device.
+    private func send() {
+        for (fixture, cause) in cloud.takeEvents() {
+            let event = Int32(log.add(cause))
+            var encoded: [PayloadFixture.KeyStyle: [UInt8]] = [:]
+            func put(on device: Int, _ style: PayloadFixture.KeyStyle) {
+                guard !random.happens(chaos.loss) else { return log.report.lost += 1 }
+                let bytes = encoded[style] ?? fixture.payload(style).bytes
+                encoded[style] = bytes
+                let step = Step(kind: .deliver(event: event, attempt: 1, style, bytes: bytes), device: Int32(device))
+                queue.add(step, at: now + random.milliseconds(in: chaos.delay))
+            }
+            for device in devices.indices {
+                let style = keys[device % keys.count]
+                put(on: device, style)
+                if random.happens(chaos.duplication) {
+                    log.report.duplicated += 1
+                    let isOther = random.next() & 1 == 0
+                    put(on: device, isOther ? (style == .short ? .long : .short) : style)
+                }
+            }
+        }
+    }
+
+    // MARK: At a device
+
+    private func deliver(_ step: Step, _ event: Int, _ attempt: UInt8, _ payload: RawPayload) async {
+        let device = Int(step.device)
+        var (step, payload) = (step, payload)
+        step.firstArrival = min(step.firstArrival, now)
+        payload.isRedelivered = attempt > 1
+        payload.arrivedAt = MonotonicInstant(nanoseconds: step.firstArrival * 1_000_000)
+        log.reach(event, device, isAgain: step.isPaced)
+        var cause = log.cause(of: event)
+        cause.generation += 1
+        cloud.setCause(cause)
+        let outcome = await receivers[device].receive(payload)
+        cloud.setCause(nil)
+        if case .paced(let until) = outcome {
+            log.report.paced += 1
+            step.isPaced = true
+            // Rounded up to the millisecond at which it is certainly due.
+            queue.add(step, at: max(now, until.nanoseconds / 1_000_000 + 1))
+        } else {
+            note(outcome, step, event)
+        }
+        send()
+        if random.happens(chaos.jumps) {
+            log.report.jumps += 1
+            clock.advance(by: .milliseconds(random.milliseconds(in: chaos.jump)))
+        }
+    }
+
+    /// Counts the result of a delivery, and plans its redelivery if needed.
+    private func note(_ outcome: Outcome, _ step: Step, _ event: Int) {
+        switch outcome {
+        case .handled:
+            log.handle(event, Int(step.device))
+            report(step, event)
+        case .looped, .deadLettered, .superseded: log.stop(event, Int(step.device))
+        default: break
+        }
+        guard outcome.disposition == .retryLater,
+            case .deliver(let number, let attempt, let style, let bytes) = step.kind
+        else { return }
+        guard attempt < mostAttempts else { return log.report.givenUp += 1 }
+        log.report.redelivered += 1
+        var again = step
+        again.kind = .deliver(event: number, attempt: attempt + 1, style, bytes: bytes)
+        queue.add(again, at: now + Self.redelivery.inMilliseconds)
+    }
+
+    private func report(_ step: Step, _ event: Int) {
+        guard let onHandled else { return }
+        let cause = log.cause(of: event)
+        onHandled(
+            Handling(
+                device: Int(step.device), cause: cause.number, generation: cause.generation,
+                arrivedAt: .milliseconds(step.firstArrival), delay: .milliseconds(now - step.firstArrival)))
     }
 }

@@ -28,10 +28,6 @@ public final class TestReceiver: Sendable {
     /// Wraps a receiver that was made with this clock.
     ///
     /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
-    ///
-    /// - Parameters:
-    ///   - receiver: the receiver, with or without routes.
-    ///   - clock: the receiver's clock.
     public init(_ receiver: PushReceiver, clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.clock = clock
@@ -40,13 +36,9 @@ public final class TestReceiver: Sendable {
 
     /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
     ///
-    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names.
+    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names. An `app` is
+    /// served instead of the file's.
     ///
-    /// - Parameters:
-    ///   - rules: the rules, loaded at once.
-    ///   - app: the app to serve instead of the file's; nil uses the file's.
-    ///   - formats: the formats of other systems.
-    ///   - clock: the clock.
     /// - Throws: `RulesError` if the rules cannot be loaded.
     public convenience init(
         rules: RoutingRules, app: String? = nil, formats: PayloadFormats = .shipped,
@@ -61,23 +53,14 @@ public final class TestReceiver: Sendable {
 
     /// Sends a payload, and returns when it and everything that it caused has ended or waits for its pace.
     ///
-    /// - Parameters:
-    ///   - payload: the payload; an undecodable one has an outcome too.
-    ///   - handlers: the stand-ins that fail for this message, even if it has to wait first, by their names in rules,
-    ///     or else the rule's id.
-    /// - Returns: the result.
+    /// An undecodable payload has an outcome too. The stand-ins with these names, or else rules with these ids, fail
+    /// for this message, even if it has to wait first.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
         TestReceipt(await harness.send(payload, failing: handlers))
     }
 
     /// Sends a payload from a fixture.
-    ///
-    /// - Parameters:
-    ///   - fixture: the payload.
-    ///   - style: the key style.
-    ///   - handlers: the stand-ins that fail for this message.
-    /// - Returns: the result.
     @discardableResult
     public func send(
         _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
@@ -88,10 +71,8 @@ public final class TestReceiver: Sendable {
     /// When the next message that waits for its pace is delivered again; nil if none waits.
     public var nextDue: MonotonicInstant? { harness.nextDue }
 
-    /// Advances the clock, and delivers each message that waits again when it is due.
-    ///
-    /// - Parameter duration: by how much.
-    /// - Returns: the messages that ended, in order.
+    /// Advances the clock, delivers each message that waits again when it is due, and returns those that ended, in
+    /// order.
     @discardableResult
     public func advance(by duration: Duration) async -> [TestReceipt] {
         await harness.advance(by: duration).map { TestReceipt($0) }
@@ -99,4 +80,87 @@ public final class TestReceiver: Sendable {
 
     /// Sets a wall clock that is not yet set to a payload's sending time; call it just before sending the payload.
     package func startWallClock(with payload: RawPayload) { harness.startWallClock(with: payload) }
+}
+
+/// The result of one payload that a test sent, complete with everything that it caused.
+public struct TestReceipt: Sendable {
+    /// Its outcome; `paced` if it has to wait, and then a receipt of ``TestReceiver/advance(by:)`` has the final one.
+    public let outcome: Outcome
+
+    /// The ids of the matching routes, in order, also for a message that a middleware dropped.
+    public let routes: [String]
+
+    /// The handlers that were called, in order, failed ones included: by their names in rules, or else by their routes'
+    /// ids.
+    public let handlers: [String]
+
+    /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
+    public let cloud: [CloudAction]
+
+    /// What the sender of a command gets; nil for other messages, for a duplicate, and for one that has to wait.
+    public let answer: Answer?
+
+    /// The results for the transport and the deduplication store.
+    public let settled: Settled
+
+    /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
+    public let first: UInt64?
+
+    /// Each stage's result; the times are those of the test's clock.
+    public let trace: Trace
+
+    /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.
+    public let caused: [TestReceipt]
+
+    /// The results of a message for the transport and the deduplication store.
+    public struct Settled: Sendable, Hashable {
+        /// The transport's disposition.
+        public let disposition: Disposition
+        /// The effect on the deduplication store; nil if nothing was reserved there, as for a duplicate.
+        public let seen: Trace.SeenEffect?
+
+        /// Makes a value to compare with.
+        public init(_ disposition: Disposition, seen: Trace.SeenEffect?) {
+            self.disposition = disposition
+            self.seen = seen
+        }
+    }
+
+    init(_ ended: ReceiverHarness.Ended) {
+        trace = ended.trace
+        first = ended.first
+        answer = ended.answer
+        outcome = trace.outcome
+        routes = trace.routes
+        handlers = trace.handlers
+        settled = Settled(trace.outcome.disposition, seen: trace.seen)
+        caused = ended.caused.map { TestReceipt($0) }
+        cloud = ended.cloud
+    }
+}
+
+extension RoutedMessage {
+    /// Makes a message inside a chain, to test a middleware alone, without a receiver.
+    ///
+    /// ```swift
+    /// var first = try RoutedMessage(forTesting: .pushToUser(sender: "chatty"), id: 1)
+    /// #expect(quota.admit(&first) == .pass)
+    /// quota.settle(first, .failed(at: "news", Unreachable()))
+    /// ```
+    ///
+    /// Give each message another number, as a receiver does, and the ids of the matching routes in order of
+    /// declaration.
+    ///
+    /// - Throws: `DecodeError` if the payload is not a push message.
+    public init(
+        forTesting fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, id: UInt64 = 1,
+        arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
+    ) throws(DecodeError) {
+        self.init(try PushMessage(fixture.payload(style)), id: id, arrivedAt: arrivedAt, app: app, routeIDs: routes)
+    }
+}
+
+extension Outcome {
+    /// Makes the outcome `failed` of a message that no route has handled, for a middleware's `settle`.
+    public static func failed(at route: String, _ error: any Error) -> Outcome { .failure(of: route, error) }
 }

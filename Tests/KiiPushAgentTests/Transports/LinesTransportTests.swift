@@ -107,7 +107,7 @@ struct LinesTransportTests {
 
     @Test("retries the same payloads when the inbox fails")
     func inboxFails() async throws {
-        intake.refuse(.failed)
+        intake.refuse(.failed(TestError()))
         let task = start(transport())
         pipe.write("a\nb\n")
         pipe.endInput()

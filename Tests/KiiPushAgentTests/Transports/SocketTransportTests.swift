@@ -126,7 +126,7 @@ struct SocketTransportTests {
     func notTaken() async throws {
         let socket = try await RunningSocket()
         let peer = try SocketPeer(socket.path)
-        socket.intake.refuse(.failed)
+        socket.intake.refuse(.failed(TestError()))
         peer.send("a\nb\n")
         let failed = #"{"outcome":"notTaken","disposition":"retryLater","reason":"inboxFailed"}"#
         #expect(peer.answers(2) == [failed, failed])

@@ -27,12 +27,6 @@ struct Payload: Decodable {
     let when: Digits?
 }
 
-/// The keys that a Push to App has over APNs: the least that a decoder of such payloads reads.
-struct APNsPayload: Decodable {
-    let bi, oi, sa, st, su, t: String?
-    let w: Int64?
-}
-
 enum Kind: String {
     case pushToApp
     case pushToUser

@@ -1,4 +1,4 @@
-// Speaks the protocol of ../README.md, for the bare parsers and for the receiver.
+// A program that is asked what ../../README.md says.
 
 import Foundation
 
@@ -7,9 +7,9 @@ final class Sum {
     var read = 0
 }
 
-func makeReceiver(routes: Int, limit: Int, _ sum: Sum) -> Receiver {
+func makeReceiver(limit: Int, _ sum: Sum) -> Receiver {
     let receiver = Receiver(app: "0123abcd", me: "th.1", limit: limit)
-    for number in 1..<max(routes - 2, 1) { receiver.onBucket("bucket\(number)") { _ in } }
+    for number in 1...97 { receiver.onBucket("bucket\(number)") { _ in } }
     receiver.onBucket("bucketName") { message in
         for text in [message.bucket, message.object, message.scopeID] { sum.read += text?.utf8.count ?? 0 }
     }
@@ -28,65 +28,23 @@ func row(_ message: Message?, _ outcome: Outcome) -> String {
     return texts.joined(separator: "\t")
 }
 
-/// What a parser alone found.
-func row(bucket: String?, object: String?, scope: String?, scopeID: String?) -> String {
-    let scope = (scope ?? "-") + (scopeID.map { ":" + $0 } ?? "")
-    return ["-", bucket ?? "-", object ?? "-", "-", scope, "-"].joined(separator: "\t")
+func check(_ payloads: [Data]) {
+    let receiver = makeReceiver(limit: 20, Sum())
+    for bytes in payloads { print(row(receiver.parse(bytes), receiver.receive(bytes))) }
 }
 
-func check(_ what: String, _ payloads: [Data], routes: Int) throws {
-    let receiver = makeReceiver(routes: routes, limit: 20, Sum())
-    for bytes in payloads {
-        switch what {
-        case "decoder":
-            let found = try JSONDecoder().decode(APNsPayload.self, from: bytes)
-            print(row(bucket: found.bi, object: found.oi, scope: found.st, scopeID: found.su))
-        case "serialization":
-            let found = try JSONSerialization.jsonObject(with: bytes) as? [String: Any] ?? [:]
-            let text = { (key: String) in found[key] as? String }
-            print(row(bucket: text("bi"), object: text("oi"), scope: text("st"), scopeID: text("su")))
-        default: print(row(receiver.parse(bytes), receiver.receive(bytes)))
-        }
-    }
-}
-
-/// Passes through the payloads twice, with a state made anew for each pass and untimed; the second time counts.
-func time<State>(
-    _ payloads: [Data], _ messages: Int, _ sum: Sum, make: () -> State, each: (State, Data) -> Bool
-) -> String {
-    var (handled, nanoseconds) = (0, UInt64(0))
-    for _ in 1...2 {
-        (handled, nanoseconds, sum.read) = (0, 0, 0)
-        var left = messages
-        while left > 0 {
-            let count = min(left, payloads.count)
-            let state = make()
-            let start = DispatchTime.now().uptimeNanoseconds
-            for number in 0..<count where each(state, payloads[number]) { handled += 1 }
-            nanoseconds += DispatchTime.now().uptimeNanoseconds - start
-            left -= count
-        }
-    }
-    return #"{"messages":\#(messages),"nanoseconds":\#(nanoseconds),"handled":\#(handled),"read":\#(sum.read)}"#
-}
-
-func time(_ what: String, _ payloads: [Data], routes: Int, messages: Int) -> String? {
+func time(_ payloads: [Data], passes: Int) {
     let sum = Sum()
-    switch what {
-    case "decoder":
-        return time(payloads, messages, sum, make: JSONDecoder.init) { decoder, bytes in
-            (try? decoder.decode(APNsPayload.self, from: bytes)) != nil
-        }
-    case "serialization":
-        return time(payloads, messages, sum, make: {}) { _, bytes in
-            (try? JSONSerialization.jsonObject(with: bytes)) != nil
-        }
-    case "receive":
-        return time(
-            payloads, messages, sum, make: { makeReceiver(routes: routes, limit: 1_000_000_000, sum) },
-            each: { receiver, bytes in receiver.receive(bytes) == .handled })
-    default: return nil
+    var (handled, nanoseconds) = (0, UInt64(0))
+    for pass in 0...passes {
+        // The first is not counted.
+        if pass == 1 { (handled, nanoseconds, sum.read) = (0, 0, 0) }
+        let receiver = makeReceiver(limit: 1_000_000_000, sum)
+        let start = DispatchTime.now().uptimeNanoseconds
+        for bytes in payloads where receiver.receive(bytes) == .handled { handled += 1 }
+        nanoseconds += DispatchTime.now().uptimeNanoseconds - start
     }
+    print(nanoseconds, handled, sum.read)
 }
 
 func lines(_ file: String) throws -> [Data] {
@@ -96,19 +54,10 @@ func lines(_ file: String) throws -> [Data] {
 }
 
 let arguments = CommandLine.arguments
-if arguments.count >= 5, let routes = Int(arguments[4]) {
-    let payloads = try lines(arguments[3])
-    if arguments[2] == "check" {
-        try check(arguments[1], payloads, routes: routes)
-        exit(0)
-    }
-    if arguments.count == 6, let messages = Int(arguments[5]),
-        let line = time(arguments[1], payloads, routes: routes, messages: messages)
-    {
-        print(line)
-        exit(0)
-    }
+switch (arguments.count, arguments.dropFirst().first) {
+case (3, "check"?): check(try lines(arguments[2]))
+case (4, "time"?): time(try lines(arguments[2]), passes: Int(arguments[3]) ?? 1)
+default:
+    FileHandle.standardError.write(Data("usage: foundation check FILE | time FILE PASSES\n".utf8))
+    exit(64)
 }
-let usage = "usage: foundation decoder|serialization|receive check FILE ROUTES | time FILE ROUTES MESSAGES\n"
-FileHandle.standardError.write(Data(usage.utf8))
-exit(64)

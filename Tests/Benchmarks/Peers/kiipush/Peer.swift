@@ -1,41 +1,32 @@
 import Glibc
-@_spi(Benchmarks) import KiiPush
+import KiiPush
 import Synchronization
 
-/// Speaks the protocol of ../README.md, for decoding alone and for the whole receiver.
+/// KiiPush as a program that is asked what ../../README.md says; `watched` has a middleware of its own in the chain and
+/// a trace listener, as an agent has.
 @main
 struct Peer {
-    private enum Program: String {
-        case decode
-        case receive
-    }
-
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count >= 5, let program = Program(rawValue: arguments[1]), let routes = Int(arguments[4]) else {
-            exitWithUsage()
-        }
+        guard arguments.count >= 4, ["plain", "watched"].contains(arguments[1]) else { exitWithUsage() }
+        let isWatched = arguments[1] == "watched"
         let payloads = try lines(of: arguments[3])
-        let messages = arguments.count == 6 ? Int(arguments[5]) : nil
-        switch (arguments[2], messages) {
-        case ("check", nil): await check(payloads, program, routes: routes)
-        case ("time", let messages?):
-            let subject = Subject(program: program, payloads: payloads, routes: routes, messages: messages)
-            _ = await subject.time()
-            print(await subject.time())
+        switch (arguments[2], arguments.dropFirst(4).first.flatMap { Int($0) }) {
+        case ("check", nil): await check(payloads, isWatched)
+        case ("time", let passes?): await time(payloads, passes, isWatched)
         default: exitWithUsage()
         }
     }
 
     private static func exitWithUsage() -> Never {
-        print("usage: kiipush-peer decode|receive check FILE ROUTES | time FILE ROUTES MESSAGES")
+        print("usage: kiipush-peer plain|watched check FILE | time FILE PASSES")
         exit(64)
     }
 
     // MARK: Check
 
-    private static func check(_ payloads: [[UInt8]], _ program: Program, routes: Int) async {
-        let receiver = makeReceiver(routes: routes, pace: .standard, Sum())
+    private static func check(_ payloads: [[UInt8]], _ isWatched: Bool) async {
+        let receiver = makeReceiver(pace: .every(.seconds(10)), isWatched, Sum())
         for bytes in payloads {
             let payload = RawPayload(bytes)
             let outcome = await receiver.receive(payload)
@@ -55,61 +46,44 @@ struct Peer {
 
     // MARK: Time
 
-    /// What is timed: a pass is once through the payloads, with a receiver made anew.
-    private struct Subject {
-        let program: Program
-        let payloads: [[UInt8]]
-        let routes: Int
-        let messages: Int
-
-        func time() async -> String {
-            let sum = Sum()
-            var (handled, nanoseconds, left) = (0, 0.0, messages)
-            while left > 0 {
-                let count = min(left, payloads.count)
-                func receiver() -> PushReceiver {
-                    makeReceiver(routes: routes, pace: .every(.nanoseconds(1)), sum)
-                }
-                switch program {
-                case .decode: nanoseconds += decode(count, &handled)
-                case .receive: nanoseconds += await receive(count, receiver(), &handled)
-                }
-                left -= count
-            }
-            return #"{"messages":\#(messages),"nanoseconds":\#(Int(nanoseconds)),"handled":\#(handled),"#
-                + #""read":\#(sum.read)}"#
-        }
-
-        private func decode(_ count: Int, _ decoded: inout Int) -> Double {
+    private static func time(_ payloads: [[UInt8]], _ passes: Int, _ isWatched: Bool) async {
+        let sum = Sum()
+        var (handled, nanoseconds) = (0, 0.0)
+        for pass in 0...passes {
+            // The first is not counted.
+            if pass == 1 { (handled, nanoseconds, sum.read) = (0, 0, 0) }
+            // A pace that nothing exceeds: each message is counted, and none waits.
+            let receiver = makeReceiver(pace: .every(.nanoseconds(1)), isWatched, sum)
             let start = ContinuousClock.now
-            for number in 0..<count where (try? PushMessage(RawPayload(payloads[number])))?.kind == .pushToApp {
-                decoded += 1
+            for bytes in payloads {
+                if case .handled = await receiver.receive(RawPayload(bytes)) { handled += 1 }
             }
-            return start.duration(to: .now) / .nanoseconds(1)
+            nanoseconds += start.duration(to: .now) / .nanoseconds(1)
         }
-
-        private func receive(_ count: Int, _ receiver: PushReceiver, _ handled: inout Int) async -> Double {
-            let start = ContinuousClock.now
-            for number in 0..<count {
-                if case .handled = await receiver.receive(RawPayload(payloads[number])) { handled += 1 }
-            }
-            return start.duration(to: .now) / .nanoseconds(1)
-        }
-
+        print(Int(nanoseconds), handled, sum.read)
     }
 }
 
 /// What the handlers have read.
 private final class Sum: Sendable {
     private let total = Atomic(0)
-    var read: Int { total.load(ordering: .relaxed) }
+
+    var read: Int {
+        get { total.load(ordering: .relaxed) }
+        set { total.store(newValue, ordering: .relaxed) }
+    }
+
     func add(_ length: Int) { total.add(length, ordering: .relaxed) }
 }
 
-private func makeReceiver(routes: Int, pace: RoutePace, _ sum: Sum) -> PushReceiver {
-    let receiver = PushReceiver(
-        app: "0123abcd", me: [.thing(id: "th.1")], serving: [.app, .user("*")])
-    for number in 1..<max(routes - 2, 1) { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
+private func makeReceiver(pace: RoutePace, _ isWatched: Bool, _ sum: Sum) -> PushReceiver {
+    let receiver = PushReceiver(app: "0123abcd") {
+        Deduplicator()
+        LoopGuard(me: [.thing(id: "th.1")])
+        ScopeFilter(serving: [.app, .user("*")])
+        for _ in 0..<(isWatched ? 1 : 0) { OwnMiddleware() }
+    }
+    for number in 1...97 { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     let options = RouteOptions(pace: pace)
     receiver.onPushToApp(bucket: "bucketName", options: options) { event, _ in
         let (bucket, object, scope) = (event.bucket, event.object, event.scope)
@@ -117,14 +91,20 @@ private func makeReceiver(routes: Int, pace: RoutePace, _ sum: Sum) -> PushRecei
     }
     receiver.onPushToUser(topic: "news", options: options) { _, _ in }
     receiver.onDirectPush(options: options) { _, _ in }
-    // The index of the routes is made with the first message; as in the other programs, that is not timed.
-    if let message = try? PushMessage(RawPayload("{}")) { _ = receiver.routes(for: message) }
+    if isWatched { receiver.onTrace { blackHole($0.outcome) } }
     return receiver
 }
 
-private struct Unreadable: Error {
-    let file: String
+/// A middleware as a user may write it: it looks at the message, and is told the outcome.
+private struct OwnMiddleware: Middleware {
+    func admit(_ message: inout RoutedMessage) -> Verdict { message.id == 0 ? .refuse("no number") : .pass }
+    func settle(_ message: RoutedMessage, _ outcome: Outcome) { blackHole(outcome) }
 }
+
+/// Makes the optimiser believe that an outcome is used.
+@inline(never)
+@_optimize(none)
+private func blackHole(_ outcome: borrowing Outcome) {}
 
 /// The lines of a file, an array of its own for each, as from a transport.
 private func lines(of file: String) throws -> [[UInt8]] {
@@ -138,4 +118,8 @@ private func lines(of file: String) throws -> [[UInt8]] {
         bytes += part[..<count]
     }
     return bytes.split(separator: UInt8(ascii: "\n")).map { Array($0) }
+}
+
+private struct Unreadable: Error {
+    let file: String
 }

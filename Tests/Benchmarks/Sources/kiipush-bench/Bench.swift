@@ -1,50 +1,35 @@
 import Glibc
 
-/// Times each stage of the way from bytes to handler, and counts its heap allocations.
+/// Times the way from bytes to handler, and counts its heap allocations.
 @main
 struct Bench {
     static func main() async {
-        let options: Options
         do {
-            options = try Options(CommandLine.arguments.dropFirst())
-        } catch {
-            exit(error)
-        }
-        do {
-            if let count = options.count {
-                let allocations = try await handle(count.messages, count.part)
-                print(#"{"part":"\#(count.part)","messages":\#(count.messages),"allocations":\#(allocations)}"#)
-                Glibc.exit(0)
-            }
-            if options.isHostile {
-                let report = try measureHostile(options)
-                print(options.format == .json ? report.json : report.text)
-                Glibc.exit(report.tooSlow.isEmpty ? 0 : 1)
-            }
-            var report = Report()
-            if options.takes(.decode) { report.rows += try decodeStages(options) }
-            if options.takes(.chain) { report.rows += try chainStages(options) }
-            if options.takes(.route) { report.rows += try routeStages(options) }
-            if options.takes(.whole) { report.rows += try await wholeStages(options) }
-            if options.takes(.cores) { report.rows += try await coreStages(options) }
-            if options.takes(.tail) { report.tails = [await measureTail(options)] }
-            if options.takes(.store) { report.seenKeys = try [1, 1000, 20_000, 1_000_000].map(measureSeenKeys) }
-            if options.takes(.rules) { report.rules = try measureRules() }
-            print(options.format == .json ? report.json : report.text)
+            try await run(Options(CommandLine.arguments.dropFirst()))
+        } catch let error as Options.Wrong {
+            complain("\(error.what)\n\(Options.usage)")
+            exit(64)
         } catch {
             complain("\(error)")
-            Glibc.exit(70)
+            exit(70)
         }
     }
 
-    private static func exit(_ reason: Options.Stop) -> Never {
-        switch reason {
-        case .help:
-            print(Options.usage)
-            Glibc.exit(0)
-        case .wrong(let what):
-            complain("\(what)\n\(Options.usage)")
-            Glibc.exit(64)
+    private static func run(_ options: Options) async throws {
+        switch options.task {
+        case .help: print(Options.usage)
+        case .count(let part, let messages): print("allocations: \(try await handle(messages, part))")
+        case .hostile:
+            let report = try measureHostile(options)
+            print(report.text)
+            if !report.tooSlow.isEmpty { exit(1) }
+        case .parts(let parts):
+            var rows: [Row] = []
+            if parts.contains(.decode) { rows += try decodeRows(options) }
+            if parts.contains(.whole) { rows += try await wholeRows(options) }
+            if !rows.isEmpty { print(table(rows)) }
+            guard parts.contains(.store) else { return }
+            for count in [1, 1000, 20_000, 1_000_000] { print(try measureSeenKeys(count)) }
         }
     }
 }
@@ -57,34 +42,30 @@ private func complain(_ text: String) {
 
 /// What the command line asks for.
 struct Options {
-    enum Format: String {
-        case text
-        case json
-    }
-
     /// What can be measured alone, as for a profiler.
     enum Part: String, CaseIterable {
         case decode
-        case chain
-        case route
         case whole
-        case cores
-        case tail
         case store
-        case rules
     }
 
-    enum Stop: Error {
+    enum Task {
         case help
-        case wrong(String)
+        case parts([Part])
+        case hostile
+        case count(CountedPart, messages: Int)
+    }
+
+    struct Wrong: Error {
+        let what: String
     }
 
     static let usage = """
-        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile]
-               kiipush-bench --count \(countedParts) MESSAGES
+        usage: kiipush-bench [--rounds N] [--only \(names(Part.self)) | --hostile]
+               kiipush-bench --count \(names(CountedPart.self)) MESSAGES
 
-        Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
-        the median of N rounds (101 unless told). Build it with -c release.
+        Prints the nanoseconds and the heap allocations of one message: the best and the median of N rounds (101 unless
+        told); and what remembering messages costs. Build it with -c release.
 
           --hostile   instead, what a byte of payloads costs that are made to be slow, beside one of an ordinary
                       payload; the exit code is 1 when it is more than twenty times as much
@@ -92,56 +73,49 @@ struct Options {
                       gate.sh counts the instructions of such a run
         """
 
-    private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
-    private static let countedParts = CountedPart.allCases.map(\.rawValue).joined(separator: "|")
+    private static func names<Name: CaseIterable & RawRepresentable<String>>(_ type: Name.Type) -> String {
+        type.allCases.map(\.rawValue).joined(separator: "|")
+    }
 
-    private(set) var format = Format.text
+    private(set) var task = Task.parts(Part.allCases)
     private(set) var rounds = 101
-    private(set) var isHostile = false
-    private(set) var count: (part: CountedPart, messages: Int)?
-    private var only: Part?
 
-    func takes(_ part: Part) -> Bool { only ?? part == part }
-
-    init(_ arguments: some Sequence<String>) throws(Stop) {
+    init(_ arguments: some Sequence<String>) throws {
         var arguments = arguments.makeIterator()
         while let argument = arguments.next() {
             switch argument {
-            case "--help", "-h": throw .help
-            case "--format":
-                guard let format = arguments.next().flatMap(Format.init) else {
-                    throw .wrong("--format takes text or json")
-                }
-                self.format = format
+            case "--help", "-h": task = .help
+            case "--hostile": task = .hostile
             case "--rounds":
                 guard let rounds = arguments.next().flatMap({ Int($0) }), rounds > 0 else {
-                    throw .wrong("--rounds takes a number above 0")
+                    throw Wrong(what: "--rounds takes a number above 0")
                 }
                 self.rounds = rounds
-            case "--hostile": isHostile = true
             case "--count":
                 guard let part = arguments.next().flatMap(CountedPart.init),
                     let messages = arguments.next().flatMap({ Int($0) }), CountedPart.messages ~= messages
                 else {
                     let most = CountedPart.messages.upperBound
-                    throw .wrong("--count takes \(Self.countedParts), and 1 to \(most)")
+                    throw Wrong(what: "--count takes \(Self.names(CountedPart.self)), and 1 to \(most)")
                 }
-                count = (part, messages)
+                task = .count(part, messages: messages)
             case "--only":
-                guard let part = arguments.next().flatMap(Part.init) else { throw .wrong("--only takes \(Self.parts)") }
-                only = part
-            default: throw .wrong("unknown argument \(argument)")
+                guard let part = arguments.next().flatMap(Part.init) else {
+                    throw Wrong(what: "--only takes \(Self.names(Part.self))")
+                }
+                task = .parts([part])
+            default: throw Wrong(what: "unknown argument \(argument)")
             }
         }
     }
 }
 
-/// A stage gave another result than it should, so its time would mean nothing.
+/// A part gave another result than it should, so its time would mean nothing.
 struct WrongResult: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Stops the run when a stage does not do what is to be measured.
+/// Stops the run when a part does not do what is to be measured.
 func check(_ holds: Bool, _ what: String) throws {
     guard holds else { throw WrongResult(description: "\(what): this is not what is to be measured") }
 }

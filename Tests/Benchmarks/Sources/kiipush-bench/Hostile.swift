@@ -3,7 +3,7 @@ import KiiPush
 /// What a byte of each hostile shape costs, beside a byte of an ordinary payload: decoded, classified, and all read.
 struct HostileReport {
     /// How much more a byte of an accepted payload may cost than one of an ordinary payload.
-    static let bound = 20.0
+    private static let bound = 20.0
 
     struct Row {
         let name: String
@@ -14,10 +14,19 @@ struct HostileReport {
     let ordinary: Row
     let rows: [Row]
 
-    func ratio(_ row: Row) -> Double { row.nanosecondsPerByte / ordinary.nanosecondsPerByte }
+    private func ratio(_ row: Row) -> Double { row.nanosecondsPerByte / ordinary.nanosecondsPerByte }
 
     /// The shapes that cost too much.
     var tooSlow: [Row] { rows.filter { ratio($0) > Self.bound } }
+
+    var text: String {
+        let lines = ([ordinary] + rows).map { row in
+            let name = row.name + (ratio(row) > Self.bound ? " !" : "")
+            return line(
+                name, width: 64, "\(row.bytes)", decimal(row.nanosecondsPerByte, 2), decimal(ratio(row), 1))
+        }
+        return ([line("per byte", width: 64, "bytes", "ns", "times the ordinary")] + lines).joined(separator: "\n")
+    }
 }
 
 /// Times every shape at the largest size that is accepted; the best of so many rounds.

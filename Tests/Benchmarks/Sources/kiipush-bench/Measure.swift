@@ -1,16 +1,15 @@
 import CAllocationCounter
 import KiiPush
 
-/// What one stage costs a message.
+/// What a message costs.
 struct Row {
     let name: String
     let bestNanoseconds: Double
     let medianNanoseconds: Double
-    /// Nil where they were not counted.
-    let allocations: Double?
+    let allocations: Double
 }
 
-/// Times `body` on `messages` messages in each of several rounds; `prepare` is not timed.
+/// Times `messages` messages in each of several rounds; `prepare` is not timed.
 ///
 /// One more round counts allocations, so that counting does not slow what is timed.
 func measure<State>(
@@ -26,8 +25,7 @@ func measure<State>(
     var state = prepare()
     allocation_counter_start()
     for number in 0..<messages { body(&state, number) }
-    let allocations = allocation_counter_stop()
-    return Row(name, times, allocations, messages)
+    return Row(name, times, allocations: allocation_counter_stop(), messages)
 }
 
 /// The same for a receiver; a loop of its own, since a closure that awaits would cost a fifth of what it measures.
@@ -44,20 +42,15 @@ func measure(
     let payloads = payloads()
     allocation_counter_start()
     for payload in payloads { use(await receiver.receive(payload)) }
-    let allocations = allocation_counter_stop()
-    return Row(name, times, allocations, messages)
+    return Row(name, times, allocations: allocation_counter_stop(), messages)
 }
 
 extension Row {
-    fileprivate init(_ name: String, _ times: [Double], _ allocations: Int, _ messages: Int) {
-        self.init(name, times, allocations: Double(allocations) / Double(messages))
-    }
-
-    init(_ name: String, _ times: [Double], allocations: Double? = nil) {
+    fileprivate init(_ name: String, _ times: [Double], allocations: Int, _ messages: Int) {
         let sorted = times.sorted()
         self.init(
             name: name, bestNanoseconds: sorted[0], medianNanoseconds: sorted[sorted.count / 2],
-            allocations: allocations)
+            allocations: Double(allocations) / Double(messages))
     }
 }
 
@@ -69,3 +62,28 @@ extension Duration {
 @inline(never)
 @_optimize(none)
 func use<Value>(_ value: borrowing Value) {}
+
+// MARK: Text
+
+func table(_ rows: [Row]) -> String {
+    let heading = line("per message", "best ns", "median ns", "allocations")
+    let lines = rows.map { row in
+        line(
+            row.name, decimal(row.bestNanoseconds, 1), decimal(row.medianNanoseconds, 1), decimal(row.allocations, 2))
+    }
+    return ([heading] + lines).joined(separator: "\n")
+}
+
+func line(_ name: String, width: Int = 40, _ columns: String...) -> String {
+    let first = name + String(repeating: " ", count: max(0, width - name.count))
+    return columns.reduce(first) { $0 + String(repeating: " ", count: max(1, 13 - $1.count)) + $1 }
+}
+
+/// A number with `digits` digits behind the point; `String(format:)` would bring Foundation in.
+func decimal(_ value: Double, _ digits: Int) -> String {
+    let factor = (0..<digits).reduce(1) { power, _ in power * 10 }
+    let scaled = Int((value * Double(factor)).rounded())
+    if digits == 0 { return "\(scaled)" }
+    let fraction = String(scaled % factor)
+    return "\(scaled / factor)." + String(repeating: "0", count: digits - fraction.count) + fraction
+}

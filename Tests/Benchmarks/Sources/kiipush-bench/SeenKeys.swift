@@ -1,20 +1,11 @@
 import CAllocationCounter
 import KiiPush
 
-/// What remembering so many messages costs.
-struct SeenKeysReport {
-    let keys: Int
-    let megabytes: Double
-    let nanosecondsToBegin: Double
-    let nanosecondsToCommit: Double
-    let longestPauseInMicroseconds: Double
-}
-
-/// Fills a store three times with the same keys.
+/// Fills a store three times with the same keys, and says what that costs.
 ///
 /// A pause of the store's own comes at the same message each time, one of the machine's does not; so the longest pause
 /// is the longest over all messages of the shortest over the three.
-func measureSeenKeys(_ count: Int) throws -> SeenKeysReport {
+func measureSeenKeys(_ count: Int) throws -> String {
     let keys = try distinctKeys(0..<count)
     let window = SeenWindow(count: count)
     let now = MonotonicInstant(nanoseconds: 0)
@@ -35,9 +26,9 @@ func measureSeenKeys(_ count: Int) throws -> SeenKeysReport {
         let times = try timeAfterwards(store, keys, now)
         best = (min(best.begin, times.begin), min(best.commit, times.commit))
     }
-    return SeenKeysReport(
-        keys: count, megabytes: Double(bytes) / 1e6, nanosecondsToBegin: best.begin, nanosecondsToCommit: best.commit,
-        longestPauseInMicroseconds: Double(pauses.max() ?? 0) / 1000)
+    return "a store full of \(count) messages: \(decimal(Double(bytes) / 1e6, 1)) MB, "
+        + "begin \(decimal(best.begin, 1)) ns, commit \(decimal(best.commit, 1)) ns, "
+        + "longest pause while it fills \(decimal(Double(pauses.max() ?? 0) / 1000, 1)) µs"
 }
 
 /// Begins and commits new messages in a store that is full, so that each one forgets another; 64 are in flight.

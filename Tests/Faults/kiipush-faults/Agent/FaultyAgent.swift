@@ -28,19 +28,14 @@ struct FaultyAgent {
     var deaths: Deaths
 
     init(_ arguments: [String]) throws {
-        var death: String?
+        deaths = try Deaths(nil)
+        let flags: [String: WritableKeyPath<FaultyAgent, Bool>] = [
+            "--memory": \.isInMemory, "--answers": \.answers, "--tls": \.usesTLS,
+        ]
         var rest = arguments[...]
         while let option = rest.popFirst() {
-            if option == "--memory" {
-                isInMemory = true
-                continue
-            }
-            if option == "--answers" {
-                answers = true
-                continue
-            }
-            if option == "--tls" {
-                usesTLS = true
+            if let flag = flags[option] {
+                self[keyPath: flag] = true
                 continue
             }
             guard let value = rest.popFirst() else { throw Trouble("\(option) needs a value") }
@@ -54,11 +49,10 @@ struct FaultyAgent {
             case "--pause": pause = Int(value) ?? 0
             case "--failing": failing = Int(value)
             case "--deadly": deadly = Int(value)
-            case "--die": death = value
+            case "--die": deaths = try Deaths(value)
             default: throw Trouble("the agent knows no \(option)")
             }
         }
-        deaths = try Deaths(death)
     }
 
     /// Receives until SIGTERM.

@@ -19,10 +19,10 @@ final class FleetCloud: Sendable {
     init(devices: Int, broker: Broker) throws {
         self.devices = devices
         server = try TestCloudServer(cloud)
-        link = connected(to: broker.port)
-        guard link >= 0 else { throw Trouble("no connection to the broker: \(text())") }
+        guard let link = connected(to: broker.port) else { throw Trouble("no connection to the broker: \(text())") }
+        self.link = link
         // CONNECT: MQTT 3.1.1, a clean session, no keep-alive, no client id.
-        guard Self.write([0x10, 12, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 2, 0, 0, 0, 0], link) else {
+        guard sendAll([0x10, 12, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 2, 0, 0, 0, 0], link) else {
             throw Trouble("the broker takes no connection: \(text())")
         }
         DispatchQueue(label: "fleet").async { self.publish() }
@@ -61,7 +61,7 @@ final class FleetCloud: Sendable {
                 usleep(2000)
                 continue
             }
-            guard Self.write(packets, link) else { return }
+            guard sendAll(packets, link) else { return }
             state.withLock { $0.pushes += count }
         }
     }
@@ -71,16 +71,6 @@ final class FleetCloud: Sendable {
         let body = [UInt8(topic.utf8.count >> 8), UInt8(topic.utf8.count & 255)] + topic.utf8 + payload
         return [0x30, UInt8(body.count & 127 | 128), UInt8(body.count >> 7)] + body
     }
-
-    static func write(_ bytes: [UInt8], _ link: Int32) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { send(link, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return false }
-            sent += count
-        }
-        return true
-    }
 }
 
 /// What a careless handler does: it changes the object that it was called for, and tells nobody.
@@ -88,8 +78,7 @@ enum CarelessWrite {
     /// Runs it: `careless PORT APP KEY TOKEN`; what it is told on standard input it does not look at.
     static func run(_ arguments: [String]) throws {
         guard arguments.count == 4, let port = Int(arguments[0]) else { throw Trouble("careless PORT APP KEY TOKEN") }
-        let link = connected(to: port)
-        guard link >= 0 else { throw Trouble("no server: \(text())") }
+        guard let link = connected(to: port) else { throw Trouble("no server: \(text())") }
         defer { close(link) }
         var clock = timespec()
         clock_gettime(CLOCK_MONOTONIC, &clock)
@@ -107,7 +96,7 @@ enum CarelessWrite {
             \(body)
             """
         var answer = [UInt8](repeating: 0, count: 4096)
-        guard FleetCloud.write(Array(request.utf8), link), recv(link, &answer, answer.count, 0) > 12,
+        guard sendAll(Array(request.utf8), link), recv(link, &answer, answer.count, 0) > 12,
             String(decoding: answer.prefix(12), as: UTF8.self) == "HTTP/1.1 200"
         else { throw Trouble("the write failed") }
     }

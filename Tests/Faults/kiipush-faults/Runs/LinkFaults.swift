@@ -4,47 +4,46 @@ import Glibc
 struct LinkFaults {
     let isLong: Bool
 
-    /// A session whose handlers take a while, so that much is under way at each fault.
-    private func session(_ broker: Broker, _ topic: String, port: Int? = nil) throws -> Session {
-        let session = try Session(broker, topic, port: port)
+    /// Makes a fault so many times, each time after some messages, whose handlers take a while, so that much is under
+    /// way.
+    private func row(
+        _ fault: String, _ broker: Broker, port: Int? = nil, times: (short: Int, long: Int), messages: Int,
+        make: (_ session: Session, _ number: Int) throws -> Void
+    ) throws -> Row {
+        let session = try Session(broker, "link", port: port)
         try session.subscribe()
         session.options = ["--pause", "1"]
         try session.run()
-        return session
+        let count = isLong ? times.long : times.short
+        for number in 1...count {
+            session.publisher.publish(messages)
+            try make(session, number)
+        }
+        var row = try session.finish(fault)
+        row.runs = count
+        return row
     }
 
     /// The broker ends in good order, and comes back.
     func restarts() throws -> Row {
         let broker = try Broker()
-        let session = try session(broker, "restarts")
-        let count = isLong ? 20 : 3
-        for _ in 1...count {
-            session.publisher.publish(500)
+        return try row("broker restarted (SIGTERM)", broker, times: (3, 20), messages: 500) { _, _ in
             usleep(UInt32.random(in: 20_000...120_000))
             try broker.stop()
             try broker.start()
         }
-        var row = try session.finish("broker restarted (SIGTERM)")
-        row.runs = count
-        return row
     }
 
     /// The broker is killed, when it has written down what it has acknowledged; that it does so is the broker's affair.
     func kills() throws -> Row {
         let broker = try Broker(savesAtOnce: true)
-        let session = try session(broker, "kills")
-        let count = isLong ? 20 : 3
-        for _ in 1...count {
-            session.publisher.publish(1500)
+        return try row("broker killed (SIGKILL)", broker, times: (3, 20), messages: 1500) { session, _ in
             try session.publisher.settle()
             try awaitSave(of: broker)
             usleep(UInt32.random(in: 0...50_000))
             try broker.stop(by: SIGKILL)
             try broker.start()
         }
-        var row = try session.finish("broker killed (SIGKILL)")
-        row.runs = count
-        return row
     }
 
     /// Waits until the broker has saved once more; it does after each change, and the agent acknowledges all the time.
@@ -62,10 +61,7 @@ struct LinkFaults {
     /// The broker forgets its sessions: the agent says that messages may be lost, and those after it are handled.
     func forgets() throws -> Row {
         let broker = try Broker()
-        let session = try session(broker, "forgets")
-        let count = isLong ? 20 : 3
-        for number in 1...count {
-            session.publisher.publish(300)
+        return try row("broker forgot the session", broker, times: (3, 20), messages: 300) { session, number in
             try session.publisher.settle()
             try wait(for: "all are handled") { try session.handled() == session.publisher.asked }
             let links = session.connections
@@ -75,12 +71,9 @@ struct LinkFaults {
             try wait(for: "the agent is connected again") { session.connections > links }
             // It says first that it is connected, and then what it has missed.
             try wait(for: "the agent says that the session is gone") {
-                session.log.components(of: "has forgotten the session").count > number
+                session.log.ranges(of: "has forgotten the session").count >= number
             }
         }
-        var row = try session.finish("broker forgot the session")
-        row.runs = count
-        return row
     }
 
     /// The link is cut between two packets or in one, both ends alive.
@@ -88,41 +81,23 @@ struct LinkFaults {
         let broker = try Broker()
         let proxy = try Proxy(to: broker.port)
         defer { proxy.stop() }
-        let session = try session(broker, "cuts", port: proxy.port)
-        let count = isLong ? 100 : 10
-        for _ in 1...count {
-            session.publisher.publish(200)
+        return try row("link cut", broker, port: proxy.port, times: (10, 100), messages: 200) { _, _ in
             usleep(UInt32.random(in: 0...150_000))
             proxy.cut()
         }
-        var row = try session.finish("link cut")
-        row.runs = count
-        return row
     }
 
     /// The broker stands still for longer than the keep-alive of five seconds, so that the agent gives the link up.
     func silence() throws -> Row {
         let broker = try Broker()
-        let session = try session(broker, "silence")
-        let count = isLong ? 3 : 1
-        for number in 1...count {
-            session.publisher.publish(1500)
+        let fault = "broker silent (SIGSTOP) beyond the keep-alive"
+        return try row(fault, broker, times: (1, 3), messages: 1500) { session, number in
             usleep(UInt32.random(in: 20_000...120_000))
             broker.send(SIGSTOP)
             defer { broker.send(SIGCONT) }
             try wait(for: "the agent gives the link up") {
-                session.log.components(of: "disconnected").count > number
+                session.log.ranges(of: "disconnected").count >= number
             }
         }
-        var row = try session.finish("broker silent (SIGSTOP) beyond the keep-alive")
-        row.runs = count
-        return row
-    }
-}
-
-extension String {
-    /// The pieces between all places of a word.
-    fileprivate func components(of word: String) -> [Substring] {
-        split(separator: word, omittingEmptySubsequences: false)
     }
 }

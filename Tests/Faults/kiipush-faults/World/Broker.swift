@@ -53,9 +53,9 @@ final class Broker {
         self.process = process
         try wait(for: "mosquitto answers", within: .seconds(10)) {
             guard process.isRunning else { throw Trouble("mosquitto ended: \(words(of: "\(folder.path)/log"))") }
-            let link = connected(to: port)
-            defer { if link >= 0 { close(link) } }
-            return link >= 0
+            guard let link = connected(to: port) else { return false }
+            close(link)
+            return true
         }
     }
 
@@ -85,51 +85,48 @@ final class Broker {
 /// be connected with itself, so that the broker cannot return.
 func freePort() throws -> Int {
     for _ in 0..<100 {
-        let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(link) }
         let port = Int.random(in: 10_000..<32_768)
-        var address = loopback(port)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(link, address, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        if let link = makeLink(to: port, bind) {
+            close(link)
+            return port
         }
-        if result == 0 { return port }
     }
     throw Trouble("no free port: \(text())")
 }
 
-private func loopback(_ port: Int) -> sockaddr_in {
+/// A socket that a call took for a port of the loopback interface; nil when the call failed.
+private func makeLink(to port: Int, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32? {
+    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    return address
-}
-
-/// A socket that is connected to a port of the loopback interface; negative when nobody listens there.
-func connected(to port: Int) -> Int32 {
-    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = loopback(port)
     let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            connect(link, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+            call(link, address, socklen_t(MemoryLayout<sockaddr_in>.size))
         }
     }
     if result == 0 { return link }
     close(link)
-    return -1
+    return nil
 }
+
+/// A socket that is connected to a port of the loopback interface; nil when nobody listens there.
+func connected(to port: Int) -> Int32? { makeLink(to: port, connect) }
 
 /// A socket that listens on a port of the loopback interface.
 func listening(on port: Int) throws -> Int32 {
-    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = loopback(port)
-    let result = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(link, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? listen(link, 16) : -1
-        }
-    }
-    guard result == 0 else { throw Trouble("port \(port): \(text())") }
+    guard let link = makeLink(to: port, bind), listen(link, 16) == 0 else { throw Trouble("port \(port): \(text())") }
     return link
+}
+
+/// Sends all bytes; false when the link is lost.
+func sendAll(_ bytes: [UInt8], _ link: Int32) -> Bool {
+    var left = bytes[...]
+    while !left.isEmpty {
+        let count = left.withUnsafeBytes { send(link, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        guard count > 0 else { return false }
+        left = left.dropFirst(count)
+    }
+    return true
 }

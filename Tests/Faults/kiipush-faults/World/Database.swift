@@ -14,8 +14,6 @@ struct Database {
     var letters: [Letter] = []
     /// How many payloads the inbox has.
     var waiting = 0
-    /// How many messages the seen store has.
-    var seen = 0
 
     /// For how many messages the letters stand beyond those whose payloads they have.
     var folded: Int { letters.reduce(0) { $0 + $1.count - 1 } }
@@ -37,33 +35,36 @@ struct Database {
         unlink(copy + "-shm")
         // Killed before there was anything.
         guard access(copy, F_OK) == 0 else { return Database() }
-        return try read(copy, isWhole: true)
+        return try open(copy) { try read($0, isWhole: true) }
     }
 
     /// Reads the database while an agent has it.
-    static func look(_ state: String) throws -> Database { try read("\(state)/kiipush.db", isWhole: false) }
+    static func look(_ state: String) throws -> Database {
+        try open("\(state)/kiipush.db") { try read($0, isWhole: false) }
+    }
 
     /// How many payloads the inbox of a state directory has, while an agent has it.
     static func waiting(_ state: String) throws -> Int {
-        var handle: OpaquePointer?
-        defer { sqlite3_close(handle) }
-        guard sqlite3_open_v2("\(state)/kiipush.db", &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle
-        else {
-            throw Trouble("\(state)/kiipush.db cannot be opened")
-        }
-        sqlite3_busy_timeout(handle, 2000)
-        var count = 0
-        try rows("SELECT count(*) FROM inbox", handle) { count = Int(sqlite3_column_int64($0, 0)) }
-        return count
+        try open("\(state)/kiipush.db") { try count(of: "inbox", $0) }
     }
 
-    private static func read(_ path: String, isWhole: Bool) throws -> Database {
+    private static func open<Result>(_ path: String, _ body: (OpaquePointer) throws -> Result) throws -> Result {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
         guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle else {
             throw Trouble("\(path) cannot be opened")
         }
         sqlite3_busy_timeout(handle, 2000)
+        return try body(handle)
+    }
+
+    private static func count(of table: String, _ handle: OpaquePointer) throws -> Int {
+        var count = 0
+        try rows("SELECT count(*) FROM \(table)", handle) { count = Int(sqlite3_column_int64($0, 0)) }
+        return count
+    }
+
+    private static func read(_ handle: OpaquePointer, isWhole: Bool) throws -> Database {
         var database = Database()
         if isWhole {
             var answers: [String] = []
@@ -75,8 +76,7 @@ struct Database {
         try rows("SELECT name FROM sqlite_schema", handle) { tables.insert(text($0, 0)) }
         // Killed while the tables were being made, of which this one is the last.
         guard tables.contains("deadLetterKeys") else { return database }
-        try rows("SELECT count(*) FROM inbox", handle) { database.waiting = Int(sqlite3_column_int64($0, 0)) }
-        try rows("SELECT count(*) FROM seen", handle) { database.seen = Int(sqlite3_column_int64($0, 0)) }
+        database.waiting = try count(of: "inbox", handle)
         try rows("SELECT payload, reason, count FROM deadLetters ORDER BY id", handle) { row in
             let count = Int(sqlite3_column_bytes(row, 0))
             let bytes = UnsafeRawBufferPointer(start: sqlite3_column_blob(row, 0), count: count)

@@ -34,8 +34,7 @@ final class Proxy: Sendable {
         while true {
             let near = Glibc.accept(listener, nil, nil)
             guard near >= 0 else { break }
-            let far = connected(to: target)
-            guard far >= 0 else {
+            guard let far = connected(to: target) else {
                 close(near)
                 continue
             }

@@ -70,8 +70,7 @@ final class Publisher: Sendable {
 
     private func work() {
         while !state.withLock({ $0.isStopped }) {
-            let link = connected(to: port)
-            if link >= 0 {
+            if let link = connected(to: port) {
                 serve(link)
                 close(link)
             }
@@ -84,7 +83,7 @@ final class Publisher: Sendable {
     private func serve(_ link: Int32) {
         var delay: Int32 = 1
         setsockopt(link, Int32(IPPROTO_TCP), TCP_NODELAY, &delay, socklen_t(MemoryLayout<Int32>.size))
-        guard send(connect, link) else { return }
+        guard sendAll(connect, link) else { return }
         var answer = PacketReader()
         var isConnected = false
         var next = acknowledged + 1
@@ -95,7 +94,7 @@ final class Publisher: Sendable {
                 packets += packet(next)
                 next += 1
             }
-            guard packets.isEmpty || send(packets, link) else { return }
+            guard sendAll(packets, link) else { return }
             var poll = pollfd(fd: link, events: Int16(POLLIN), revents: 0)
             guard Glibc.poll(&poll, 1, 5) > 0 else { continue }
             var bytes = [UInt8](repeating: 0, count: 1 << 14)
@@ -106,18 +105,6 @@ final class Publisher: Sendable {
                 if packet.kind == 4 { state.withLock { $0.acknowledged += 1 } }
             }
         }
-    }
-
-    private func send(_ bytes: [UInt8], _ link: Int32) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(link, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return false }
-            sent += count
-        }
-        return true
     }
 }
 

@@ -21,8 +21,6 @@ final class UnixLink {
 
     func send(_ numbers: ClosedRange<Int>) throws {
         let lines = numbers.flatMap { NumberedMessage.payload($0) + [UInt8(ascii: "\n")] }
-        guard Glibc.send(link, lines, lines.count, Int32(MSG_NOSIGNAL)) == lines.count else {
-            throw Trouble("the agent takes no lines: \(text())")
-        }
+        guard sendAll(lines, link) else { throw Trouble("the agent takes no lines: \(text())") }
     }
 }

@@ -1,4 +1,5 @@
-//! Speaks the protocol of ../README.md, for the bare parser and for the receiver.
+//! A program that is asked what ../../../README.md says, for a receiver of one agent (`own`) and for one that has KiiPush's
+//! contract (`shared`).
 
 mod payload;
 mod receiver;
@@ -8,7 +9,6 @@ use payload::{Kind, Payload};
 use receiver::{Outcome, Receiver};
 use std::cell::Cell;
 use std::future::Future;
-use std::hint::black_box;
 use std::io::Write;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 const LIMIT: u32 = 20;
 const NO_LIMIT: u32 = 1_000_000_000;
 
-fn receiver(routes: usize, limit: u32, read: &Cell<usize>) -> Receiver<'_> {
+fn receiver(limit: u32, read: &Cell<usize>) -> Receiver<'_> {
     let mut receiver = Receiver::new("0123abcd", "th.1", limit);
-    for number in 1..routes.saturating_sub(2) {
+    for number in 1..98 {
         receiver.on_bucket(format!("bucket{number}"), |_| ());
     }
     receiver.on_bucket("bucketName", move |message| {
@@ -35,9 +35,9 @@ fn receiver(routes: usize, limit: u32, read: &Cell<usize>) -> Receiver<'_> {
 }
 
 /// A receiver that tasks share, with a handler that makes strings of bucket, object and scope.
-fn shared_receiver(routes: usize, limit: u32, read: &Arc<AtomicUsize>) -> shared::Receiver {
+fn shared_receiver(limit: u32, read: &Arc<AtomicUsize>) -> shared::Receiver {
     let mut receiver = shared::Receiver::new("0123abcd", "th.1", limit);
-    for number in 1..routes.saturating_sub(2) {
+    for number in 1..98 {
         receiver.on_bucket(format!("bucket{number}"), |_, _| async { Ok(()) });
     }
     let read = read.clone();
@@ -72,7 +72,7 @@ fn name(outcome: Outcome) -> &'static str {
         Outcome::Handled => "handled",
         Outcome::Duplicate => "duplicate",
         Outcome::Looped => "looped",
-        Outcome::Held => "paced",
+        Outcome::Paced => "paced",
         Outcome::Refused => "refused",
         Outcome::Unrouted => "unrouted",
         Outcome::Undecodable => "undecodable",
@@ -104,87 +104,70 @@ fn check(lines: &[&[u8]], mut receive: impl FnMut(&[u8]) -> Outcome) {
     }
 }
 
-/// Passes through the file, each with a state made anew and untimed, until so many messages are done.
-fn time<Line: ?Sized, Lines: std::ops::Deref<Target = Line>, State>(
-    lines: &[Lines],
-    messages: usize,
-    make: impl Fn() -> State,
-    each: impl Fn(&mut State, &Lines),
-) -> Duration {
-    let mut sum = Duration::ZERO;
-    let mut left = messages;
-    while left > 0 {
-        let count = left.min(lines.len());
-        let mut state = make();
+/// Passes through the lines, each with a receiver made anew and untimed; returns the time, and how many were handled.
+fn pass<Line, Receiver>(
+    lines: &[Line],
+    passes: usize,
+    make: impl Fn() -> Receiver,
+    receive: impl Fn(&mut Receiver, &Line) -> Outcome,
+) -> (Duration, usize) {
+    let (mut time, mut handled) = (Duration::ZERO, 0);
+    for _ in 0..passes {
+        let mut receiver = make();
         let start = Instant::now();
-        for line in &lines[..count] {
-            each(&mut state, line);
+        for line in lines {
+            handled += (receive(&mut receiver, line) == Outcome::Handled) as usize;
         }
-        sum += start.elapsed();
-        left -= count;
+        time += start.elapsed();
     }
-    sum
+    (time, handled)
+}
+
+fn usage() -> ! {
+    eprintln!("usage: rust-peer own|shared check FILE | time FILE PASSES");
+    std::process::exit(64);
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<usize>().ok());
-    // A `match`, since Debian's compiler does not know `let … else` yet.
-    let (what, verb, file, routes) = match (arguments.get(1), arguments.get(2), arguments.get(3), number(4)) {
-        (Some(what), Some(verb), Some(file), Some(routes)) => (what, verb, file, routes),
-        _ => {
-            eprintln!("usage: rust-peer parse|receive|share check FILE ROUTES | time FILE ROUTES MESSAGES");
-            std::process::exit(64);
-        }
-    };
-    let bytes = std::fs::read(file).expect("the file of payloads can be read");
-    let lines: Vec<&[u8]> = bytes.strip_suffix(b"\n").unwrap_or(&bytes).split(|byte| *byte == b'\n').collect();
-    let waker = Waker::from(Arc::new(Nobody));
-    let read_shared = Arc::new(AtomicUsize::new(0));
-    if verb == "check" {
-        let read = Cell::new(0);
-        let mut own = receiver(routes, LIMIT, &read);
-        let tasks = shared_receiver(routes, LIMIT, &read_shared);
-        return match what.as_str() {
-            "share" => check(&lines, |line| {
-                receive_shared(&tasks, Arc::from(line), &mut Context::from_waker(&waker))
-            }),
-            _ => check(&lines, |line| own.receive(line)),
-        };
+    let arguments: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+    if arguments.len() < 3 {
+        usage();
     }
-    let messages = number(5).expect("a number of messages");
-    let (handled, read) = (Cell::new(0), Cell::new(0));
-    let parse = |_: &mut (), line: &&[u8]| drop(black_box(Payload::parse(black_box(line))));
-    let count = |outcome: Outcome| handled.set(handled.get() + (outcome == Outcome::Handled) as usize);
-    let take = |receiver: &mut Receiver, line: &&[u8]| count(receiver.receive(line));
-    let share = |receiver: &mut shared::Receiver, line: &Arc<[u8]>| {
-        count(receive_shared(receiver, line.clone(), &mut Context::from_waker(&waker)))
+    let bytes = std::fs::read(arguments[2]).expect("the file of payloads can be read");
+    let lines: Vec<&[u8]> = bytes.strip_suffix(b"\n").unwrap_or(&bytes).split(|byte| *byte == b'\n').collect();
+    let passes = arguments.get(3).map_or(0, |text| text.parse().expect("a number of passes"));
+    let waker = Waker::from(Arc::new(Nobody));
+    let receive_shared = |receiver: &shared::Receiver, line: &Arc<[u8]>| {
+        receive_shared(receiver, line.clone(), &mut Context::from_waker(&waker))
     };
-    let sum = match what.as_str() {
-        "parse" => {
-            time(&lines, messages, || (), parse);
-            handled.set(messages);
-            time(&lines, messages, || (), parse)
+    let (read, read_shared) = (Cell::new(0), Arc::new(AtomicUsize::new(0)));
+    // The first pass is not counted.
+    let (time, handled) = match (arguments[0], arguments[1]) {
+        ("own", "check") => {
+            let mut receiver = receiver(LIMIT, &read);
+            return check(&lines, |line| receiver.receive(line));
         }
-        "share" => {
+        ("shared", "check") => {
+            let receiver = shared_receiver(LIMIT, &read_shared);
+            return check(&lines, |line| receive_shared(&receiver, &Arc::from(line)));
+        }
+        ("own", "time") => {
+            let make = || receiver(NO_LIMIT, &read);
+            let run = |passes| pass(&lines, passes, make, |receiver, line| receiver.receive(line));
+            run(1);
+            read.set(0);
+            run(passes)
+        }
+        ("shared", "time") => {
             let lines: Vec<Arc<[u8]>> = lines.iter().map(|line| Arc::from(*line)).collect();
-            time(&lines, messages, || shared_receiver(routes, NO_LIMIT, &read_shared), share);
-            handled.set(0);
+            let make = || shared_receiver(NO_LIMIT, &read_shared);
+            let run = |passes| pass(&lines, passes, make, |receiver, line| receive_shared(receiver, line));
+            run(1);
             read_shared.store(0, Relaxed);
-            let sum = time(&lines, messages, || shared_receiver(routes, NO_LIMIT, &read_shared), share);
-            read.set(read_shared.load(Relaxed));
-            sum
+            run(passes)
         }
-        _ => {
-            time(&lines, messages, || receiver(routes, NO_LIMIT, &read), take);
-            (handled.set(0), read.set(0));
-            time(&lines, messages, || receiver(routes, NO_LIMIT, &read), take)
-        }
+        _ => usage(),
     };
-    let nanoseconds = sum.as_nanos();
-    println!(
-        r#"{{"messages":{messages},"nanoseconds":{nanoseconds},"handled":{},"read":{}}}"#,
-        handled.get(),
-        read.get()
-    );
+    println!("{} {handled} {}", time.as_nanos(), read.get() + read_shared.load(Relaxed));
 }

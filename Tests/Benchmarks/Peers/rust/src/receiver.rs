@@ -11,7 +11,7 @@ pub enum Outcome {
     Handled,
     Duplicate,
     Looped,
-    Held,
+    Paced,
     Refused,
     Unrouted,
     Undecodable,
@@ -180,7 +180,7 @@ impl<'h> Receiver<'h> {
             self.handlers[route](message);
             Outcome::Handled
         } else {
-            Outcome::Held
+            Outcome::Paced
         };
         self.seen.remember(key, now + age);
         outcome

@@ -75,7 +75,7 @@ impl Receiver {
             seen: Seen::new(),
             in_flight: HashSet::new(),
             objects: Rate::new(limit),
-            // As many as a rate of one's own lets pass of a bucket: see `LoopRate.ofBucket`.
+            // As many as a hundred of its objects may have.
             buckets: Rate::new(limit.saturating_mul(100)),
         };
         Receiver {
@@ -165,7 +165,7 @@ impl Receiver {
         let of_bucket = Message { object: None, sender: None, ..message };
         if !state.objects.passes(route, &message, now) || !state.buckets.passes(route, &of_bucket, now) {
             state.seen.remember(key, now + age);
-            return Err(Outcome::Held);
+            return Err(Outcome::Paced);
         }
         state.in_flight.insert(key);
         let inside = bytes.as_ptr_range();

@@ -1,5 +1,5 @@
 import CAllocationCounter
-@_spi(Benchmarks) import KiiPush
+import KiiPush
 
 /// The documented Push to App sample of 227 bytes; from message to message its time changes, and of its object the
 /// last three digits: nine hundred objects take turns.
@@ -31,33 +31,23 @@ struct Payloads {
 
 private let app = "0123abcd"
 
-private func decode(_ payloads: [RawPayload]) throws -> [PushMessage] {
+// MARK: Decode, classify, keys
+
+func decodeRows(_ options: Options) throws -> [Row] {
+    var source = Payloads()
+    let payloads = source.next(1000)
     let messages = try payloads.map { try PushMessage($0) }
     try check(payloads.allSatisfy { $0.bytes.count == 227 }, "a sample of 227 bytes")
     for message in messages {
         try check(message.kind == .pushToApp && message.certainty == .certain, "a certain Push to App")
         try check(message.object?.id.hasPrefix("fedcba09-8765-4321-fedc-ba0987654") == true, "the sample's object")
     }
-    return messages
-}
-
-// MARK: Decode, classify, keys
-
-func decodeStages(_ options: Options) throws -> [Row] {
-    var source = Payloads()
-    let payloads = source.next(1000)
-    let messages = try decode(payloads)
-    try check(messages[0].classifiedAgain() == .pushToApp, "a Push to App, classified again")
     let secret = DedupeSecret.random()
     let keys = messages.map { $0.dedupeKeys(app: app, secret: secret) }
     try check(Set(keys.map(\.primary)).count == 1000 && keys[0].strength == .strong, "a strong key each")
-
     return [
-        measure("decode", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
+        measure("decode and classify", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(try? PushMessage(payloads[number % 1000]))
-        },
-        measure("  of which classify", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
-            use(messages[number % 1000].classifiedAgain())
         },
         measure("dedupe keys", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(messages[number % 1000].dedupeKeys(app: app, secret: secret))
@@ -65,39 +55,7 @@ func decodeStages(_ options: Options) throws -> [Row] {
     ]
 }
 
-// MARK: Admit and settle
-
-func chainStages(_ options: Options) throws -> [Row] {
-    var source = Payloads()
-    let messages = try decode(source.next(2000))
-    let clock = SystemClock()
-    let handled = Outcome.handled(MatchedRoutes())
-    let deduplicator = Deduplicator(clock: clock)
-    var first = RoutedMessage(messages[0], arrivedAt: clock.now, app: app)
-    try check(deduplicator.admit(&first) == .pass, "a message admitted")
-    deduplicator.settle(first, handled)
-    try check(deduplicator.admit(&first) == .drop(.duplicate), "a duplicate dropped")
-
-    let secret = DedupeSecret.random()
-    let keys = messages.map { $0.dedupeKeys(app: app, secret: secret) }
-    let now = clock.now
-    return [
-        measure("admit + settle", rounds: options.rounds, messages: 2000, prepare: { Deduplicator(clock: clock) }) {
-            deduplicator, number in
-            var message = RoutedMessage(messages[number], arrivedAt: now, app: app)
-            if (try? deduplicator.admit(&message)) == .pass { deduplicator.settle(message, handled) }
-        },
-        measure("  of which the store", rounds: options.rounds, messages: 2000, prepare: { InMemorySeenStore() }) {
-            store, number in
-            if case .fresh(let lease) = store.begin(keys[number], now: now) { store.commit(lease, now: now) }
-        },
-    ]
-}
-
-// MARK: Route
-
-/// A pace that a million messages a second do not exceed: each is counted, and none waits.
-private let neverWaits = RouteOptions(pace: .every(.nanoseconds(1)))
+// MARK: The whole
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
@@ -111,6 +69,8 @@ private func receiver(
         for _ in 0..<stages { OwnStage() }
     }
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
+    // A pace that a million messages a second do not exceed: each is counted, and none waits.
+    let neverWaits = RouteOptions(pace: .every(.nanoseconds(1)))
     receiver.onPushToApp("wanted", bucket: "bucketName", options: neverWaits, handler: handler)
     return receiver
 }
@@ -121,35 +81,25 @@ private struct OwnStage: Middleware {
     func settle(_ message: RoutedMessage, _ outcome: Outcome) { use(message.id) }
 }
 
-func routeStages(_ options: Options) throws -> [Row] {
-    var source = Payloads()
-    let messages = try decode(source.next(1000))
-    return try [10, 100, 1000, 10_000].map { count in
-        let receiver = receiver(routes: count) { _, _ in }
-        try check(receiver.routes(for: messages[0]).ids == ["wanted"], "the sample's route among \(count)")
-        return measure("route among \(count)", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
-            use(receiver.routes(for: messages[number % 1000]))
-        }
-    }
-}
-
-// MARK: The whole
-
 /// A receiver whose handler reads bucket, object and scope.
-func readingReceiver(clock: any ReceiverClock = SystemClock(), stages: Int = 0) -> PushReceiver {
-    receiver(routes: 100, clock: clock, stages: stages) { event, _ in
+func readingReceiver(routes: Int = 100, clock: any ReceiverClock = SystemClock(), stages: Int = 0) -> PushReceiver {
+    receiver(routes: routes, clock: clock, stages: stages) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)
     }
 }
 
-func wholeStages(_ options: Options) async throws -> [Row] {
-    [
+func wholeRows(_ options: Options) async throws -> [Row] {
+    let watched = readingReceiver(stages: 1)
+    watched.onTrace { use($0.outcome) }
+    return [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
         try await whole("whole", options, readingReceiver()),
-        try await whole("whole, with a stage of one's own", options, readingReceiver(stages: 1)),
-        try await whole("whole, with two stages of one's own", options, readingReceiver(stages: 2)),
+        try await whole("whole, 10 routes", options, readingReceiver(routes: 10)),
+        try await whole("whole, 10,000 routes", options, readingReceiver(routes: 10_000)),
+        try await whole("whole, own stage", options, readingReceiver(stages: 1)),
+        try await whole("whole, own stage and trace listener", options, watched),
         try await whole("one of another app", options, readingReceiver(), app: "other567", ends: "refused"),
         try await duplicates(options),
     ]
@@ -160,8 +110,10 @@ private func whole(
 ) async throws -> Row {
     var source = Payloads(app: app)
     let count = 2000
+    // The index of the routes is made with the first message.
+    use(await receiver.receive(source.next(1)[0]))
     let row = await measure(name, rounds: options.rounds, messages: count, receiver) { source.next(count) }
-    let sent = (options.rounds + 1) * count
+    let sent = (options.rounds + 1) * count + 1
     try check(receiver.metrics.received == sent, "every message received")
     try check(receiver.metrics.count(ends) == sent, "every message \(ends)")
     return row

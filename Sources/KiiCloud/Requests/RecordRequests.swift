@@ -28,26 +28,14 @@ extension CloudRequest where Answer == Written {
         }
     }
 
-    /// Replaces all fields of an object, or creates it.
-    ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - fields: all fields of the new object.
-    ///   - version: the only version to replace; nil replaces any.
-    /// - Returns: the request.
+    /// Replaces all fields of an object, or creates it; with a version, only that version.
     public static func replaceObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
         Self(.put, CloudPath(object), headers: [.json] + HTTPHeader.match(version), body: fields.json) {
             try Written(object, $0, expecting: 200, 201)
         }
     }
 
-    /// Changes some fields of an object and keeps the others.
-    ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - fields: the changed fields.
-    ///   - version: the only version to change; nil changes any.
-    /// - Returns: the request.
+    /// Changes some fields of an object and keeps the others; only of that version, unless it is nil.
     public static func patchObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
         let headers = [.json, HTTPHeader("X-HTTP-Method-Override", "PATCH")] + HTTPHeader.match(version)
         return Self(.post, CloudPath(object), headers: headers, body: fields.json) {
@@ -57,12 +45,7 @@ extension CloudRequest where Answer == Written {
 }
 
 extension CloudRequest where Answer == Bool {
-    /// Deletes an object; the answer is false if it did not exist.
-    ///
-    /// - Parameters:
-    ///   - object: the object.
-    ///   - version: the only version to delete; nil deletes any.
-    /// - Returns: the request.
+    /// Deletes an object, only that version unless it is nil; the answer is false if it did not exist.
     public static func deleteObject(_ object: KiiObject, ifMatch version: String? = nil) -> Self {
         Self(.delete, CloudPath(object), headers: HTTPHeader.match(version)) { response in
             try response.isDone(204, 200, no: .objectNotFound)
@@ -96,5 +79,43 @@ extension HTTPResponse {
         let error = error()
         if error.code == code { return false }
         throw error
+    }
+}
+
+extension CloudRequest where Answer == UserRecord? {
+    /// Reads a user; the answer is nil if it does not exist.
+    public static func readUser(_ user: KiiUser) -> Self {
+        Self(.get, CloudPath(.user(user))) { try CloudRecord(user, $0, none: .userNotFound) }
+    }
+}
+
+extension CloudRequest where Answer == GroupRecord? {
+    /// Reads a group; the answer is nil if it does not exist.
+    public static func readGroup(_ group: KiiGroup) -> Self {
+        let accept = HTTPHeader("Accept", "application/vnd.kii.GroupRetrievalResponse+json")
+        return Self(.get, CloudPath(.group(group)), headers: [accept]) {
+            try CloudRecord(group, $0, none: .groupNotFound)
+        }
+    }
+}
+
+extension CloudRequest where Answer == ThingRecord? {
+    /// Reads a thing; the answer is nil if it does not exist.
+    public static func readThing(_ thing: KiiThing) -> Self {
+        let accept = HTTPHeader("Accept", "application/vnd.kii.ThingRetrievalResponse+json")
+        return Self(.get, CloudPath(.thing(thing)), headers: [accept]) {
+            try CloudRecord(thing, $0, none: .thingNotFound)
+        }
+    }
+}
+
+extension CloudRecord {
+    fileprivate init?(_ handle: Handle, _ response: HTTPResponse, none code: CloudError.Code) throws(CloudError) {
+        if response.status != 200 {
+            let error = response.error()
+            guard error.code == code else { throw error }
+            return nil
+        }
+        self.init(handle: handle, fields: try response.members())
     }
 }
