@@ -29,7 +29,7 @@ struct RouteSpec {
     var criteria: RouteCriteria {
         func text(_ patterns: [Pattern]) -> TextPattern { .anyOf(patterns.map(\.pattern)) }
         var criteria = RouteCriteria()
-        criteria.kind = kind
+        criteria.kinds = kind.map { KindSet($0) } ?? .all
         criteria.bucket = bucket.map(text)
         criteria.object = object.map(text)
         criteria.topic = topic.map(text)

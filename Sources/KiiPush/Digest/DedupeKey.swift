@@ -38,14 +38,7 @@ public struct DedupeKeys: Sendable, Hashable {
     /// What an equal key proves.
     public let strength: Strength
 
-    /// Makes keys from their parts, as a store reads them back.
-    ///
-    /// To identify messages differently, give the deduplicator a ``DedupeKeyMaker``.
-    ///
-    /// - Parameters:
-    ///   - primary: the key.
-    ///   - secondary: another key of the message.
-    ///   - strength: how much an equal key proves.
+    /// Makes keys, as a store reads them back; to identify messages differently, use a ``DedupeKeyMaker``.
     public init(primary: DedupeKey, secondary: DedupeKey? = nil, strength: Strength) {
         self.primary = primary
         self.secondary = secondary

@@ -56,10 +56,8 @@ struct KeyedDigest {
         if left > 0 { add(text.word(at: range.upperBound &- left, length: left)) }
     }
 
-    /// Adds a part that is a string.
     mutating func add(_ meaning: UInt8, _ text: String) { add(meaning, text.utf8.span, 0..<text.utf8.count) }
 
-    /// The digest of all parts.
     consuming func finish() -> DedupeKey {
         let first = finishHalf()
         v1 ^= 0xDD

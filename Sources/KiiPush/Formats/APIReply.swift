@@ -25,5 +25,5 @@ enum APIReply {
         return nil
     }
 
-    private static func isWord(_ byte: UInt8) -> Bool { byte.isDigit || (0x61...0x7A).contains(byte | 0x20) }
+    private static func isWord(_ byte: UInt8) -> Bool { byte.isDigit || byte.isASCIILetter }
 }

@@ -36,26 +36,16 @@ public struct Alert: Sendable, Hashable {
 }
 
 extension Alert {
-    private static let names = [
-        "title", "subtitle", "body", "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args",
-        "loc-key", "loc-args", "action-loc-key", "launch-image",
-    ]
-
     init?(_ text: Span<UInt8>, _ token: JSONToken) {
         if token.kind == .string {
             self.init(title: nil, subtitle: nil, body: token.string(in: text))
             return
         }
         guard token.kind == .object else { return nil }
-        var values: [String: JSONToken] = [:]
-        var members = ObjectMembers(text, at: Int(token.start))
-        while let (key, value) = members.next(text) {
-            // The first of duplicate nested keys counts.
-            if let name = key.find(in: text, Self.names), values[name] == nil { values[name] = value }
-        }
-        func string(_ name: String) -> String? { values[name]?.plainString(in: text) }
+        let text = text.extracting(token.range)
+        func string(_ name: String) -> String? { ObjectMembers.token(of: name, text)?.plainString(in: text) }
         func strings(_ name: String) -> [String] {
-            guard let token = values[name], case .array(let elements) = DataValue(text, token) else { return [] }
+            guard case .array(let elements)? = ObjectMembers.value(of: name, text) else { return [] }
             // Arguments are positional, so one that is not a text becomes an empty one.
             return elements.map { $0.string ?? "" }
         }

@@ -24,9 +24,6 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether Kii's fields have their short keys.
     package var hasShortKeys: Bool { self == .apns }
-
-    /// Whether it has Kii's fields.
     var hasKiiKeys: Bool { self != .foreign }
 }

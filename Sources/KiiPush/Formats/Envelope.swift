@@ -1,16 +1,12 @@
 /// Extracts a payload from a network's envelope, and determines its dialect.
 ///
-/// - JPush delivers extras: the payload is the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
-/// - FCM's own message object has the payload under `data`, at its root or inside `message`; the objects of client
-///   libraries have it under a key of their own.
-///
-/// A stated transport decides which envelope is expected; without one, the body does.
+/// A stated transport decides which one is expected; without one, the body does. JPush delivers extras: the payload is
+/// the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
 struct Envelope {
-    /// The payload's text.
     let text: [UInt8]
     let root: RootMembers
     let dialect: Dialect
-    let messageID: NetworkID?
+    var messageID: NetworkID?
 
     /// Extracts the payload that `outer` wraps; nil if it is not an envelope, the common case.
     ///
@@ -26,50 +22,22 @@ struct Envelope {
         return try wrapped(text, format, limits)
     }
 
-    /// Replaces a payload and its root by those that it wraps, if it is an envelope; returns the network's id.
-    // Takes all that it changes, because a result that is assigned would be copied, and a root has 300 bytes.
-    static func remove(
-        _ buffer: inout [UInt8], _ root: inout RootMembers, _ dialect: inout Dialect, _ raw: inout RawPayload,
-        _ format: Transport.Format, _ limits: PayloadLimits
-    ) throws(DecodeError) -> NetworkID? {
-        guard let envelope = try open(root, buffer, format, limits) else { return nil }
-        raw.bytes = buffer
-        (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
-        return envelope.messageID
-    }
-
     // MARK: JPush
 
     private static func jpush(
         _ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope {
-        let id = Self.text(outer.wrapped.jpushID, bytes).map { NetworkID(network: .jpush, id: $0) }
-        for (name, token) in [("MESSAGE", outer.wrapped.jpushMessage), ("EXTRA", outer.wrapped.jpushExtra)] {
-            guard let (text, root) = try object(in: token, called: name, bytes, limits) else { continue }
-            return Envelope(text: text, root: root, dialect: .jpush, messageID: id)
+        let id = Self.text(outer.wrapped.jpushID, bytes).map { NetworkID(id: $0, isJPush: true) }
+        for (name, token) in [("MESSAGE", outer.wrapped.jpushMessage), ("EXTRA", outer.wrapped.jpushExtra)]
+        where token.kind == .string {
+            let found = try payload(in: token, at: [WrappedMembers.jpush + name], bytes, limits) { _, _ in .jpush }
+            if var found {
+                found.messageID = id
+                return found
+            }
         }
         if !outer.mayBeKiis, let envelope = try wrapped(bytes, .jpush, limits) { return envelope }
         return Envelope(text: bytes, root: outer, dialect: .jpush, messageID: id)
-    }
-
-    /// The object that a string holds as JSON; nil for any other text, which a sender may have typed.
-    ///
-    /// - Throws: `duplicateKey` or `limitExceeded` for an object that cannot be a payload: reading the extras instead
-    ///   would change its kind.
-    private static func object(
-        in token: JSONToken, called name: String, _ bytes: [UInt8], _ limits: PayloadLimits
-    ) throws(DecodeError) -> (text: [UInt8], root: RootMembers)? {
-        guard token.kind == .string else { return nil }
-        let inner = token.bytes(in: bytes.span)
-        do throws(DecodeError) {
-            return (inner, try RootMembers(inner.span, limits: limits))
-        } catch {
-            let isObject = inner.first { $0 > 0x20 } == UInt8(ascii: "{")
-            guard isObject, error.code == .duplicateKey || error.code == .limitExceeded else { return nil }
-            // The error's offset refers to the unescaped text; the caller has the escaped one.
-            let detail = "in \(WrappedMembers.jpush)\(name), at byte \(error.offset) of its text: \(error.detail)"
-            throw DecodeError(error.code, at: Int(token.start), detail)
-        }
     }
 
     private static func text(_ token: JSONToken, _ bytes: [UInt8]) -> String? {
@@ -96,54 +64,53 @@ struct Envelope {
     /// The payload in an object that has none of Kii's keys itself: FCM's message object, or a client library's.
     ///
     /// Over FCM, its own object has the payload, whatever its keys. Any other object may be a sender's own; Kii's keys
-    /// inside show that it is not. Kii's senders cannot send objects, but texts: so texts count only without a stated
-    /// transport. A duplicate key in the payload is an error, as without an envelope: as a sender's data, it would be
-    /// another kind of message.
+    /// inside show that it is not. Kii's senders can send texts, so texts count only without a stated transport.
     private static func wrapped(
         _ bytes: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
         for (index, place) in places.enumerated() {
             let token = value(at: place[...], bytes.span, 0)
-            guard token.kind == .object || token.kind == .string && format == .unknown else { continue }
-            let isFCMs = format == .fcm && index < fcmPlaces
-            if format == .jpush, index < fcmPlaces { continue }
-            guard let envelope = try payload(in: token, at: place, bytes, isFCMs ? nil : format, limits) else {
-                continue
+            let isFCMs = index < fcmPlaces
+            guard token.kind == .object || token.kind == .string && format == .unknown, !isFCMs || format != .jpush
+            else { continue }
+            let found = try payload(in: token, at: place, bytes, limits) { root, text in
+                isFCMs && format == .fcm ? .long : root.wrappedDialect(format, text)
             }
-            return envelope
+            if var found {
+                found.messageID =
+                    ObjectMembers.value(of: NetworkKeys.fcmMessageID, bytes.span)?.idText.map { NetworkID(id: $0) }
+                return found
+            }
         }
         return nil
     }
 
-    /// The payload that a value holds as an object, or as the JSON text of one; nil for any other value.
+    // MARK: Both
+
+    /// The payload that a value holds as an object, or as the JSON text of one; nil for any other value, which a sender
+    /// may have typed, and if it has no dialect.
     ///
-    /// Without a format, it is FCM's own.
+    /// - Throws: `DecodeError` for an object that cannot be a payload: as a sender's data, it would be another kind of
+    ///   message.
     private static func payload(
-        in token: JSONToken, at place: [String], _ bytes: [UInt8], _ format: Transport.Format?, _ limits: PayloadLimits
+        in token: JSONToken, at place: [String], _ bytes: [UInt8], _ limits: PayloadLimits,
+        _ dialect: (RootMembers, Span<UInt8>) -> Dialect?
     ) throws(DecodeError) -> Envelope? {
         let inner = token.kind == .string ? token.bytes(in: bytes.span) : Array(bytes[token.range])
         var root = RootMembers()
         var failure: DecodeError?
-        do throws(DecodeError) {
-            try root.read(inner.span, limits: limits)
-        } catch {
-            failure = error
+        do throws(DecodeError) { try root.read(inner.span, limits: limits) } catch { failure = error }
+        guard let dialect = dialect(root, inner.span) else { return nil }
+        guard let failure else { return Envelope(text: inner, root: root, dialect: dialect) }
+        let name = place.joined(separator: ".")
+        guard token.kind == .string else {
+            throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in \(name): \(failure.detail)")
         }
-        guard let dialect = format.map({ root.wrappedDialect($0, inner.span) }) ?? .long else { return nil }
-        if let failure {
-            let name = place.joined(separator: ".")
-            guard token.kind == .string else {
-                throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in \(name): \(failure.detail)")
-            }
-            // Any other text is a sender's own.
-            guard failure.code == .duplicateKey || failure.code == .limitExceeded else { return nil }
-            let detail = "in \(name), at byte \(failure.offset) of its text: \(failure.detail)"
-            throw DecodeError(failure.code, at: Int(token.start), detail)
-        }
-        let id = ObjectMembers.value(of: NetworkKeys.fcmMessageID, bytes.span)?.idText.map {
-            NetworkID(network: .fcm, id: $0)
-        }
-        return Envelope(text: inner, root: root, dialect: dialect, messageID: id)
+        let isObject = inner.first { $0 > 0x20 } == UInt8(ascii: "{")
+        guard isObject, failure.code == .duplicateKey || failure.code == .limitExceeded else { return nil }
+        // The error's offset refers to the unescaped text; the caller has the escaped one.
+        let detail = "in \(name), at byte \(failure.offset) of its text: \(failure.detail)"
+        throw DecodeError(failure.code, at: Int(token.start), detail)
     }
 
     /// The value under a path of keys in the object at an offset, the first of duplicates; absent without one.
@@ -167,7 +134,6 @@ struct WrappedMembers {
     private(set) var isJPush = false
     /// Whether there is an object, or a text that may be one, in which a payload may be.
     private(set) var hasObject = false
-    /// Whether there is any of these.
     var isAny: Bool { isJPush || hasObject }
 
     /// Whether a member could be one of these; a cheap test.

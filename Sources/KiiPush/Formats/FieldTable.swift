@@ -5,8 +5,6 @@
 /// their text. Null counts as absent, like a missing key. Any other value is of a wrong type: absent, and recorded.
 struct FieldTable {
     private var tokens = InlineArray<17, JSONToken>(repeating: .absent)
-
-    /// The fields that are present and usable.
     private(set) var present: FieldSet = []
 
     private(set) var wrongTypes: FieldSet = []
@@ -78,7 +76,6 @@ struct FieldTable {
     }
 }
 
-/// A set of Kii's fields.
 struct FieldSet: OptionSet, Hashable {
     let rawValue: UInt32
 

@@ -76,7 +76,6 @@ extension ForeignPush {
 package final class ForeignContent: Sendable {
     package let format: String
     let evidence: [String]
-    /// The other formats that claim the payload.
     let rivals: [String]
     /// The push; its data are in the message's buffer.
     package let push: ForeignPush

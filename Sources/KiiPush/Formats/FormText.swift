@@ -38,9 +38,7 @@ enum FormText {
         return UInt8(high * 16 + low)
     }
 
-    /// Decodes an escaped text; nil if it escapes bytes that are not UTF-8.
-    ///
-    /// A `%` without two digits stays, because not every sender escapes.
+    /// Decodes a text, in which a `%` without two digits stays; nil if it escapes bytes that are not UTF-8.
     static func decode(_ text: String) -> String? {
         String(
             validating: unescaped(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }).bytes,

@@ -28,20 +28,10 @@ enum NetworkKeys {
 
 /// A network's own id of a message, from the payload or its envelope.
 struct NetworkID {
-    // Not the transport itself, which would make every message larger.
-    enum Network: UInt8 {
-        case fcm
-        case jpush
-    }
-
-    let network: Network
     let id: String
+    /// Whether JPush made it, and not FCM; not the transport itself, which would make every message larger.
+    var isJPush = false
 
     /// The transport that made the id, whichever delivered the payload.
-    var transport: Transport {
-        switch network {
-        case .fcm: .fcm
-        case .jpush: .jpush
-        }
-    }
+    var transport: Transport { isJPush ? .jpush : .fcm }
 }

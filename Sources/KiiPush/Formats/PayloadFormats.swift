@@ -15,7 +15,6 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
 
     /// The formats; nil for the shipped ones, so that nobody counts references to them.
     private let given: [Entry]?
-    /// Whether a format has a transport of its own.
     private let haveTransport: Bool
 
     private var entries: [Entry] { given ?? Self.shippedEntries }
@@ -27,9 +26,7 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
 
     private init() { (given, haveTransport) = (nil, true) }
 
-    /// Exactly these formats; of two that claim one payload, the first one reads it.
-    ///
-    /// At most 16, with names and transports that differ.
+    /// Exactly these formats, at most 16, with different names and transports; the first of two that claim one reads it.
     public init(_ formats: [any PayloadFormat]) {
         let entries = formats.map { Entry(name: $0.name, transport: $0.transport, format: $0) }
         precondition(entries.count <= 16, "at most 16 formats")
@@ -156,7 +153,6 @@ struct FormatClaim {
     let rivals: [String]
     let push: ForeignPush
 
-    /// Reads the JSON text of the data.
     func root(_ text: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> RootMembers {
         do throws(DecodeError) {
             return try RootMembers(text.span, limits: limits)

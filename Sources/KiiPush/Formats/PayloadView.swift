@@ -1,6 +1,4 @@
-/// A payload as a ``PayloadFormat`` sees it: its bytes, and the keys of a JSON object.
-///
-/// The envelope of a network is removed. It is valid during the call only.
+/// A payload as a ``PayloadFormat`` sees it, without a network's envelope: its bytes, and the keys of a JSON object.
 public struct PayloadView: ~Copyable, Sendable {
     /// The transport that delivered the payload, if it is known.
     public let transport: Transport?
@@ -23,6 +21,11 @@ public struct PayloadView: ~Copyable, Sendable {
         (self.buffer, self.count, self.transport) = (buffer, count, transport)
         (isObject, self.keyBits) = (keyBits != nil, keyBits ?? 0)
         (self.isWrapped, self.limits) = (isWrapped, limits)
+    }
+
+    /// Views a text that a payload stands for, as an object.
+    init(json: String) {
+        self.init(Array(json.utf8), count: json.utf8.count, nil, keyBits: .max, .ofString)
     }
 
     // MARK: A JSON object
@@ -64,13 +67,9 @@ public struct PayloadView: ~Copyable, Sendable {
     /// The payload as text; nil if it is not UTF-8.
     public var text: String? { String(validating: buffer[..<count], as: UTF8.self) }
 
-    /// The payload as JSON of any type, such as an array; nil if it is none within the limits.
-    ///
-    /// Each access reads the payload again.
+    /// The payload as JSON of any type, read at each access; nil if it is none within the limits.
     public var json: DataValue? {
         let text = buffer.span.extracting(..<count)
-        var reader = JSONReader(limits: limits)
-        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
-        return DataValue(text, token)
+        return JSONToken(only: text, limits).map { DataValue(text, $0) }
     }
 }

@@ -75,80 +75,72 @@ public enum QuickBloxEvent: Sendable, Hashable {
     }
 
     private init(_ text: [UInt8]) throws(DecodeError) {
-        let name = "event.message="
-        var body = 0..<text.count
+        let name = Array("event.message=".utf8)
+        var body = text[...]
         // Repeatedly, because as a parameter's name it would be lost when the event is encoded again.
-        while text.span.begins(body, with: name) { body = (body.lowerBound + name.utf8.count)..<body.upperBound }
-        guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")),
-            Self.isKey(text[body.lowerBound..<equals], before: text[(equals + 1)...])
+        while body.starts(with: name) { body = body.dropFirst(name.count) }
+        guard let equals = body.firstIndex(of: UInt8(ascii: "=")),
+            Self.isKey(body[..<equals], before: body[(equals + 1)...])
         else {
-            self = Self.universal(try Self.string(text, body))
+            let text = try Self.string(body)
+            if case .object? = DataValue(json: text) { self = .json(text) } else { self = .text(text) }
             return
         }
-        let pairs = try Self.pairs(text, body)
+        let pairs = try Self.pairs(body)
         if pairs.count == 1, pairs[0].key.isExactly("payload") {
-            self = .ios(json: try Self.string(text, pairs[0].value))
+            self = .ios(json: try Self.string(pairs[0].value))
         } else if pairs.allSatisfy({ $0.key.begins(exactlyWith: "data.") }) {
-            self = .android(try Self.unescaped(text, pairs, dropping: 5))
+            self = .android(try Self.unescaped(pairs, dropping: 5))
         } else {
-            self = .pairs(try Self.unescaped(text, pairs, dropping: 0))
+            self = .pairs(try Self.unescaped(pairs, dropping: 0))
         }
-    }
-
-    private static func universal(_ text: String) -> QuickBloxEvent {
-        if case .object? = DataValue(json: text) { return .json(text) }
-        return .text(text)
     }
 
     /// Whether the bytes before an equals sign are a key: Base64 has equals signs only at its end, and no dots.
     private static func isKey(_ bytes: ArraySlice<UInt8>, before rest: ArraySlice<UInt8>) -> Bool {
         let point = UInt8(ascii: ".")
         return !bytes.isEmpty
-            && bytes.allSatisfy { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) || ".-_".utf8.contains($0) }
+            && bytes.allSatisfy { $0.isDigit || $0.isASCIILetter || ".-_".utf8.contains($0) }
             && (bytes.contains(point) || rest.contains { $0 != UInt8(ascii: "=") && $0 > 0x20 })
     }
 
     /// Splits at each `&`, and each pair at its first equals sign: Base64 text has more of them.
     private static func pairs(
-        _ text: [UInt8], _ body: Range<Int>
-    ) throws(DecodeError) -> [(key: String, value: Range<Int>)] {
-        var pairs: [(String, Range<Int>)] = []
-        var start = body.lowerBound
-        while start <= body.upperBound {
-            let end = text[start..<body.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? body.upperBound
-            guard let equals = text[start..<end].firstIndex(of: UInt8(ascii: "=")), equals > start else {
-                throw DecodeError(.badEncoding, at: start, "a key and an equals sign are due here")
+        _ body: ArraySlice<UInt8>
+    ) throws(DecodeError) -> [(key: String, value: ArraySlice<UInt8>)] {
+        var pairs: [(String, ArraySlice<UInt8>)] = []
+        for pair in body.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), equals > pair.startIndex else {
+                throw DecodeError(.badEncoding, at: pair.startIndex, "a key and an equals sign are due here")
             }
-            pairs.append((String(decoding: text[start..<equals], as: UTF8.self), (equals + 1)..<end))
-            start = end + 1
+            pairs.append((String(decoding: pair[..<equals], as: UTF8.self), pair[(equals + 1)...]))
         }
         return pairs
     }
 
     private static func unescaped(
-        _ text: [UInt8], _ pairs: [(key: String, value: Range<Int>)], dropping prefix: Int
+        _ pairs: [(key: String, value: ArraySlice<UInt8>)], dropping prefix: Int
     ) throws(DecodeError) -> [Pair] {
         var read: [Pair] = []
-        for (key, range) in pairs {
-            guard let value = FormText.decode(try string(text, range)) else {
-                throw DecodeError(.badEncoding, at: range.lowerBound, "the value escapes bytes that are not UTF-8")
+        for (key, text) in pairs {
+            guard let value = FormText.decode(try string(text)) else {
+                throw DecodeError(.badEncoding, at: text.startIndex, "the value escapes bytes that are not UTF-8")
             }
             read.append(Pair(key.droppingFirst(bytes: prefix), value))
         }
         return read
     }
 
-    private static func string(_ text: [UInt8], _ range: Range<Int>) throws(DecodeError) -> String {
-        let bytes = try Base64.decode(text.span.extracting(range), base: range.lowerBound)
+    private static func string(_ text: ArraySlice<UInt8>) throws(DecodeError) -> String {
+        let bytes = try Base64.decode(text.span, base: text.startIndex)
         guard let string = String(validating: bytes, as: UTF8.self) else {
-            throw DecodeError(.badEncoding, at: range.lowerBound, "the Base64 holds bytes that are not UTF-8")
+            throw DecodeError(.badEncoding, at: text.startIndex, "the Base64 holds bytes that are not UTF-8")
         }
         return string
     }
 
     // MARK: As a payload
 
-    /// The payload that a device would receive, as JSON.
     var payload: String {
         switch self {
         case .ios(let json), .json(let json): return json

@@ -22,13 +22,7 @@ public struct QuickBloxFormat: PayloadFormat {
         }
         guard isStated, Self.mayBeEvent(payload) else { return nil }
         guard let json = (try? Self.event(payload))?.payload else { return Evidence() }
-        let text = json.utf8.span
-        var members = ObjectMembers(text)
-        var marks: [String] = []
-        while let (key, value) = members.next(text) {
-            if let mark = QuickBloxPush.mark(text, key, value) { marks.append(mark) }
-        }
-        return Evidence(marks)
+        return Evidence(Self.marks(PayloadView(json: json)))
     }
 
     /// Reads the text to show, and the chat, the caller or the user that it is about.
@@ -41,9 +35,7 @@ public struct QuickBloxFormat: PayloadFormat {
         let json = try Self.event(payload).payload
         guard case .object(let members)? = DataValue(json: json) else { return ForeignPush(data: .json(json)) }
         var push = push(.json(json), members)
-        let text = json.utf8.span
-        var keys = ObjectMembers(text)
-        while let (key, _) = keys.next(text) {
+        PayloadView(json: json).forEach { text, key, _ in
             // As in a payload that is JSON.
             let isData = key.rootKey(in: text)?.isData(in: .foreign) ?? !NetworkKeys.isAdded(text, key)
             if !isData { push.ownKeys.append(key.string(in: text)) }
@@ -53,9 +45,8 @@ public struct QuickBloxFormat: PayloadFormat {
 
     /// The parameters of an event for iOS, with the keys of Apple's dictionary that they correspond to.
     ///
-    /// QuickBlox's server translates them for iOS and ignores them for Android. A payload that still has one is the
-    /// sender's own text, so it is translated: it moves from the data to ``PushMessage/aps``, or to
-    /// ``QuickBloxPush/isVoIP``. From QuickBlox's reference of push notification formats.
+    /// QuickBlox's server translates them for iOS. A payload that still has one is the sender's own text, so it moves
+    /// from the data to ``PushMessage/aps``, or to ``QuickBloxPush/isVoIP``. From QuickBlox's reference of formats.
     private static let parameters: [(key: String, appleKey: String?)] = [
         ("ios_badge", "badge"), ("ios_sound", "sound"), ("ios_category", "category"),
         ("ios_content_available", "content-available"), ("ios_mutable_content", "mutable-content"),
@@ -99,7 +90,7 @@ public struct QuickBloxFormat: PayloadFormat {
     /// begins with `+` or `/`.
     private static func mayBeEvent(_ payload: borrowing PayloadView) -> Bool {
         guard let first = payload.bytes.first(where: { $0 > 0x20 }) else { return false }
-        return first.isDigit || (0x61...0x7A).contains(first | 0x20)
+        return first.isDigit || first.isASCIILetter
     }
 }
 

@@ -1,7 +1,6 @@
 /// The contents of a QuickBlox push: a text, a chat, or a call.
 ///
-/// QuickBlox pushes are not Kii pushes and count as Direct Push; ``DirectPushMessage/quickBlox`` returns the contents.
-/// They are recognised by the transport, or by a key that only QuickBlox sends.
+/// ``DirectPushMessage/quickBlox`` returns it; ``QuickBloxFormat`` says which payloads are one.
 public struct QuickBloxPush: Sendable, Hashable {
     /// The text to show: iOS's alert, or Android's message with its form escapes decoded.
     ///

@@ -25,9 +25,6 @@ struct RootKey {
         if slot >= 30 { return false }
         return !dialect.hasKiiKeys || (slot >= 15) == dialect.hasShortKeys
     }
-
-    /// The key that `range` spells, if it is known.
-    static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
 /// The known keys, in a hash table without collisions: a key is in the slot that its hash selects, or it is not known.
@@ -71,7 +68,6 @@ struct KeyTable {
         (self.slots, self.bits) = (slots, bits)
     }
 
-    /// The bits of some keys.
     func bits(ofSlots used: UInt64) -> UInt64 {
         var (left, bits) = (used, UInt64(0))
         while left != 0 {
@@ -89,7 +85,6 @@ struct KeyTable {
         return entry.words.first == word ? entry.key : nil
     }
 
-    /// The key that `range` spells.
     @inline(never)
     func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
         guard range.count <= Self.longest else { return nil }

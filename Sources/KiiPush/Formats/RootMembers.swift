@@ -10,11 +10,7 @@ struct RootMembers {
 
     /// A bit for each key that is not known; see ``KeyBits``.
     private var otherBits: UInt64 = 0
-
-    /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
-
-    /// Makes an empty result.
     init() {}
 
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) { try read(text, limits: limits) }
@@ -113,7 +109,6 @@ struct RootMembers {
 }
 
 extension JSONToken {
-    /// The known key that this root key token spells.
     func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
         hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
     }
@@ -123,7 +118,6 @@ extension JSONToken {
         return table.find(bytes.span, 0..<bytes.count)
     }
 
-    /// Whether this string token equals `name`.
     func matches(_ name: Span<UInt8>, in text: Span<UInt8>) -> Bool {
         if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
         let bytes = JSONString.unescaped(text, range)

@@ -34,8 +34,6 @@ public struct ThingCommand: Sendable, Hashable {
     /// The actions, in order.
     public let actions: [Action]
 
-    package let sentActions: DataValue
-
     /// Reads a command from a payload's members; nil if it is not exactly a command.
     ///
     /// A body without a command id, or whose actions have another form, is a sender's data: running it would let any
@@ -55,13 +53,9 @@ public struct ThingCommand: Sendable, Hashable {
         }
         let read = schema == nil ? Self.actionsByAlias(sent) : Self.actionsByName(sent, alias: nil)
         guard let read, !read.isEmpty else { return nil }
-        self.id = id
-        self.issuer = issuer?.idText
-        actions = read
-        sentActions = .array(sent)
+        (self.id, self.issuer, actions) = (id, issuer?.idText, read)
     }
 
-    /// The keys that are evidence for a Direct Push.
     static let evidence = [Keys.id, Keys.actions]
 
     static func isOne(_ payload: borrowing PayloadView) -> Bool {
@@ -110,10 +104,7 @@ extension DataValue {
         }
     }
 
-    fileprivate var array: [DataValue]? {
-        guard case .array(let elements) = self else { return nil }
-        return elements
-    }
+    fileprivate var array: [DataValue]? { if case .array(let elements) = self { elements } else { nil } }
 
     fileprivate var onlyMember: (key: String, value: DataValue)? {
         guard case .object(let members) = self, members.count == 1 else { return nil }

@@ -1,9 +1,8 @@
 /// How the ``Deduplicator`` identifies a message: automatically, or as you define it for a kind.
 ///
-/// If the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and takes precedence.
-///
 /// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace the keys of a kind if its messages
-/// have a better identity, for example an order number that is the same in copies with different times of the push.
+/// have a better identity, for example an order number that is the same in copies with different times of the push. If
+/// the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and takes precedence.
 ///
 /// ```swift
 /// let orders = DedupeKeyMaker(
@@ -38,15 +37,9 @@ public struct DedupeKeyMaker: Sendable {
     private let pushToApp: Replacement<PushToAppMessage>?
     private let pushToUser: Replacement<PushToUserMessage>?
     private let directPush: Replacement<DirectPushMessage>?
-    /// Whether nothing is replaced, the common case.
     let isAutomatic: Bool
 
-    /// Replaces the keys of some kinds.
-    ///
-    /// - Parameters:
-    ///   - pushToApp: identifies a Push to App; nil for automatic keys.
-    ///   - pushToUser: identifies a Push to User; nil for automatic keys.
-    ///   - directPush: identifies a Direct Push; nil for automatic keys.
+    /// Replaces the keys of some kinds; nil leaves a kind its automatic keys.
     public init(
         pushToApp: Replacement<PushToAppMessage>? = nil, pushToUser: Replacement<PushToUserMessage>? = nil,
         directPush: Replacement<DirectPushMessage>? = nil
@@ -57,13 +50,7 @@ public struct DedupeKeyMaker: Sendable {
         isAutomatic = pushToApp == nil && pushToUser == nil && directPush == nil
     }
 
-    /// The keys that a message has in a deduplicator with this maker.
-    ///
-    /// - Parameters:
-    ///   - message: the message.
-    ///   - app: the app to assume if the payload names none.
-    ///   - secret: the secret of the keys.
-    /// - Returns: one key or two, and their strength.
+    /// The keys that a message has in a deduplicator with this maker; `app` counts if the payload names none.
     public func keys(of message: PushMessage, app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         keys(of: message, app, secret, at: ResourceDigest(of: message.storage, secret))
     }
@@ -103,13 +90,7 @@ public struct DedupeKeyBuilder {
     /// Begins with the parts that distinguish replaced keys: a mark, the kind, the app.
     fileprivate init(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) {
         digest = KeyedDigest(secret)
-        let kind: UInt64 =
-            switch message.kind {
-            case .pushToApp: 1
-            case .pushToUser: 2
-            case .directPush: 3
-            }
-        digest.add(UInt64(KeyPart.replaced) << 56 | kind)
+        digest.add(UInt64(KeyPart.replaced) << 56 | UInt64(message.kind.tableIndex + 1))
         let buffer = message.storage.buffer
         message.addApp(app, buffer.span, &digest)
     }
@@ -117,7 +98,7 @@ public struct DedupeKeyBuilder {
     /// Adds a text; nil is a missing part, and differs from the empty text.
     public mutating func add(_ text: String?) {
         guard let text else { return addMissing() }
-        digest.add(KeyPart.text, text.utf8.span, 0..<text.utf8.count)
+        digest.add(KeyPart.text, text)
         hasParts = true
     }
 

@@ -13,13 +13,8 @@ extension PushMessage {
     ///   adds; of a request over MQTT 5, with its response topic.
     ///
     /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
-    /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. A
-    /// ``DedupeKeyMaker`` identifies a kind of message differently.
-    ///
-    /// - Parameters:
-    ///   - app: the app to assume if the payload names none.
-    ///   - secret: the secret of the keys.
-    /// - Returns: one key or two, and their strength.
+    /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. The
+    /// app is `app` if the payload names none. A ``DedupeKeyMaker`` identifies a kind of message differently.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         dedupeKeys(app, secret, at: ResourceDigest(of: storage, secret))
     }
@@ -28,25 +23,13 @@ extension PushMessage {
     func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
             let buffer = storage.buffer
-            if let place, let keys = placedKeys(app, buffer.span, secret, at: place) { return keys }
-            if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
-            if let key = foreignKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
-            if let key = requestKey(secret) { return DedupeKeys(primary: key, strength: .strong) }
-            if let (transport, id) = transportID {
-                var digest = KeyedDigest(secret)
-                digest.add(KeyPart.transport, transport.utf8.span, 0..<transport.utf8.count)
-                digest.add(KeyPart.transportID, id.utf8.span, 0..<id.utf8.count)
-                return DedupeKeys(primary: digest.finish(), strength: .strong)
-            }
+            if let place, let keys = eventKeys(app, buffer.span, place) { return keys }
+            let key =
+                place.flatMap { topicKey(app, buffer.span, secret, $0) } ?? commandKey(app, secret)
+                ?? foreignKey(app, secret) ?? requestKey(secret) ?? transportKey(secret)
+            if let key { return DedupeKeys(primary: key, strength: .strong) }
         }
         return DedupeKeys(primary: payloadKey(secret), strength: .weak)
-    }
-
-    /// The keys of a message that names its bucket or topic, and its time; nil for any other.
-    func placedKeys(
-        _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, at place: ResourceDigest
-    ) -> DedupeKeys? {
-        eventKeys(app, text, place) ?? topicKeys(app, text, secret, place)
     }
 
     private func eventKeys(_ app: String?, _ text: Span<UInt8>, _ place: ResourceDigest) -> DedupeKeys? {
@@ -60,9 +43,9 @@ extension PushMessage {
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
 
-    private func topicKeys(
+    private func topicKey(
         _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, _ place: ResourceDigest
-    ) -> DedupeKeys? {
+    ) -> DedupeKey? {
         guard storage.classified.topic.isPresent, let sentAt else { return nil }
         var digest = place.wide
         addApp(app, text, &digest)
@@ -70,7 +53,7 @@ extension PushMessage {
         var sum = UnorderedDigest(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
-        return DedupeKeys(primary: digest.key(KeyPart.sentAt, sentAt), strength: .strong)
+        return digest.key(KeyPart.sentAt, sentAt)
     }
 
     private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
@@ -78,7 +61,7 @@ extension PushMessage {
         var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         addApp(app, buffer.span, &digest)
-        digest.add(KeyPart.command, id.utf8.span, 0..<id.utf8.count)
+        digest.add(KeyPart.command, id)
         return digest.finish()
     }
 
@@ -105,10 +88,17 @@ extension PushMessage {
         return digest.finish()
     }
 
-    /// The network's own id: the one that the transport passed on, else that of the payload or its envelope.
-    private var transportID: (transport: String, id: String)? {
-        if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
-        return storage.networkID.map { ($0.transport.name, $0.id) }
+    /// The key by the network's own id: the one that the transport passed on, else that of the payload or its envelope.
+    private func transportKey(_ secret: DedupeSecret) -> DedupeKey? {
+        let received = storage.received
+        let own = received.transportMessageID.flatMap { id in
+            id.isEmpty ? nil : received.transport.map { ($0.name, id) }
+        }
+        guard let (transport, id) = own ?? storage.networkID.map({ ($0.transport.name, $0.id) }) else { return nil }
+        var digest = KeyedDigest(secret)
+        digest.add(KeyPart.transport, transport)
+        digest.add(KeyPart.transportID, id)
+        return digest.finish()
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
@@ -143,7 +133,7 @@ extension PushMessage {
         if named.isPresent {
             digest.add(KeyPart.app, text, named.range)
         } else if let app {
-            digest.add(KeyPart.app, app.utf8.span, 0..<app.utf8.count)
+            digest.add(KeyPart.app, app)
         }
     }
 }
@@ -160,7 +150,6 @@ extension KeyedDigest {
         add(KeyPart.foreign, foreign.push.id ?? "")
     }
 
-    /// The key of the parts so far, and a time.
     fileprivate func key(_ meaning: UInt8, _ time: Int64) -> DedupeKey {
         var copy = self
         copy.add(UInt64(meaning) << 56)

@@ -1,6 +1,4 @@
-/// A digest of a message's resource, made once and used twice: for the deduplicator's keys and the loop guard's.
-///
-/// It is not finished: each user adds further parts.
+/// A digest of a message's resource, made once for the deduplicator and the loop guard, which add further parts.
 package struct ResourceDigest {
     let secret: DedupeSecret
     /// The scope, and the bucket or the topic.
@@ -11,11 +9,7 @@ package struct ResourceDigest {
     /// Digests the resource of a message; nil if it names neither bucket nor topic.
     init?(of storage: MessageStorage, _ secret: DedupeSecret) {
         let buffer = storage.buffer
-        self.init(of: storage, buffer.span, secret)
-    }
-
-    /// The same for a caller that has the message's text.
-    init?(of storage: MessageStorage, _ text: Span<UInt8>, _ secret: DedupeSecret) {
+        let text = buffer.span
         let classified = storage.classified
         guard classified.bucket.isPresent || classified.topic.isPresent else { return nil }
         self.secret = secret
@@ -41,7 +35,6 @@ package struct ResourceDigest {
 }
 
 extension MessageScope.Kind {
-    /// Its number in digests.
     var number: UInt8 {
         switch self {
         case .unknown: 0

@@ -1,50 +1,48 @@
 /// A key of 128 bits for an object, a bucket or a topic, alone or together with a route.
 package struct ResourceKey: Sendable, Hashable {
     package let digest: DedupeKey
-
-    package init(objectOf message: PushMessage, _ secret: DedupeSecret) {
-        var digest = KeyedDigest(secret)
-        let buffer = message.storage.buffer
-        let classified = message.storage.classified
-        digest.add(scopeOf: classified, buffer.span)
-        digest.add(PlacePart.bucket, buffer.span, classified.bucket.range)
-        digest.add(PlacePart.object, buffer.span, classified.object.range)
-        self.init(digest)
-    }
-
-    /// An object that a handler names.
-    package init(_ object: KiiObject, _ secret: DedupeSecret) {
-        var digest = KeyedDigest(secret)
-        digest.add(object.bucket.scope)
-        digest.add(PlacePart.bucket, object.bucket.name)
-        digest.add(PlacePart.object, object.id)
-        self.init(digest)
-    }
-
-    /// A key read from a store.
     package init(digest: DedupeKey) { self.digest = digest }
 
-    private init(_ digest: KeyedDigest) { self.digest = digest.finish() }
+    private init(_ secret: DedupeSecret = .published, _ addParts: (inout KeyedDigest) -> Void) {
+        var digest = KeyedDigest(secret)
+        addParts(&digest)
+        self.digest = digest.finish()
+    }
+
+    package init(objectOf message: PushMessage, _ secret: DedupeSecret) {
+        let buffer = message.storage.buffer
+        let classified = message.storage.classified
+        self.init(secret) { digest in
+            digest.add(scopeOf: classified, buffer.span)
+            digest.add(PlacePart.bucket, buffer.span, classified.bucket.range)
+            digest.add(PlacePart.object, buffer.span, classified.object.range)
+        }
+    }
+
+    package init(_ object: KiiObject, _ secret: DedupeSecret) {
+        let scope = object.bucket.scope
+        self.init(secret) { digest in
+            digest.add(UInt64(scope.kind.number))
+            digest.add(PlacePart.scope, scope.id ?? "")
+            digest.add(PlacePart.bucket, object.bucket.name)
+            digest.add(PlacePart.object, object.id)
+        }
+    }
 }
 
 // These are the same in every process: they identify lanes, shares and dead letters.
 extension ResourceKey {
-    /// A text of the user's own.
-    package init(own text: String) {
-        var digest = KeyedDigest(.published)
-        digest.add(PlacePart.own, text)
-        self.init(digest)
-    }
+    package init(own text: String) { self.init { $0.add(PlacePart.own, text) } }
 
     /// The object of a message, or the subject of one of a format; nil if it has neither.
     package init?(ofItsObject message: PushMessage) {
         if let foreign = message.storage.foreign {
             guard let subject = foreign.push.subject else { return nil }
             self.init(foreign, subject: subject)
-            return
+        } else {
+            guard message.storage.classified.hasObject else { return nil }
+            self.init(objectOf: message, .published)
         }
-        guard message.storage.classified.hasObject else { return nil }
-        self.init(objectOf: message, .published)
     }
 
     /// The topic of a message in its scope; nil if it has none.
@@ -52,18 +50,16 @@ extension ResourceKey {
         let classified = message.storage.classified
         guard classified.hasTopic else { return nil }
         let buffer = message.storage.buffer
-        var digest = KeyedDigest(.published)
-        digest.add(scopeOf: classified, buffer.span)
-        digest.add(PlacePart.topic, buffer.span, classified.topic.range)
-        self.init(digest)
+        self.init { digest in
+            digest.add(scopeOf: classified, buffer.span)
+            digest.add(PlacePart.topic, buffer.span, classified.topic.range)
+        }
     }
 
     /// The MQTT topic of a message; nil if it has none, and for commands, which Kii sends to one topic for all.
     package init?(mqttTopicOf message: PushMessage) {
         guard let topic = message.storage.mqtt?.topic, !message.storage.isCommand else { return nil }
-        var digest = KeyedDigest(.published)
-        digest.add(PlacePart.mqttTopic, topic)
-        self.init(digest)
+        self.init { $0.add(PlacePart.mqttTopic, topic) }
     }
 
     /// The sender of a message; nil if it names none.
@@ -71,17 +67,18 @@ extension ResourceKey {
         let classified = message.storage.classified
         guard classified.sender.isPresent else { return nil }
         let buffer = message.storage.buffer
-        var digest = KeyedDigest(.published)
-        digest.add(senderOf: classified, buffer.span)
-        self.init(digest)
+        self.init { digest in
+            digest.add(UInt64(classified.senderKind.rawValue))
+            digest.add(PlacePart.sender, buffer.span, classified.sender.range)
+        }
     }
 
     private init(_ foreign: ForeignContent, subject: String) {
-        var digest = KeyedDigest(.published)
-        digest.add(PlacePart.format, foreign.format)
-        digest.add(PlacePart.source, foreign.push.source ?? "")
-        digest.add(PlacePart.subject, subject)
-        self.init(digest)
+        self.init { digest in
+            digest.add(PlacePart.format, foreign.format)
+            digest.add(PlacePart.source, foreign.push.source ?? "")
+            digest.add(PlacePart.subject, subject)
+        }
     }
 
     /// The bucket or topic of a message, or the source of one of a format, or else its sender; nil if it has none of
@@ -115,15 +112,5 @@ extension KeyedDigest {
     fileprivate mutating func add(scopeOf classified: Classified, _ text: Span<UInt8>) {
         add(UInt64(classified.scopeKind.number))
         add(PlacePart.scope, text, classified.scopeID.range)
-    }
-
-    fileprivate mutating func add(_ scope: KiiScope) {
-        add(UInt64(scope.kind.number))
-        add(PlacePart.scope, scope.id ?? "")
-    }
-
-    fileprivate mutating func add(senderOf classified: Classified, _ text: Span<UInt8>) {
-        add(UInt64(classified.senderKind.rawValue))
-        add(PlacePart.sender, text, classified.sender.range)
     }
 }

@@ -105,7 +105,6 @@ struct UnorderedDigest {
 }
 
 extension KeyedDigest {
-    /// Adds the text of a scalar, unescaped.
     mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
         guard token.hasEscapes else { return add(meaning, text, token.range) }
         let bytes = JSONString.unescaped(text, token.range)

@@ -1,6 +1,6 @@
 /// The keys by which a route's messages are paced; the device's is always the same.
 struct PaceKeys {
-    /// The object, else the topic and the sender, else the conversation: see ``ConversationDigest``.
+    /// The object, else the topic and the sender, else the conversation.
     let own: ResourceKey
     /// Whether that is an object, whose newest change says all that older ones say.
     let isObject: Bool
@@ -20,8 +20,8 @@ extension PaceKeys {
                 return
             }
         }
-        let conversation = ConversationDigest(of: message, at: ResourceDigest(of: storage, secret), secret)
-        self.init(own: ResourceKey(conversation.digest, route), isObject: false)
+        let conversation = KeyedDigest(conversationOf: message, at: ResourceDigest(of: storage, secret), secret)
+        self.init(own: ResourceKey(conversation.half, route), isObject: false)
     }
 }
 

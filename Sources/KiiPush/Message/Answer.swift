@@ -70,10 +70,7 @@ public struct UnsentAnswer: Sendable, Hashable {
 
     /// Makes one; for inboxes.
     public init(id: UInt64, sender: String, payload: RawPayload, answer: Answer) {
-        self.id = id
-        self.sender = sender
-        self.payload = payload
-        self.answer = answer
+        (self.id, self.sender, self.payload, self.answer) = (id, sender, payload, answer)
     }
 }
 
@@ -106,7 +103,6 @@ public struct AnswerRefused: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension Answer {
-    /// The reason of a failure, in words that are never missing.
     package var words: String { reason ?? status.rawValue }
 
     /// The JSON object in inboxes: only the members that are set.
@@ -127,7 +123,6 @@ extension Answer {
         }
     }
 
-    /// Reads the text of such an object; nil if it is none.
     package init?(json: String) {
         guard let value = DataValue(json: json), case .string(let name)? = value["status"],
             let status = Status(rawValue: name)

@@ -5,73 +5,50 @@
 /// and the like) count as Apple's keys. The names are from Apple's payload key reference.
 public struct AppleDictionary: Sendable {
     /// The text that is shown.
-    public private(set) var alert: Alert?
+    public let alert: Alert?
     /// The number on the app's icon.
-    public private(set) var badge: Int64?
+    public let badge: Int64?
     /// The sound's file name.
-    public private(set) var sound: String?
+    public let sound: String?
     /// The category that determines the action buttons.
-    public private(set) var category: String?
+    public let category: String?
     /// The thread that notifications are grouped by.
-    public private(set) var threadID: String?
+    public let threadID: String?
     /// Whether `content-available` is 1: the push wakes the app.
-    public private(set) var contentAvailable = false
+    public let contentAvailable: Bool
     /// Whether `mutable-content` is 1: an extension may change the push first.
-    public private(set) var mutableContent = false
+    public let mutableContent: Bool
 
     /// Whether the push shows nothing: it wakes the app and has no alert.
     public var isSilent: Bool { contentAvailable && alert == nil }
 
     private let storage: MessageStorage
 
-    private static let names = [
-        "alert", "badge", "sound", "category", "thread-id", "content-available", "mutable-content",
-    ]
-
     init?(_ storage: MessageStorage) {
         self.storage = storage
         let parameters = storage.foreign?.push.apple ?? []
-        guard storage.aps.kind == .object || !parameters.isEmpty else { return nil }
-        var seen: Set<String> = []
-        if storage.aps.kind == .object {
-            let buffer = storage.buffer
-            let text = buffer.span
-            var members = ObjectMembers(text, at: Int(storage.aps.start))
-            while let (key, value) = members.next(text) {
-                // The first of duplicate nested keys counts.
-                guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
-                take(name, text, value)
-            }
+        let hasOwn = storage.aps.kind == .object
+        guard hasOwn || !parameters.isEmpty else { return nil }
+        let buffer = storage.buffer
+        let text = buffer.span.extracting(hasOwn ? storage.aps.range : 0..<0)
+        func own(_ name: String) -> JSONToken? { hasOwn ? ObjectMembers.token(of: name, text) : nil }
+        func made(_ name: String) -> DataValue? { parameters.first { $0.key.isExactly(name) }?.value }
+        func string(_ name: String) -> String? {
+            if let token = own(name) { token.plainString(in: text) } else { made(name)?.string }
         }
-        for (name, value) in parameters where seen.insert(name).inserted { take(name, value) }
+        func flag(_ name: String) -> Bool {
+            if let token = own(name) { Self.isOne(text, token) } else { made(name)?.bool ?? false }
+        }
         // The text counts as a parameter only beside others: a push with nothing but text has no dictionary.
-        if !parameters.isEmpty, alert == nil { alert = storage.foreign?.push.alert }
-    }
-
-    private mutating func take(_ name: String, _ text: Span<UInt8>, _ value: JSONToken) {
-        switch name {
-        case "alert": alert = Alert(text, value)
-        case "badge": badge = value.kind == .number ? JSONNumber.integer(text, value.range) : nil
-        case "sound": sound = value.plainString(in: text)
-        case "category": category = value.plainString(in: text)
-        case "thread-id": threadID = value.plainString(in: text)
-        case "content-available": contentAvailable = Self.isOne(text, value)
-        // The last name: mutable-content.
-        default: mutableContent = Self.isOne(text, value)
+        alert = own("alert").flatMap { Alert(text, $0) } ?? (parameters.isEmpty ? nil : storage.foreign?.push.alert)
+        if let token = own("badge") {
+            badge = token.kind == .number ? JSONNumber.integer(text, token.range) : nil
+        } else {
+            // Numbers that a format has read may be strings, like most of QuickBlox's.
+            badge = made("badge")?.integer
         }
-    }
-
-    /// Sets a value that a format has read; numbers may be strings, like most of QuickBlox's.
-    private mutating func take(_ name: String, _ value: DataValue) {
-        switch name {
-        case "badge": badge = value.integer
-        case "sound": sound = value.string
-        case "category": category = value.string
-        case "thread-id": threadID = value.string
-        case "content-available": contentAvailable = value.bool ?? false
-        case "mutable-content": mutableContent = value.bool ?? false
-        default: break
-        }
+        (sound, category, threadID) = (string("sound"), string("category"), string("thread-id"))
+        (contentAvailable, mutableContent) = (flag("content-available"), flag("mutable-content"))
     }
 
     /// Whether a value is true: 1 as Apple requires, or another form that relays make of it.
@@ -128,11 +105,5 @@ extension AppleDictionary: Hashable {
 }
 
 extension JSONToken {
-    /// The name that this key token spells, if it is one of `names`.
-    func find(in text: Span<UInt8>, _ names: [String]) -> String? {
-        names.first { matches($0.utf8.span, in: text) }
-    }
-
-    /// The text of a string; nil for any other value.
     func plainString(in text: Span<UInt8>) -> String? { kind == .string ? string(in: text) : nil }
 }

@@ -25,7 +25,6 @@ public struct Conflict: Sendable, Hashable {
     public let reason: String
 }
 
-/// The contradictions that the classifier looks for.
 struct ConflictSet: OptionSet, Hashable {
     let rawValue: UInt16
 

@@ -4,7 +4,6 @@
 /// Everything is a position in the buffer: no string is made here.
 package struct Classified {
     private(set) var kind = PushKind.directPush
-    /// The fields that are evidence for the kind.
     private(set) var evidence: FieldSet = []
     private(set) var conflictSet: ConflictSet = []
 
@@ -18,7 +17,6 @@ package struct Classified {
     private(set) var sender = JSONToken.absent
     /// The app that the payload names: its scope's, else the one that sent it.
     private(set) var app = JSONToken.absent
-    /// The handles of the message, which are queried several times.
     private(set) var handles: HandleSet = []
 
     package enum SenderKind: UInt8 {
@@ -76,7 +74,7 @@ package struct Classified {
             case .directPush: forDirect.insert(.sourceURI)
             }
         }
-        if let sendersURI, sendersURI.owner == .admin { forDirect.insert(.senderURI) }
+        if let sendersURI, sendersURI.isAdmin { forDirect.insert(.senderURI) }
 
         kind = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : .directPush
         switch kind {
@@ -110,7 +108,6 @@ package struct Classified {
         }
     }
 
-    /// Whether a Direct Push has evidence for Kii.
     func isKiis(_ fields: FieldTable) -> Bool {
         !evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
     }
@@ -197,7 +194,6 @@ package struct Classified {
 
     var hasBucket: Bool { handles.contains(.bucket) }
     package var hasObject: Bool { handles.contains(.object) }
-    /// Whether there is a topic handle.
     var hasTopic: Bool { handles.contains(.topic) }
 
     // MARK: The source URI against the keys
@@ -250,12 +246,9 @@ package struct Classified {
         _ text: Span<UInt8>, _ fields: FieldTable, _ sendersURI: KiiURIParts?
     ) {
         if let uri = sendersURI, uri.resource == .none {
-            switch uri.owner {
-            case .user: senderKind = .user
-            case .thing: senderKind = .thing
-            case .admin: senderKind = .admin
-            case .app, .group: break
-            }
+            if uri.isAdmin { senderKind = .admin }
+            if uri.scopeKind == .user { senderKind = .user }
+            if uri.scopeKind == .thing { senderKind = .thing }
             if senderKind != .none {
                 sender = JSONToken(uri.ownerID)
                 return
@@ -266,13 +259,11 @@ package struct Classified {
         senderKind = text.begins(sender.range, with: "th.") ? .thing : .user
     }
 
-    /// Records a conflict if the payload names another app.
     mutating func compare(_ text: Span<UInt8>, toApp name: String) {
         if app.isPresent, !text.matches(app.range, name) { conflictSet.insert(.otherApp) }
     }
 }
 
-/// The handles of a message.
 struct HandleSet: OptionSet {
     let rawValue: UInt8
     static let bucket = HandleSet(rawValue: 1)
@@ -285,22 +276,11 @@ extension JSONToken {
 }
 
 extension KiiURIParts {
-    /// The kind of push with such a source; nil if there is none.
     fileprivate var kindOfPush: PushKind? {
         switch resource {
         case .bucket: .pushToApp
         case .topic: .pushToUser
-        case .none: owner == .user ? .directPush : nil
-        }
-    }
-
-    fileprivate var scopeKind: MessageScope.Kind {
-        switch owner {
-        // An administrator has neither buckets nor topics, so its scope is never used.
-        case .app, .admin: .app
-        case .user: .user
-        case .group: .group
-        case .thing: .thing
+        case .none: scopeKind == .user ? .directPush : nil
         }
     }
 }

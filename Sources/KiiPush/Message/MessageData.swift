@@ -47,7 +47,6 @@ public struct MessageData: Sendable {
         }
     }
 
-    /// The first result of `body` that is not nil, which ends the search.
     func first<Result>(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Result?) -> Result? {
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.dataRange)

@@ -1,6 +1,4 @@
-/// A message of a kind, as handlers see it: only with what its kind can have.
-///
-/// It shares the message's buffer.
+/// A message of a kind, as handlers see it: only with what its kind can have, in the message's own buffer.
 public protocol MessageView: Sendable, CustomStringConvertible {
     /// The whole message.
     var message: PushMessage { get }
@@ -136,6 +134,12 @@ public struct DirectPushMessage: MessageView {
 
     /// What was sent.
     public var data: MessageData { message.data }
+
+    /// Its contents, if it is a QuickBlox push.
+    public var quickBlox: QuickBloxPush? {
+        guard message.format == QuickBloxFormat.name else { return nil }
+        return QuickBloxPush(message.storage.member, alert: message.aps?.alert)
+    }
 
     /// The command, if it is one that Thing-IF sends to a thing.
     public var command: ThingCommand? {

@@ -1,23 +1,28 @@
-/// The decoded contents of one payload: its bytes, and positions in them.
-struct MessageContent {
+/// The decoded contents of one payload: its bytes, and positions in them, in one allocation for all views of a message.
+package final class MessageStorage: Sendable {
     /// The payload as received; its bytes are left out if `buffer` equals them, because each reference to them is
     /// counted twice for each message.
     let received: RawPayload
-    let buffer: [UInt8]
+    /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes, and by the
+    /// data that a format has read.
+    package let buffer: [UInt8]
+    /// The payload's own text, without the unescaped texts after it.
     let payloadRange: Range<Int>
     let envelopeID: NetworkID?
     let dialect: Dialect
+    /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
     let keyDialect: Dialect
-    let isCommand: Bool
+    /// Whether it is a Thing-IF command, strictly read.
+    package let isCommand: Bool
     /// What a format has read; nil for a push of Kii.
-    let foreign: ForeignContent?
+    package let foreign: ForeignContent?
     let fields: FieldTable
     let aps: JSONToken
+    /// The value of the stamp's key, of any type.
     let stamp: JSONToken
-    let classified: Classified
+    package let classified: Classified
     let certainty: Certainty
 
-    /// Decodes and classifies a payload.
     init(
         _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
     ) throws(DecodeError) {
@@ -28,8 +33,10 @@ struct MessageContent {
         var foreign = try formats.read(&buffer, into: &root, &raw, limits)
         var dialect = Dialect.plain(format, root, buffer.span)
         var envelopeID: NetworkID?
-        if root.wrapped.isAny, foreign == nil {
-            envelopeID = try Envelope.remove(&buffer, &root, &dialect, &raw, format, limits)
+        if root.wrapped.isAny, foreign == nil, let envelope = try Envelope.open(root, buffer, format, limits) {
+            raw.bytes = buffer
+            (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
+            envelopeID = envelope.messageID
         }
         let payloadRange = 0..<(foreign?.payloadCount ?? buffer.count)
         var fields = FieldTable()
@@ -61,12 +68,8 @@ struct MessageContent {
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
         received = consume raw
         self.buffer = buffer
-        self.payloadRange = payloadRange
-        self.envelopeID = envelopeID
-        self.dialect = dialect
-        self.keyDialect = keyDialect
-        self.isCommand = isCommand
-        self.foreign = foreign
+        (self.payloadRange, self.envelopeID, self.foreign) = (payloadRange, envelopeID, foreign)
+        (self.dialect, self.keyDialect, self.isCommand) = (dialect, keyDialect, isCommand)
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
         stamp = root.slots.span[RootKey.stamp.slot]
@@ -76,47 +79,13 @@ struct MessageContent {
         let isByAbsence = classified.evidence.isSubset(of: .scopeKeys) && !isCommand && foreign == nil
         certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
-}
 
-/// The contents of one message, shared by its views.
-///
-/// One allocation for each message.
-package final class MessageStorage: Sendable {
-    fileprivate let content: MessageContent
+    // MARK: What is derived
 
-    /// Decodes and classifies a payload.
-    init(
-        _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
-    ) throws(DecodeError) {
-        content = try MessageContent(raw, limits: limits, app: app, formats: formats)
-    }
-
-    /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes, and by the
-    /// data that a format has read.
-    package var buffer: [UInt8] { content.buffer }
-    /// The payload's own text, without the unescaped texts after it.
-    var payloadRange: Range<Int> { content.payloadRange }
-    /// The object whose members are the data.
-    package var dataRange: Range<Int> { content.foreign?.dataRange ?? content.payloadRange }
-    var envelopeID: NetworkID? { content.envelopeID }
-    var dialect: Dialect { content.dialect }
-    /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
-    var keyDialect: Dialect { content.keyDialect }
-    /// Whether it is a Thing-IF command, strictly read.
-    package var isCommand: Bool { content.isCommand }
+    package var dataRange: Range<Int> { foreign?.dataRange ?? payloadRange }
 
     /// Whether its sender says where to answer: it is a Thing-IF command, or has a response topic of MQTT 5.
     package var isRequest: Bool { isCommand || mqtt?.responseTopic != nil }
-    /// What a format has read; nil for a push of Kii.
-    package var foreign: ForeignContent? { content.foreign }
-    var fields: FieldTable { content.fields }
-    var aps: JSONToken { content.aps }
-    /// The value of the stamp's key, of any type.
-    var stamp: JSONToken { content.stamp }
-    package var classified: Classified { content.classified }
-    var certainty: Certainty { content.certainty }
-    /// The payload as received, perhaps without its bytes.
-    var received: RawPayload { content.received }
 
     var raw: RawPayload {
         var raw = received
@@ -124,15 +93,10 @@ package final class MessageStorage: Sendable {
         return raw
     }
 
-    package var mqtt: MQTTPublish? { content.received.mqtt }
-    /// Whether one said something.
-    var hasMQTT: Bool { content.received.hasMQTT }
-
-    /// The transport that delivered it.
+    package var mqtt: MQTTPublish? { received.mqtt }
+    var hasMQTT: Bool { received.hasMQTT }
     var transport: Transport? { received.transport }
-
-    /// Whether it reports a ``Gap``.
-    package var isGap: Bool { content.received.transport?.format == .gap }
+    package var isGap: Bool { transport?.format == .gap }
 
     /// The transport that a route's condition is about: for a gap, the one that has it.
     package var routedTransport: Transport? {
@@ -162,7 +126,7 @@ package final class MessageStorage: Sendable {
         case .unknown where dialect != .apns && dialect != .jpush: break
         case .apns, .jpush, .mqtt, .gap, .unknown: return nil
         }
-        return member(NetworkKeys.fcmMessageID)?.idText.map { NetworkID(network: .fcm, id: $0) }
+        return member(NetworkKeys.fcmMessageID)?.idText.map { NetworkID(id: $0) }
     }
 
     // MARK: Handles, made when asked for

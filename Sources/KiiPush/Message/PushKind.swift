@@ -25,9 +25,6 @@ public enum Certainty: String, Sendable, Hashable, CaseIterable {
     case certain
     /// A Direct Push, because nothing indicates another kind; or a Push to User whose topic was left out, because it
     /// has the scope of a user, a group or a thing.
-    ///
-    /// A Push to User that was sent with all its default keys suppressed looks exactly like a Direct Push, and no rule
-    /// can distinguish it.
     case likely
     /// The payload contradicts itself and may be forged. It matches only routes that accept ambiguous messages.
     case ambiguous

@@ -48,7 +48,6 @@ extension AppleDictionary: CustomStringConvertible {
 }
 
 extension DataValue {
-    /// The value as JSON, on one line.
     package var jsonText: String {
         var writer = JSONWriter()
         writer.value(self)

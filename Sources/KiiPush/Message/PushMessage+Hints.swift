@@ -20,3 +20,59 @@ extension PushMessage {
         return KiiField.inOrder.filter { stated.contains($0) && $0 != used }
     }
 }
+
+/// Finds Kii's keys where the decoder does not read them, for people who inspect a payload.
+package enum MisplacedKeys {
+    /// Where they are and what to do, without values; nil if there are none, or if the message has evidence of its kind.
+    package static func hint(_ message: PushMessage) -> String? {
+        guard message.kind == .directPush, message.classification.evidence.isEmpty,
+            case .object(let root) = message.rawObject
+        else { return nil }
+        if let format = message.format {
+            guard has(root, longKeys, atLeast: 1) || has(root, shortKeys, atLeast: 2) else { return nil }
+            return "Kii's keys are in the payload, but not read over \(format); give the transport that it came by"
+        }
+        if message.dialect.hasShortKeys, has(root, longKeys, atLeast: 1) {
+            return
+                "Kii's long keys are beside 'aps', where its short keys are read; if FCM sent it, the transport is fcm"
+        }
+        if !message.dialect.hasShortKeys, has(root, shortKeys, atLeast: 2) {
+            return "Kii's short keys are in the payload, which are read only beside 'aps' or over apns"
+        }
+        guard let path = path(to: message.rawObject, depth: 0) else { return nil }
+        return "Kii's keys are inside '\(path.joined(separator: "."))', where they are not read; pass that object alone"
+    }
+
+    private static let deepest = 6
+    private static let fields: [KiiField] = KiiField.inOrder.filter { FieldSet.resourceKeys.contains($0) }
+    private static let longKeys = fields.map(\.longName) + [KiiField.sourceURI.longName]
+    private static let shortKeys = fields.map(\.shortName)
+
+    private typealias Members = [(key: String, value: DataValue)]
+
+    private static func has(_ members: Members, _ keys: [String], atLeast count: Int) -> Bool {
+        members.count { member in keys.contains { $0.isExactly(member.key) } } >= count
+    }
+
+    /// The keys that lead to an object that looks like a payload; empty for the value itself.
+    private static func path(to value: DataValue, depth: Int) -> [String]? {
+        guard depth <= deepest else { return nil }
+        switch value {
+        case .object(let members):
+            let isAPNs = members.contains { $0.key.isExactly(NetworkKeys.aps) }
+            if depth > 0, has(members, longKeys, atLeast: 1) || has(members, shortKeys, atLeast: isAPNs ? 1 : 2) {
+                return []
+            }
+            for (key, value) in members { if let rest = path(to: value, depth: depth + 1) { return [key] + rest } }
+        case .array(let elements):
+            for (index, value) in elements.enumerated() {
+                if let rest = path(to: value, depth: depth + 1) { return ["\(index)"] + rest }
+            }
+        case .string(let text):
+            guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
+            return DataValue(json: text).flatMap { path(to: $0, depth: depth + 1) }
+        case .number, .bool, .null: break
+        }
+        return nil
+    }
+}

@@ -50,9 +50,7 @@ public struct PushMessage: Sendable {
     /// The key style of the payload.
     public var dialect: Dialect { storage.dialect }
 
-    /// The name of the ``PayloadFormat`` that has claimed the payload; nil for every payload that none has.
-    ///
-    /// ``ForeignPushMessage`` has what it read.
+    /// The name of the ``PayloadFormat`` that has claimed the payload, if one has; ``ForeignPushMessage`` has what it read.
     public var format: String? { storage.foreign?.format }
 
     /// The kind, its certainty, and the evidence for and against it.
@@ -70,9 +68,7 @@ public struct PushMessage: Sendable {
 
     // MARK: Fields
 
-    /// One of Kii's fields as text, whatever its key; the counterpart of `getValueOfKiiMessageField:`.
-    ///
-    /// Nil if the payload does not have it, or if it is blank or of a wrong type.
+    /// A field of Kii's as text, the counterpart of `getValueOfKiiMessageField:`; nil if missing, blank or of a wrong type.
     public subscript(field: KiiField) -> String? {
         let token = storage.fields[field]
         return token.isPresent ? storage.string(token) : nil
@@ -121,22 +117,13 @@ public struct PushMessage: Sendable {
     public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
 
     /// The user who owns the scope, not the sender; the counterpart of `eventSourceUser`.
-    public var scopeUser: KiiUser? {
-        guard case .user(let user)? = scope.owner else { return nil }
-        return user
-    }
+    public var scopeUser: KiiUser? { if case .user(let user)? = scope.owner { user } else { nil } }
 
     /// The group that owns the scope; the counterpart of `eventSourceGroup`.
-    public var scopeGroup: KiiGroup? {
-        guard case .group(let group)? = scope.owner else { return nil }
-        return group
-    }
+    public var scopeGroup: KiiGroup? { if case .group(let group)? = scope.owner { group } else { nil } }
 
     /// The thing that owns the scope, not the sender; the counterpart of `eventSourceThing`.
-    public var scopeThing: KiiThing? {
-        guard case .thing(let thing)? = scope.owner else { return nil }
-        return thing
-    }
+    public var scopeThing: KiiThing? { if case .thing(let thing)? = scope.owner { thing } else { nil } }
 
     // MARK: Who sent it
 
@@ -144,22 +131,14 @@ public struct PushMessage: Sendable {
     public var sender: Sender? { storage.sender }
 
     /// The sender, if it is a user; the counterpart of `senderUser`.
-    public var senderUser: KiiUser? {
-        guard case .user(let user)? = sender else { return nil }
-        return user
-    }
+    public var senderUser: KiiUser? { if case .user(let user)? = sender { user } else { nil } }
 
     /// The sender, if it is a thing; the counterpart of `senderThing`.
-    public var senderThing: KiiThing? {
-        guard case .thing(let thing)? = sender else { return nil }
-        return thing
-    }
+    public var senderThing: KiiThing? { if case .thing(let thing)? = sender { thing } else { nil } }
 
     // MARK: What it says
 
-    /// The text that the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
-    ///
-    /// It is in Apple's dictionary, or a ``PayloadFormat`` has read it.
+    /// The text that the push shows, by Apple's dictionary or a format; `alert?.body` is the counterpart of `getAlertBody`.
     public var alert: Alert? { aps?.alert ?? storage.foreign?.push.alert }
 
     /// Apple's dictionary, if the payload has one, or a ``PayloadFormat`` has read what corresponds to it.

@@ -19,6 +19,14 @@ public struct KiiBucket: Sendable {
         self.type = type
     }
 
+    /// Reads a bucket's URI, such as `kiicloud://users/ID/buckets/NAME`; nil if the text is not one.
+    ///
+    /// The type is known only of an encrypted bucket.
+    public init?(uri: String) {
+        guard let uri = KiiURI(uri), uri.object == nil, let bucket = uri.bucket else { return nil }
+        self = bucket
+    }
+
     /// The bucket's URI; the segment of an encrypted one is `CRYPTO:name`.
     public var uri: KiiURI {
         KiiURI(owner: .init(scope), resource: .bucket(name: name, isEncrypted: isEncrypted))
@@ -46,8 +54,7 @@ extension KiiBucket: Hashable {
 
 /// The type of a bucket: `rw`, `sync`, `crypto`, or another.
 ///
-/// The set is open. Types are compared without case, because Kii's own tests write `SYNC`, and keep the text as
-/// received.
+/// The set is open. Types keep their text and are compared without case, because Kii's own tests write `SYNC`.
 public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
     /// The text as received.
     public let rawName: String

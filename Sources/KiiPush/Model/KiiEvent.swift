@@ -44,11 +44,7 @@ extension KiiEvent {
     /// The other name of ``objectBodyUpdated``: the same without its last letter.
     private static let otherName = "DATA_OBJECT_BODY_UPDATE"
     private static let bodyUpdated = "DATA_OBJECT_BODY_UPDATED"
-
-    /// The name that Kii documents for payloads.
     var documentedName: String { name.isExactly(Self.otherName) ? Self.bodyUpdated : name }
-
-    /// Whether `range` holds the other name of ``objectBodyUpdated``.
     static func isOtherName(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool { text.matches(range, otherName) }
 
     /// The part that the two names of one event have in common, or the whole of any other name; for digests.

@@ -21,9 +21,3 @@ package enum KiiName: String, Sendable {
             + "\(self == .object ? "'-', '_' and '.'" : "'-' and '_'"), and at most \(most) of them"
     }
 }
-
-extension UInt8 {
-    fileprivate var isASCIILetter: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
-    }
-}

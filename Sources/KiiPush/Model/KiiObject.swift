@@ -1,7 +1,6 @@
-/// An object in a bucket: a handle to fetch it by.
+/// An object in a bucket: a handle to fetch it by, compared to the byte.
 ///
-/// A push about a deleted object has one too; fetching it gives 404. Two are equal if their buckets and ids are, to the
-/// byte.
+/// A push about a deleted object has one too; fetching it gives 404.
 public struct KiiObject: Sendable, Hashable {
     /// The bucket that holds it.
     public let bucket: KiiBucket
@@ -13,6 +12,12 @@ public struct KiiObject: Sendable, Hashable {
     public init(bucket: KiiBucket, id: String) {
         self.bucket = bucket
         exact = ExactText(id)
+    }
+
+    /// Reads an object's URI, such as `kiicloud://buckets/NAME/objects/ID`; nil if the text is not one.
+    public init?(uri: String) {
+        guard let object = KiiURI(uri)?.object else { return nil }
+        self = object
     }
 
     /// The object's URI.

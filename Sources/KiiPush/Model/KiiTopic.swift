@@ -1,6 +1,4 @@
-/// A topic in a scope: the destination of a Push to User.
-///
-/// Two are equal if their scopes and names are, to the byte.
+/// A topic in a scope, compared to the byte: the destination of a Push to User.
 public struct KiiTopic: Sendable, Hashable {
     /// The scope that owns the topic.
     public let scope: KiiScope
@@ -12,6 +10,12 @@ public struct KiiTopic: Sendable, Hashable {
     public init(scope: KiiScope, name: String) {
         self.scope = scope
         exact = ExactText(name)
+    }
+
+    /// Reads a topic's URI, such as `kiicloud://groups/ID/topics/NAME`; nil if the text is not one.
+    public init?(uri: String) {
+        guard let topic = KiiURI(uri)?.topic else { return nil }
+        self = topic
     }
 
     /// The topic's URI.

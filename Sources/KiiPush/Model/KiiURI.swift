@@ -59,26 +59,16 @@ public struct KiiURI: Sendable, Hashable {
     public init?(_ text: String) {
         let bytes = text.utf8.span
         guard let parts = KiiURIParts(bytes, 0..<bytes.count) else { return nil }
-        self.init(parts, bytes)
-    }
-
-    init(_ parts: KiiURIParts, _ text: Span<UInt8>) {
-        appID = parts.app.map { text.string($0) }
-        owner =
-            switch parts.owner {
-            case .app: .app
-            case .user: .user(text.string(parts.ownerID))
-            case .group: .group(text.string(parts.ownerID))
-            case .thing: .thing(text.string(parts.ownerID))
-            case .admin: .admin(text.string(parts.ownerID))
-            }
+        appID = parts.app.map { bytes.string($0) }
+        let id = bytes.string(parts.ownerID)
+        owner = parts.isAdmin ? .admin(id) : Owner(KiiScope(parts.scopeKind, id: id) ?? .app)
+        let name = bytes.string(parts.name)
         resource =
             switch (parts.resource, parts.object) {
             case (.none, _): .none
-            case (.topic, _): .topic(text.string(parts.name))
-            case (.bucket, nil): .bucket(name: text.string(parts.name), isEncrypted: parts.isEncrypted)
-            case (.bucket, let id?):
-                .object(bucket: text.string(parts.name), isEncrypted: parts.isEncrypted, id: text.string(id))
+            case (.topic, _): .topic(name)
+            case (.bucket, nil): .bucket(name: name, isEncrypted: parts.isEncrypted)
+            case (.bucket, let id?): .object(bucket: name, isEncrypted: parts.isEncrypted, id: bytes.string(id))
             }
     }
 }
@@ -129,5 +119,42 @@ extension KiiURI: CustomStringConvertible {
             text += "/buckets/\(isEncrypted ? "CRYPTO:" : "")\(bucket)/objects/\(id)"
         }
         return text
+    }
+}
+
+extension KiiURI {
+    /// The bucket that the URI names, or that of its object; nil if it names neither.
+    package var bucket: KiiBucket? {
+        switch resource {
+        case .bucket(let name, let isEncrypted), .object(let name, let isEncrypted, _):
+            scope.map { KiiBucket(scope: $0, name: name, type: isEncrypted ? .crypto : nil) }
+        case .none, .topic: nil
+        }
+    }
+
+    /// The object that the URI names; nil if it names none, or an administrator's.
+    package var object: KiiObject? {
+        guard case .object(_, _, let id) = resource else { return nil }
+        return bucket.map { KiiObject(bucket: $0, id: id) }
+    }
+
+    /// The topic that the URI names; nil if it names none, or an administrator's.
+    public var topic: KiiTopic? {
+        guard case .topic(let name) = resource else { return nil }
+        return scope.map { KiiTopic(scope: $0, name: name) }
+    }
+
+    var soleOwner: Owner? {
+        if case .none = resource { owner } else { nil }
+    }
+
+    private var scope: KiiScope? {
+        switch owner {
+        case .app: .app
+        case .user(let id): .user(KiiUser(id: id))
+        case .group(let id): .group(KiiGroup(id: id))
+        case .thing(let id): .thing(KiiThing(id: id))
+        case .admin: nil
+        }
     }
 }

@@ -1,13 +1,5 @@
 /// A `kiicloud://` URI as positions in a text, so that the classifier can compare without making strings.
 struct KiiURIParts {
-    enum Owner {
-        case app
-        case user
-        case group
-        case thing
-        case admin
-    }
-
     enum Resource {
         case none
         case bucket
@@ -15,16 +7,16 @@ struct KiiURIParts {
     }
 
     private(set) var app: Range<Int>?
-    private(set) var owner = Owner.app
+    /// Whose it is; an administrator, who has neither buckets nor topics, counts as the app.
+    private(set) var scopeKind = MessageScope.Kind.app
+    private(set) var isAdmin = false
     private(set) var ownerID = 0..<0
     private(set) var resource = Resource.none
-    /// The name of the bucket or topic.
     private(set) var name = 0..<0
     /// Whether the bucket's segment began with `CRYPTO:`, which is not part of the name.
     private(set) var isEncrypted = false
     private(set) var object: Range<Int>?
 
-    /// Reads the URI in `range`; nil if it is not one.
     init?(_ text: Span<UInt8>, _ range: Range<Int>) {
         let scheme = "kiicloud://"
         guard text.begins(range, with: scheme),
@@ -35,13 +27,12 @@ struct KiiURIParts {
             app = segments[0]
             next = 1
         }
-        if next < count, let owner = Self.owner(text, segments[next]) {
-            self.owner = owner
+        if next < count, readOwner(text, segments[next]) {
             ownerID = segments[next + 1]
             next += 2
         }
         guard readResource(text, segments, from: next, count: count) else { return nil }
-        guard owner != .app || resource != .none, owner != .admin || resource == .none else { return nil }
+        guard isAdmin ? resource == .none : scopeKind != .app || resource != .none else { return nil }
     }
 
     private mutating func readResource(
@@ -81,11 +72,18 @@ struct KiiURIParts {
         return count >= 2 ? (segments, count) : nil
     }
 
-    private static func owner(_ text: Span<UInt8>, _ segment: Range<Int>) -> Owner? {
-        if text.matches(segment, "users") { return .user }
-        if text.matches(segment, "things") { return .thing }
-        if text.matches(segment, "groups") { return .group }
-        if text.matches(segment, "admins") { return .admin }
-        return nil
+    /// Reads the owner's sort; false if the segment names none.
+    private mutating func readOwner(_ text: Span<UInt8>, _ segment: Range<Int>) -> Bool {
+        if text.matches(segment, "users") {
+            scopeKind = .user
+        } else if text.matches(segment, "things") {
+            scopeKind = .thing
+        } else if text.matches(segment, "groups") {
+            scopeKind = .group
+        } else {
+            isAdmin = text.matches(segment, "admins")
+            return isAdmin
+        }
+        return true
     }
 }

@@ -23,44 +23,32 @@ enum Base64 {
     static func decode(_ text: Span<UInt8>, base: Int) throws(DecodeError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3)
-        var bits: UInt32 = 0
-        var digits = 0
-        var padding = 0
+        var (bits, digits, padding): (UInt32, Int, Int) = (0, 0, 0)
         for index in text.indices {
             let byte = text[index]
             if byte == 0x20 || (0x09...0x0D).contains(byte) { continue }
             if byte == UInt8(ascii: "=") {
                 padding += 1
-            } else if let value = value(of: byte), padding == 0 {
-                bits = bits << 6 | value
-                digits += 1
-                if digits % 4 == 0 { append(bits, 3, to: &bytes) }
-            } else {
+                continue
+            }
+            guard padding == 0, let value = value(of: byte) else {
                 throw DecodeError(.badEncoding, at: base + index, "this character has no place in Base64")
             }
+            bits = bits << 6 | value
+            digits += 1
+            // Of the four digits of a group, the second, third and fourth complete a byte each.
+            let spare = UInt32(digits % 4 == 0 ? 0 : 8 - digits % 4 * 2)
+            if spare < 6 { bytes.append(UInt8(truncatingIfNeeded: bits >> spare)) }
         }
-        try finish(bits, digits, padding, at: base + text.count, into: &bytes)
-        return bytes
-    }
-
-    private static func finish(
-        _ bits: UInt32, _ digits: Int, _ padding: Int, at offset: Int, into bytes: inout [UInt8]
-    ) throws(DecodeError) {
         let rest = digits % 4
         guard (digits + padding) % 4 == 0, padding <= 2, rest != 1 else {
             let detail = "Base64 comes in groups of four characters; this text has \(digits), and \(padding) of padding"
-            throw DecodeError(.badEncoding, at: offset, detail)
+            throw DecodeError(.badEncoding, at: base + text.count, detail)
         }
-        guard rest > 0 else { return }
-        let filled = bits << (6 * UInt32(4 - rest))
-        guard filled & (rest == 2 ? 0xFFFF : 0xFF) == 0 else {
-            throw DecodeError(.badEncoding, at: offset, "Base64 ends with bits that belong to no byte")
+        guard rest == 0 || bits & (rest == 2 ? 0xF : 0x3) == 0 else {
+            throw DecodeError(.badEncoding, at: base + text.count, "Base64 ends with bits that belong to no byte")
         }
-        append(filled, rest - 1, to: &bytes)
-    }
-
-    private static func append(_ bits: UInt32, _ count: Int, to bytes: inout [UInt8]) {
-        for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: bits >> (16 - 8 * UInt32(index)))) }
+        return bytes
     }
 
     private static func value(of byte: UInt8) -> UInt32? {

@@ -34,14 +34,6 @@ struct DataDecoder: Decoder {
     }
 }
 
-extension DataValue {
-    /// The value, or the value in a string that is JSON.
-    fileprivate var structured: DataValue {
-        if case .string(let text) = self { return DataValue(json: text) ?? self }
-        return self
-    }
-}
-
 extension DataDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
 
@@ -66,20 +58,10 @@ extension DataDecoder: SingleValueDecodingContainer {
         return float
     }
 
-    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
-
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
-    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+    /// Every integer type, each a requirement of the protocol.
+    func decode<Value: Decodable & FixedWidthInteger>(_ type: Value.Type) throws -> Value {
         guard value.double != nil, let text = value.string else { throw mismatch(type, "a number") }
         // From the text, because a 64-bit value does not fit a Double, nor a UInt64 an Int64.
         guard let whole = DecimalText(text)?.whole(type) else {
@@ -143,44 +125,34 @@ private struct UnkeyedDataContainer: UnkeyedDecodingContainer {
     }
 
     mutating func decodeNil() throws -> Bool {
-        guard try current().decodeNil() else { return false }
-        currentIndex += 1
-        return true
+        if !isAtEnd, elements[currentIndex] != .null { return false }
+        return try next { $0.decodeNil() }
     }
 
-    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let value = try Value(from: try current())
-        currentIndex += 1
-        return value
-    }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try next { try Value(from: $0) } }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) throws -> KeyedDecodingContainer<Nested> {
-        let container = try current().container(keyedBy: type)
-        currentIndex += 1
-        return container
+        try next { try $0.container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        let container = try current().unkeyedContainer()
-        currentIndex += 1
-        return container
+        try next { try $0.unkeyedContainer() }
     }
 
-    mutating func superDecoder() throws -> any Decoder {
-        let decoder = try current()
-        currentIndex += 1
-        return decoder
-    }
+    mutating func superDecoder() throws -> any Decoder { try next { $0 } }
 
-    private func current() throws -> DataDecoder {
+    /// Reads the present element, and advances if that succeeds.
+    private mutating func next<Result>(_ read: (DataDecoder) throws -> Result) throws -> Result {
         let path = codingPath + [StepKey(intValue: currentIndex)]
         guard !isAtEnd else {
             let context = DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements")
             throw DecodingError.valueNotFound(DataValue.self, context)
         }
-        return DataDecoder(elements[currentIndex], path: path)
+        let result = try read(DataDecoder(elements[currentIndex], path: path))
+        currentIndex += 1
+        return result
     }
 }
 

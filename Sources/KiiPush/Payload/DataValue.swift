@@ -59,8 +59,7 @@ public enum DataValue: Sendable, Hashable {
     /// Reads a text as JSON; for structured values, which senders put into strings.
     package init?(json: String) {
         let text = json.utf8.span
-        var reader = JSONReader(limits: PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024))
-        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
+        guard let token = JSONToken(only: text, .ofString) else { return nil }
         self.init(text, token)
     }
 
@@ -76,22 +75,13 @@ public enum DataValue: Sendable, Hashable {
     }
 
     /// The whole number in a number or a string.
-    public var integer: Int64? {
-        guard let text = numberText else { return nil }
-        return JSONNumber.integer(text.utf8.span, 0..<text.utf8.count)
-    }
+    public var integer: Int64? { parsed(JSONNumber.integer) }
 
     /// The time in a number or a string, without a fraction of a millisecond.
-    var milliseconds: Int64? {
-        guard let text = numberText else { return nil }
-        return JSONNumber.truncated(text.utf8.span, 0..<text.utf8.count)
-    }
+    var milliseconds: Int64? { parsed(JSONNumber.truncated) }
 
     /// The number in a number or a string.
-    public var double: Double? {
-        guard let text = numberText else { return nil }
-        return JSONNumber.double(text.utf8.span, 0..<text.utf8.count)
-    }
+    public var double: Double? { parsed(JSONNumber.double) }
 
     /// The truth value of a boolean, of 0 or 1, or of a string of the same text.
     public var bool: Bool? {
@@ -103,25 +93,22 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    private var numberText: String? {
+    private func parsed<Number>(_ parse: (Span<UInt8>, Range<Int>) -> Number?) -> Number? {
         switch self {
-        case .string(let text), .number(let text): text
+        case .string(let text), .number(let text): parse(text.utf8.span, 0..<text.utf8.count)
         default: nil
         }
     }
 
     /// The value of a key, if this is an object or a string that contains one.
     public subscript(key: String) -> DataValue? {
-        switch self {
-        case .object(let members): members.first { $0.key.isExactly(key) }?.value
-        case .string(let text): DataValue(json: text)?.objectMember(key)
-        default: nil
-        }
+        guard case .object(let members) = structured else { return nil }
+        return members.first { $0.key.isExactly(key) }?.value
     }
 
-    private func objectMember(_ key: String) -> DataValue? {
-        guard case .object = self else { return nil }
-        return self[key]
+    /// The value, or the value in a string that is JSON.
+    var structured: DataValue {
+        if case .string(let text) = self { DataValue(json: text) ?? self } else { self }
     }
 
     /// The element at `index`, if this is an array that has it.

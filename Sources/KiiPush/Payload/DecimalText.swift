@@ -16,50 +16,35 @@ package struct DecimalText: Hashable {
     /// Reads the number in `range`; nil if it is not a JSON number.
     package init?(_ text: Span<UInt8>, _ range: Range<Int>) {
         guard JSONNumber.isNumber(text, range) else { return nil }
-        var digits: [UInt8] = []
-        var exponent = 0
-        var farExponent: [UInt8] = []
-        var isBeforePoint = true
-        var index = range.lowerBound
-        let hasMinus = text[index] == UInt8(ascii: "-")
-        if hasMinus { index += 1 }
-        while index < range.upperBound {
-            let byte = text[index]
-            if byte == UInt8(ascii: ".") {
-                isBeforePoint = false
-            } else if byte.isDigit {
-                if digits.isEmpty, byte == UInt8(ascii: "0") {
-                    if !isBeforePoint { exponent -= 1 }
-                } else {
-                    digits.append(byte)
-                    if isBeforePoint { exponent += 1 }
-                }
-            } else {
-                let power = Self.power(text, (index + 1)..<range.upperBound)
-                exponent += power
-                if power.magnitude >= Self.mostPower {
-                    farExponent = text.extracting((index + 1)..<range.upperBound).digitsWithoutLeadingZeros
-                }
-                break
-            }
-            index += 1
-        }
+        let hasMinus = text[range.lowerBound] == UInt8(ascii: "-")
+        let number = (hasMinus ? range.dropFirst() : range).map { text[$0] }
+        let mantissa = number.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+        let written = mantissa.filter(\.isDigit)
+        var digits = written.drop { $0 == UInt8(ascii: "0") }
+        let zeros = written.count - digits.count
         while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-        self.digits = digits
-        isNegative = hasMinus && !digits.isEmpty
-        self.exponent = digits.isEmpty ? 0 : exponent
-        self.farExponent = digits.isEmpty ? [] : farExponent
+        guard !digits.isEmpty else {
+            (isNegative, self.digits, exponent, farExponent) = (false, [], 0, [])
+            return
+        }
+        let exponent = number.dropFirst(mantissa.count + 1)
+        let power = Self.power(exponent)
+        isNegative = hasMinus
+        self.digits = Array(digits)
+        self.exponent = (mantissa.firstIndex(of: UInt8(ascii: ".")) ?? mantissa.count) - zeros + power
+        let isFar = power.magnitude >= Self.mostPower
+        farExponent = isFar ? Array(exponent.filter(\.isDigit).drop { $0 == UInt8(ascii: "0") }) : []
     }
 
     package init?(_ text: String) { self.init(text.utf8.span, 0..<text.utf8.count) }
 
     /// The exponent after the `e`, up to about ten times the largest that counts.
-    private static func power(_ text: Span<UInt8>, _ range: Range<Int>) -> Int {
+    private static func power(_ text: ArraySlice<UInt8>) -> Int {
         var power = 0
-        for index in range where text[index].isDigit && power < mostPower {
-            power = power * 10 + Int(text[index] &- UInt8(ascii: "0"))
+        for digit in text where digit.isDigit && power < mostPower {
+            power = power * 10 + Int(digit - UInt8(ascii: "0"))
         }
-        return text[range.lowerBound] == UInt8(ascii: "-") ? -power : power
+        return text.first == UInt8(ascii: "-") ? -power : power
     }
 
     /// Whether the text in `range` is a number of the same value as another one.
@@ -89,7 +74,6 @@ package struct DecimalText: Hashable {
         return Value("\(isNegative ? "-" : "")\(String(decoding: digits, as: UTF8.self))\(zeros)")
     }
 
-    /// The value in one spelling: equal numbers have equal ones.
     package var canonical: String {
         let point = farExponent.isEmpty ? "" : "e\(String(decoding: farExponent, as: UTF8.self))"
         return "\(isNegative ? "-" : "")0.\(String(decoding: digits, as: UTF8.self))e\(exponent)\(point)"
@@ -110,13 +94,5 @@ extension Span<UInt8> {
         guard start < range.upperBound, self[start] != UInt8(ascii: "0") else { return false }
         for index in start..<range.upperBound where !self[index].isDigit { return false }
         return true
-    }
-
-    fileprivate var digitsWithoutLeadingZeros: [UInt8] {
-        var digits: [UInt8] = []
-        for index in indices where self[index].isDigit && !(digits.isEmpty && self[index] == UInt8(ascii: "0")) {
-            digits.append(self[index])
-        }
-        return digits
     }
 }

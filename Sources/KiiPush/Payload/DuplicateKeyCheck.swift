@@ -8,13 +8,11 @@ struct DuplicateKeyCheck {
 
     private var few = InlineArray<16, JSONToken>(repeating: .absent)
     private var count = 0
-    /// The keys after the first few.
     private var more: [JSONToken] = []
     private var haveEscapes = false
     /// The first duplicate found among the known keys and the first few.
     private var repeated: JSONToken?
 
-    /// Records the next unknown key.
     mutating func note(_ key: JSONToken, _ text: Span<UInt8>) {
         if key.hasEscapes { haveEscapes = true }
         guard count < Self.fewest else {
@@ -28,7 +26,6 @@ struct DuplicateKeyCheck {
         count &+= 1
     }
 
-    /// Records a duplicate.
     mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
 
     /// The first key of the payload that equals an earlier one, with or without escapes.

@@ -1,17 +1,14 @@
-/// Iterates over the members of an object that the reader has checked before.
-///
-/// For values that are read on demand: a sender's data, Apple's dictionary, nested values.
+/// Iterates over the members of an object that was checked before, for values that are read on demand.
 package struct ObjectMembers {
     private var reader: JSONReader
     private var isFirst = true
 
     /// Begins at the object at `offset`, by default the payload's own.
-    package init(_ text: Span<UInt8>, at offset: Int = 0, limits: PayloadLimits = .checked) {
-        reader = JSONReader(at: offset, limits: limits)
+    package init(_ text: Span<UInt8>, at offset: Int = 0) {
+        reader = JSONReader(at: offset, limits: .checked)
         if reader.peek(text) == UInt8(ascii: "{") { reader.advance() }
     }
 
-    /// The next member, or nil after the last one.
     package mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
         // Checked text cannot fail again; if it did, the object would end here.
         guard let key = try? reader.nextKey(text, isFirst: isFirst),
@@ -21,7 +18,6 @@ package struct ObjectMembers {
         return (key, value)
     }
 
-    /// The value of a root member; nil without one.
     static func value(of name: String, _ text: Span<UInt8>) -> DataValue? {
         token(of: name, text).map { DataValue(text, $0) }
     }
@@ -49,7 +45,18 @@ extension JSONReader {
     }
 }
 
+extension JSONToken {
+    /// The value that is all of a text; nil if it is not one within the limits.
+    init?(only text: Span<UInt8>, _ limits: PayloadLimits) {
+        var reader = JSONReader(limits: limits)
+        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
+        self = token
+    }
+}
+
 extension PayloadLimits {
     /// For text that was read within its limits before.
     package static let checked = PayloadLimits(bytes: .max, depth: 64, members: .max)
+    /// For JSON in a string of a payload.
+    static let ofString = PayloadLimits(bytes: 16 << 20)
 }

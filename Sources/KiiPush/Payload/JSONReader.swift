@@ -28,11 +28,8 @@ package struct JSONReader {
         return nil
     }
 
-    /// Skips one byte that `peek` returned.
     @inline(__always)
     package mutating func advance() { offset &+= 1 }
-
-    private func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError { .end(text, expected) }
 
     @inline(never)
     package func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
@@ -55,7 +52,7 @@ package struct JSONReader {
     /// The same, with the word for the lookup of a short key.
     @inline(__always)
     package mutating func nextRootKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
-        guard let byte = peek(text) else { throw end(text, "a key or a closing brace") }
+        guard let byte = peek(text) else { throw .end(text, "a key or a closing brace") }
         if byte == UInt8(ascii: "}") {
             advance()
             return nil
@@ -69,7 +66,7 @@ package struct JSONReader {
 
     @inline(__always)
     private mutating func readKey(_ text: Span<UInt8>) throws(DecodeError) -> JSONKey {
-        guard let quote = peek(text) else { throw end(text, "a key") }
+        guard let quote = peek(text) else { throw .end(text, "a key") }
         guard quote == UInt8(ascii: "\"") else { throw unexpected(text, "a key in double quotes") }
         guard members < memberLimit else { throw tooManyMembers() }
         members &+= 1
@@ -95,11 +92,10 @@ package struct JSONReader {
         return JSONKey(token: JSONToken(.string, start, start &+ length), word: word & ~beyond)
     }
 
-    /// Reads any key, from its opening quote, and its colon.
     @inline(__always)
     private mutating func readAnyKey(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
         let key = try readString(text)
-        guard let colon = peek(text) else { throw end(text, "a colon") }
+        guard let colon = peek(text) else { throw .end(text, "a colon") }
         guard colon == UInt8(ascii: ":") else { throw unexpected(text, "a colon") }
         advance()
         return key
@@ -117,7 +113,7 @@ package struct JSONReader {
     /// - Throws: `DecodeError` with the byte that breaks a rule or a limit.
     @inline(__always)
     package mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
-        guard let byte = peek(text) else { throw end(text, "a value") }
+        guard let byte = peek(text) else { throw .end(text, "a value") }
         if byte == UInt8(ascii: "\"") { return try readString(text) }
         // On a copy, so that the position stays in a register while strings are read: a call that may change it would
         // write it to memory and read it again for each token (measured: 10 ns for each payload). Only the properties
@@ -136,7 +132,6 @@ package struct JSONReader {
         return try readScalar(text, byte)
     }
 
-    /// Reads a number or a literal; `byte` is the one at the position.
     @inline(__always)
     private mutating func readScalar(_ text: Span<UInt8>, _ byte: UInt8) throws(DecodeError) -> JSONToken {
         switch byte {
@@ -148,9 +143,7 @@ package struct JSONReader {
         }
     }
 
-    /// Reads an object or an array with its contents.
-    ///
-    /// The open containers are bits of one word; a set bit is an object.
+    /// Reads an object or an array with its contents; the open containers are bits of one word, set for objects.
     private mutating func readContainer(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         let start = offset
         let isObject = text[start] == UInt8(ascii: "{")
@@ -187,7 +180,7 @@ package struct JSONReader {
                 }
                 isFirst = false
                 if open & 1 == 1 { _ = try readKey(text) }
-                guard let first = peek(text) else { throw end(text, "a value") }
+                guard let first = peek(text) else { throw .end(text, "a value") }
                 if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { break }
                 if first == UInt8(ascii: "\"") {
                     _ = try readString(text)
@@ -196,7 +189,7 @@ package struct JSONReader {
                 }
             }
         }
-        throw end(text, "a value or a closing bracket")
+        throw .end(text, "a value or a closing bracket")
     }
 
     /// Reads a string from its opening quote; the token excludes the quotes.
@@ -236,7 +229,7 @@ package struct JSONReader {
             }
             offset = JSONString.plainEnd(text, from: offset)
         }
-        throw DecodeError.end(text, "a closing quote")
+        throw .end(text, "a closing quote")
     }
 
     private mutating func readNumber(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
@@ -266,7 +259,7 @@ package struct JSONReader {
 
     @inline(__always)
     private mutating func readDigits(_ text: Span<UInt8>) throws(DecodeError) {
-        guard offset < text.count else { throw end(text, "a digit") }
+        guard offset < text.count else { throw .end(text, "a digit") }
         guard text[offset].isDigit else { throw DecodeError(.invalidNumber, at: offset, "expected a digit") }
         while offset < text.count, text[offset].isDigit { offset &+= 1 }
     }
@@ -276,7 +269,7 @@ package struct JSONReader {
     ) throws(DecodeError) -> JSONToken {
         let start = offset
         for byte in literal.utf8 {
-            guard offset < text.count else { throw end(text, "true, false or null") }
+            guard offset < text.count else { throw .end(text, "true, false or null") }
             guard text[offset] == byte else { throw unexpected(text, "true, false or null") }
             offset &+= 1
         }
@@ -292,6 +285,6 @@ extension DecodeError {
 }
 
 extension UInt8 {
-    /// Whether this is one of the ASCII digits.
     package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }

@@ -171,19 +171,11 @@ enum JSONString {
         return offset + 2
     }
 
-    /// The code unit of a `\uXXXX` that was checked.
     private static func checkedUnit(_ text: Span<UInt8>, at offset: Int) -> UInt32 {
         (try? codeUnit(text, at: offset)) ?? 0
     }
 
-    /// Appends a scalar as UTF-8 (RFC 3629, section 3).
     private static func append(scalar: UInt32, to bytes: inout [UInt8]) {
-        func part(_ shift: UInt32, _ mark: UInt8) -> UInt8 { UInt8(truncatingIfNeeded: scalar >> shift) & 0x3F | mark }
-        switch scalar {
-        case 0..<0x80: bytes.append(UInt8(truncatingIfNeeded: scalar))
-        case 0x80..<0x800: bytes += [part(6, 0xC0), part(0, 0x80)]
-        case 0x800..<0x10000: bytes += [part(12, 0xE0), part(6, 0x80), part(0, 0x80)]
-        default: bytes += [part(18, 0xF0), part(12, 0x80), part(6, 0x80), part(0, 0x80)]
-        }
+        if let scalar = Unicode.Scalar(scalar) { bytes += scalar.utf8 }
     }
 }

@@ -1,6 +1,4 @@
-/// One JSON value as positions in the payload's buffer: eight bytes, no copy.
-///
-/// A string's range excludes its quotes; a container's includes its brackets.
+/// One JSON value as positions in the payload's buffer, without a string's quotes, and with a container's brackets.
 package struct JSONToken: Equatable {
     package enum Kind: UInt8 {
         case absent
@@ -44,11 +42,9 @@ package struct JSONToken: Equatable {
     }
     /// Whether the bytes are plain text: a string without escapes, or a number.
     var isPlainText: Bool { packed & 15 == 1 || packed & 15 == 2 }
-    /// Whether a string contains a backslash, so that it must be unescaped.
     var hasEscapes: Bool { packed & 8 != 0 }
 }
 
-/// A key of an object.
 package struct JSONKey {
     let token: JSONToken
     /// The bytes of a short key, the first in the lowest bits; else zero.

@@ -1,6 +1,5 @@
-/// Writes JSON text, on one line; for the tool's reports and for fixtures.
+/// Writes JSON text, on one line, with nil as null; for the tool's reports and for fixtures.
 package struct JSONWriter {
-    /// The text so far.
     package private(set) var text = ""
     private var needsComma = false
 
@@ -13,10 +12,9 @@ package struct JSONWriter {
         return writer.text
     }
 
-    /// Writes an object; `body` writes its members.
-    package mutating func object(_ body: (inout JSONWriter) -> Void) { nest("{", "}", body) }
+    // MARK: Values
 
-    /// Writes an array; `body` writes its elements.
+    package mutating func object(_ body: (inout JSONWriter) -> Void) { nest("{", "}", body) }
     package mutating func array(_ body: (inout JSONWriter) -> Void) { nest("[", "]", body) }
 
     private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONWriter) -> Void) {
@@ -28,15 +26,6 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Writes a key; write its value next.
-    package mutating func key(_ key: String) {
-        separate()
-        text.append(quoted: key)
-        text += ":"
-        needsComma = false
-    }
-
-    /// Writes a string, or null.
     package mutating func string(_ string: String?) {
         guard let string else { return null() }
         separate()
@@ -44,16 +33,8 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Writes a number, or null.
     package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
-
-    /// Writes a number with a fraction, or null; null also for a number that is not finite.
-    package mutating func number(_ number: Double?) { token(number.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null") }
-
-    /// Writes true, false or null.
     package mutating func bool(_ bool: Bool?) { token(bool.map { $0 ? "true" : "false" } ?? "null") }
-
-    /// Writes null.
     package mutating func null() { token("null") }
 
     /// Writes a value of a sender's data as sent: numbers keep their text.
@@ -74,63 +55,6 @@ package struct JSONWriter {
         }
     }
 
-    /// Writes a member whose value is one of a sender's data.
-    package mutating func member(_ key: String, value: DataValue) {
-        self.key(key)
-        self.value(value)
-    }
-
-    /// Writes a member whose value is a string, or null.
-    package mutating func member(_ key: String, _ value: String?) {
-        self.key(key)
-        string(value)
-    }
-
-    /// Writes a member whose value is a whole number, or null.
-    package mutating func member(_ key: String, _ value: Int64?) {
-        self.key(key)
-        integer(value)
-    }
-
-    /// Writes a member whose value is a whole number.
-    package mutating func member(_ key: String, _ value: Int) { member(key, Int64(value)) }
-
-    /// Writes a member whose value is a number with a fraction, or null.
-    package mutating func member(_ key: String, _ value: Double?) {
-        self.key(key)
-        number(value)
-    }
-
-    /// Writes a member whose value is true, false or null.
-    package mutating func member(_ key: String, _ value: Bool?) {
-        self.key(key)
-        bool(value)
-    }
-
-    /// Writes a member whose value is an object; `body` writes its members.
-    package mutating func member(_ key: String, _ body: (inout JSONWriter) -> Void) {
-        self.key(key)
-        object(body)
-    }
-
-    /// Writes a member whose value is an array of strings.
-    package mutating func member(_ key: String, _ texts: [String]) { list(key, texts) { $0.string($1) } }
-
-    /// Writes a member whose value is an array; `body` writes each element.
-    package mutating func list<Element>(
-        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        self.key(key)
-        array { writer in for element in elements { body(&writer, element) } }
-    }
-
-    /// Writes a member whose value is an array of objects; `body` writes the members of each.
-    package mutating func objects<Element>(
-        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        list(key, elements) { writer, element in writer.object { body(&$0, element) } }
-    }
-
     private mutating func token(_ token: String) {
         separate()
         text += token
@@ -140,5 +64,65 @@ package struct JSONWriter {
     private mutating func separate() {
         if needsComma { text += "," }
         needsComma = false
+    }
+
+    // MARK: Members
+
+    /// Writes a key; write its value next.
+    package mutating func key(_ key: String) {
+        separate()
+        text.append(quoted: key)
+        text += ":"
+        needsComma = false
+    }
+
+    package mutating func member(_ key: String, value: DataValue) {
+        self.key(key)
+        self.value(value)
+    }
+
+    package mutating func member(_ key: String, _ value: String?) {
+        self.key(key)
+        string(value)
+    }
+
+    package mutating func member(_ key: String, _ value: Int64?) {
+        self.key(key)
+        integer(value)
+    }
+
+    package mutating func member(_ key: String, _ value: Int) { member(key, Int64(value)) }
+
+    /// Writes a number with a fraction; null for one that is not finite.
+    package mutating func member(_ key: String, _ value: Double?) {
+        self.key(key)
+        token(value.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null")
+    }
+
+    package mutating func member(_ key: String, _ value: Bool?) {
+        self.key(key)
+        bool(value)
+    }
+
+    package mutating func member(_ key: String, _ body: (inout JSONWriter) -> Void) {
+        self.key(key)
+        object(body)
+    }
+
+    package mutating func member(_ key: String, _ texts: [String]) { list(key, texts) { $0.string($1) } }
+
+    /// Writes an array; `body` writes each element.
+    package mutating func list<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        array { writer in for element in elements { body(&writer, element) } }
+    }
+
+    /// Writes an array of objects; `body` writes the members of each.
+    package mutating func objects<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        list(key, elements) { writer, element in writer.object { body(&$0, element) } }
     }
 }

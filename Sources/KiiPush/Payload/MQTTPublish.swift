@@ -71,14 +71,12 @@ extension MQTTPublish {
         }
     }
 
-    /// The JSON object as text.
     package var json: String {
         var writer = JSONWriter()
         write(to: &writer)
         return writer.text
     }
 
-    /// Reads the text of such an object; nil if it is none.
     package init?(json: String) {
         guard let value = DataValue(json: json) else { return nil }
         self.init(value)
@@ -86,47 +84,31 @@ extension MQTTPublish {
 
     /// Reads such an object; nil if it is none, or has a member of another type.
     package init?(_ value: DataValue) {
-        guard case .object = value, case .string(let topic)? = value["topic"] else { return nil }
+        guard case .object(let members) = value, case .string(let topic)? = value["topic"] else { return nil }
         self.init(topic: topic)
-        guard let contentType = Self.text(value["contentType"]), let responseTopic = Self.text(value["responseTopic"]),
-            let correlationData = Self.text(value["correlationData"])
-        else { return nil }
-        (self.contentType, self.responseTopic) = (contentType, responseTopic)
-        if let text = correlationData.map({ Array($0.utf8) }) {
-            guard let bytes = try? Base64.decode(text.span, base: 0) else { return nil }
-            self.correlationData = bytes
-        }
-        switch value["retained"] {
-        case nil: break
-        case .bool(let isRetained): self.isRetained = isRetained
-        default: return nil
-        }
-        switch value["expirySeconds"] {
-        case nil: break
-        case .number(let number):
-            guard let seconds = UInt32(number) else { return nil }
-            expirySeconds = seconds
-        default: return nil
-        }
-        switch value["userProperties"] {
-        case nil: break
-        case .array(let pairs):
-            for pair in pairs {
-                guard case .array(let two) = pair, two.count == 2, case .string(let name) = two[0],
-                    case .string(let value) = two[1]
-                else { return nil }
-                userProperties.append(UserProperty(name: name, value: value))
+        for (key, value) in members {
+            switch (key, value) {
+            case ("contentType", .string(let text)): contentType = text
+            case ("responseTopic", .string(let text)): responseTopic = text
+            case ("correlationData", .string(let text)):
+                guard let bytes = try? Base64.decode(text.utf8.span, base: 0) else { return nil }
+                correlationData = bytes
+            case ("retained", .bool(let isRetained)): self.isRetained = isRetained
+            case ("expirySeconds", .number(let number)):
+                guard let seconds = UInt32(number) else { return nil }
+                expirySeconds = seconds
+            case ("userProperties", .array(let pairs)):
+                for pair in pairs {
+                    guard case .array(let two) = pair, two.count == 2, case .string(let name) = two[0],
+                        case .string(let value) = two[1]
+                    else { return nil }
+                    userProperties.append(UserProperty(name: name, value: value))
+                }
+            case ("contentType", _), ("responseTopic", _), ("correlationData", _), ("retained", _),
+                ("expirySeconds", _), ("userProperties", _):
+                return nil
+            default: break
             }
-        default: return nil
-        }
-    }
-
-    /// The text of a member that may be missing; nil if it is of another type.
-    private static func text(_ value: DataValue?) -> String?? {
-        switch value {
-        case nil: .some(nil)
-        case .string(let text): .some(text)
-        default: nil
         }
     }
 }

@@ -50,7 +50,6 @@ public struct MQTTTopicFilter: Sendable, Hashable, CustomStringConvertible {
         return (text[..<end], true)
     }
 
-    /// What is wrong with a text as a filter; nil if nothing is.
     private static func wrong(_ text: String) -> String? {
         if text.isEmpty { return "expected a topic filter, found an empty one" }
         if text.utf8.count > 65_535 { return "expected a topic filter of at most 65535 bytes" }

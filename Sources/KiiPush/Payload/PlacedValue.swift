@@ -1,6 +1,5 @@
 /// A JSON value with its position in the text, for files that people edit: errors are reported with a position.
 package struct PlacedValue {
-    /// The kind of a value, with its contents.
     package enum Content {
         case string(String)
         /// A number, as written.
@@ -12,7 +11,6 @@ package struct PlacedValue {
         case object([Member])
     }
 
-    /// One member of an object.
     package struct Member {
         package let key: String
         /// The position of the key's opening quote.

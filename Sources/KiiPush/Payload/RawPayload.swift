@@ -6,9 +6,7 @@ public struct RawPayload: Sendable, Hashable {
     /// The payload, unchanged; a message keeps this buffer and makes strings on demand.
     public var bytes: [UInt8]
 
-    /// The transport that delivered the payload, if it is known.
-    ///
-    /// A stated transport determines the key style; without one, the body does.
+    /// The transport that delivered the payload: it determines the key style, and without one, the body does.
     public var transport: Transport?
 
     /// The transport's own id of the message, such as an FCM message id.
@@ -17,9 +15,7 @@ public struct RawPayload: Sendable, Hashable {
     /// have no better one.
     public var transportMessageID: String?
 
-    /// Whether the transport marks this payload as a redelivery.
-    ///
-    /// Only a hint: brokers also deliver twice without marking it.
+    /// Whether the transport marks this payload as a redelivery; a hint, since brokers also redeliver without a mark.
     public var isRedelivered: Bool
 
     /// Whether the payload may have been sent long before it arrived, because its transport was behind.
@@ -36,27 +32,17 @@ public struct RawPayload: Sendable, Hashable {
     ///
     /// A message whose ``MQTTPublish/expirySeconds`` have passed since its arrival ends as ``Outcome/expired``.
     public var mqtt: MQTTPublish? {
-        get { details?.mqtt }
-        set { details = newValue.map { Details(mqtt: $0) } }
+        get { publish?.first }
+        set { publish = newValue.map { [$0] } }
     }
 
-    /// Whether ``mqtt`` is set.
-    var hasMQTT: Bool { details != nil }
+    var hasMQTT: Bool { publish != nil }
 
-    // By reference: a payload is copied often, and rarely asked for these.
-    private var details: Details?
-
-    private final class Details: Sendable, Hashable {
-        let mqtt: MQTTPublish
-
-        init(mqtt: MQTTPublish) { self.mqtt = mqtt }
-
-        static func == (one: Details, other: Details) -> Bool { one.mqtt == other.mqtt }
-        func hash(into hasher: inout Hasher) { hasher.combine(mqtt) }
-    }
+    // An array of one, which is by reference: a payload is copied often, and rarely asked for it.
+    private var publish: [MQTTPublish]?
 
     /// The bytes of the payload and of what came with it, which a store must keep.
-    package var size: Int { bytes.count + (details?.mqtt.bytes ?? 0) }
+    package var size: Int { bytes.count + (mqtt?.bytes ?? 0) }
 
     /// Wraps a payload's bytes.
     public init(
@@ -64,11 +50,8 @@ public struct RawPayload: Sendable, Hashable {
         hasWaited: Bool = false, arrivedAt: MonotonicInstant? = nil
     ) {
         self.bytes = bytes
-        self.transport = transport
-        self.transportMessageID = transportMessageID
-        self.isRedelivered = isRedelivered
-        self.hasWaited = hasWaited
-        self.arrivedAt = arrivedAt
+        (self.transport, self.transportMessageID, self.arrivedAt) = (transport, transportMessageID, arrivedAt)
+        (self.isRedelivered, self.hasWaited) = (isRedelivered, hasWaited)
     }
 
     /// Wraps a payload that is a string, as in tests and samples.

@@ -8,12 +8,8 @@ package struct DataPointer: Sendable, Hashable {
 
     /// The root key of the data, in which a star is literal.
     package let root: String
-    /// The parts after it.
     private let parts: [String]
 
-    /// Parses a pointer.
-    ///
-    /// - Throws: ``DataPointerError``, which says what was expected.
     package init(_ text: String) throws(DataPointerError) {
         guard text.utf8.first == UInt8(ascii: "/") else {
             throw DataPointerError(what: "a pointer begins with '/'")
@@ -52,88 +48,76 @@ package struct DataPointer: Sendable, Hashable {
     /// Whether it may lead to several values.
     package var isMany: Bool { parts.contains { $0.isExactly("*") } }
 
-    /// The first result of `body` that is not nil, over the values that the pointer leads to from the root value.
+    typealias Test = (Span<UInt8>, JSONToken) -> Bool
+
+    /// Whether a test holds for one of the values that the pointer leads to from the root value; no later one is tested.
     ///
     /// A path that does not exist, or an empty container at a star, counts as one absent value.
-    func first<Result>(
-        _ text: Span<UInt8>, _ value: JSONToken, _ body: (Span<UInt8>, JSONToken) -> Result?
-    ) -> Result? {
-        first(text, value, from: 0, body)
+    func contains(_ text: Span<UInt8>, _ value: JSONToken, where test: Test) -> Bool {
+        contains(text, value, from: 0, test)
     }
 
-    private func first<Result>(
-        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
-    ) -> Result? {
-        guard index < parts.count else { return body(text, value) }
+    private func contains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
+        guard index < parts.count else { return test(text, value) }
         switch value.kind {
-        case .object: return firstMember(text, value, from: index, body)
-        case .array: return firstElement(text, value, from: index, body)
+        case .object: return memberContains(text, value, from: index, test)
+        case .array: return elementContains(text, value, from: index, test)
         case .string:
             let bytes = value.bytes(in: text)
-            var reader = JSONReader(limits: .standardOfStrings)
-            guard let byte = reader.peek(bytes.span), byte == UInt8(ascii: "{") || byte == UInt8(ascii: "["),
-                let inner = try? reader.readValue(bytes.span, depth: 0), reader.peek(bytes.span) == nil
+            let first = bytes.first { $0 > 0x20 }
+            guard first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
+                let inner = JSONToken(only: bytes.span, .ofString)
             else { break }
-            return first(bytes.span, inner, from: index, body)
+            return contains(bytes.span, inner, from: index, test)
         case .number, .true, .false, .null, .absent: break
         }
-        return body(text, .absent)
+        return test(text, .absent)
     }
 
-    private func firstMember<Result>(
-        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
-    ) -> Result? {
+    private func memberContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
         let isEach = parts[index].isExactly("*")
         var isEmpty = true
         var members = ObjectMembers(text, at: Int(value.start))
         while let (key, value) = members.next(text) {
             guard isEach || key.matches(parts[index].utf8.span, in: text) else { continue }
             isEmpty = false
-            let result = first(text, value, from: index + 1, body)
+            let isFound = contains(text, value, from: index + 1, test)
             // Of duplicate keys the first counts.
-            if result != nil || !isEach { return result }
+            if isFound || !isEach { return isFound }
         }
-        return isEmpty ? body(text, .absent) : nil
+        return isEmpty && test(text, .absent)
     }
 
-    private func firstElement<Result>(
-        _ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ body: (Span<UInt8>, JSONToken) -> Result?
-    ) -> Result? {
+    private func elementContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
         let part = parts[index]
         let isEach = part.isExactly("*")
         // "01" and "-0" are no indexes.
         let wanted = Int(part).flatMap { String($0).isExactly(part) ? $0 : nil }
-        guard isEach || wanted != nil else { return body(text, .absent) }
+        guard isEach || wanted != nil else { return test(text, .absent) }
         var reader = JSONReader(at: Int(value.start), limits: .checked)
         reader.advance()
         var count = 0
         while reader.nextElement(text, isFirst: count == 0), let element = try? reader.readValue(text, depth: 1) {
             if isEach || count == wanted {
-                let result = first(text, element, from: index + 1, body)
-                if result != nil || !isEach { return result }
+                let isFound = contains(text, element, from: index + 1, test)
+                if isFound || !isEach { return isFound }
             }
             count += 1
         }
-        return isEach && count > 0 ? nil : body(text, .absent)
+        return !(isEach && count > 0) && test(text, .absent)
     }
 }
 
 /// Why a text is not a pointer.
 package struct DataPointerError: Error {
-    /// What was expected.
     package let what: String
-}
-
-extension PayloadLimits {
-    /// For JSON in a string of a payload.
-    fileprivate static let standardOfStrings = PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024)
 }
 
 extension DataCondition {
     /// Whether the predicate holds for a value of the root key, or for one that the pointer leads to.
     func holds(_ text: Span<UInt8>, _ value: JSONToken) -> Bool {
         guard let pointer else { return predicate.holds(text, value) }
-        return pointer.first(text, value) { text, value in predicate.holds(text, value) ? true : nil } ?? false
+        return pointer.contains(text, value) { predicate.holds($0, $1) }
     }
 
     /// The most values of a pointer with a star that ``actual(_:)`` returns.
@@ -145,11 +129,10 @@ extension DataCondition {
         var values: [DataValue] = []
         _ = message.data.first { text, key, value in
             guard key.matches(pointer.root.utf8.span, in: text) else { return nil as Bool? }
-            _ = pointer.first(text, value) { text, value in
+            return pointer.contains(text, value) { text, value in
                 if value.isPresent { values.append(DataValue(text, value)) }
-                return values.count == Self.mostActual ? true : nil
+                return values.count == Self.mostActual
             }
-            return true
         }
         return pointer.isMany && !values.isEmpty ? DataValue.array(values).jsonText : values.first?.jsonText
     }

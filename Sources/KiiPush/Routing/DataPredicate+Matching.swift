@@ -44,9 +44,7 @@ extension JSONToken {
         }
     }
 
-    /// Whether the value equals a literal: a number by its value, a string or boolean by its text.
-    ///
-    /// The literal decides, not the payload, because FCM makes every value a string.
+    /// Whether it equals a literal, a number by value and others by text; not its own type decides, as FCM has only strings.
     fileprivate func equals(_ wanted: DataValue, _ text: Span<UInt8>) -> Bool {
         if case .null = wanted { return kind == .null }
         guard isTextual, let wantedText = wanted.string else { return false }

@@ -106,7 +106,6 @@ public struct DataPredicate: Sendable, Hashable {
         }
     }
 
-    /// The operators of the rules file.
     package static let operators = ["equals", "anyOf", "prefix", "suffix", "greater", "less", "exists", "not"]
 }
 
@@ -144,7 +143,6 @@ public struct DataCondition: Sendable, Hashable {
 
     /// The key as a pointer; nil for a root key.
     package let pointer: DataPointer?
-    /// The root key that it reads.
     package var root: String { pointer?.root ?? key }
 
     package init(key: String, predicate: DataPredicate) {

@@ -14,10 +14,8 @@ public struct MQTTPattern: Sendable, Hashable {
         topic topics: MQTTTopicFilter..., isRetained: Bool? = nil, contentType: TextPattern? = nil,
         userProperties: [String: TextPattern] = [:]
     ) {
-        self.topics = topics
-        self.isRetained = isRetained
-        self.contentType = contentType
-        self.userProperties = userProperties
+        (self.topics, self.isRetained) = (topics, isRetained)
+        (self.contentType, self.userProperties) = (contentType, userProperties)
     }
 
     /// Whether a message meets it.

@@ -1,6 +1,4 @@
-/// The conditions of a route; every one that is set must hold.
-///
-/// They are a pure function of the message, so that routes can be looked up before the chain, and explained.
+/// The conditions of a route, which are a pure function of the message; every one that is set must hold.
 package struct RouteCriteria: Sendable, Hashable {
     package var kinds: KindSet
     package var bucket: TextPattern?
@@ -16,7 +14,6 @@ package struct RouteCriteria: Sendable, Hashable {
     package var mqtt: MQTTPattern?
     /// Whether it is for gaps, and for no other message.
     package var isGap = false
-    /// The name of the format of a foreign push.
     package var format: TextPattern?
     /// The type that its format has read.
     package var type: TextPattern?
@@ -34,22 +31,13 @@ package struct RouteCriteria: Sendable, Hashable {
         mqtt: MQTTPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = []
     ) {
         kinds = kind.map { KindSet($0) } ?? .all
-        self.bucket = bucket
-        self.object = object
-        self.topic = topic
-        self.scope = scope
+        (self.bucket, self.object, self.topic, self.scope, self.sender) = (bucket, object, topic, scope, sender)
+        (self.mqtt, self.certainty, self.data) = (mqtt, certainty, data)
         self.events = events.map { .anyOf($0.map { .exactly($0.documentedName) }) }
-        self.sender = sender
-        self.mqtt = mqtt
-        self.certainty = certainty
-        self.data = data
     }
 
     /// The kind; nil if several match.
-    package var kind: PushKind? {
-        get { kinds.only }
-        set { kinds = newValue.map { KindSet($0) } ?? .all }
-    }
+    package var kind: PushKind? { kinds.only }
 
     /// The kinds that can match: only a Direct Push is of a format, or a command.
     package var possibleKinds: KindSet {
@@ -72,7 +60,7 @@ package struct RouteCriteria: Sendable, Hashable {
             guard type.isPresent, events.matchesEvent(text, type.range) else { return false }
         }
         if let sender, !sender.matches(text, classified) { return false }
-        if let transport, !transport.matches(storage.routedTransport) { return false }
+        if let transport, !transport.matches(some: storage.routedTransport?.name) { return false }
         if let mqtt, !mqtt.matches(storage.mqtt) { return false }
         if let format, !format.matches(some: storage.foreign?.format) { return false }
         if let type, !type.matches(some: storage.foreign?.push.type) { return false }
@@ -84,7 +72,6 @@ package struct RouteCriteria: Sendable, Hashable {
 
 /// Conditions that are combined by `any`, `all` or `not`.
 package struct ConditionGroup: Sendable, Hashable {
-    /// How they are combined.
     package enum Operator: String, Sendable, CaseIterable {
         /// One of the parts must hold.
         case any
@@ -130,8 +117,6 @@ package struct KindSet: OptionSet, Hashable {
     package init(_ kind: PushKind) { rawValue = 1 << UInt8(truncatingIfNeeded: kind.tableIndex) }
 
     package static let all: KindSet = [KindSet(.pushToApp), KindSet(.pushToUser), KindSet(.directPush)]
-
-    /// The kinds, in order.
     package var kinds: [PushKind] { PushKind.allCases.filter { contains(KindSet($0)) } }
 
     package var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }

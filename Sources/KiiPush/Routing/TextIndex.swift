@@ -7,7 +7,6 @@ package struct FiledText: Hashable {
         case scopeID
         case sender
 
-        /// The token of this part in a message.
         package func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
             case .bucket: storage.classified.bucket
@@ -36,9 +35,7 @@ package struct FiledText: Hashable {
     }
 }
 
-/// A hash table from exact texts to route numbers, looked up with positions in a payload instead of strings.
-///
-/// Its keys are the receiver's own, so no payload can make it slow.
+/// A hash table from the routes' own texts to their numbers, looked up with positions in a payload instead of strings.
 package struct TextIndex: Sendable {
     private struct Entry: Sendable {
         let hash: UInt64
@@ -87,7 +84,6 @@ package struct TextIndex: Sendable {
         usedFields = FiledText.Field.allCases.filter { field in entries.contains { $0.field == field } }
     }
 
-    /// The routes that could take a message.
     package func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
         var lists = PostingLists()
         lists.append(unfiled[storage.classified.kind.tableIndex])

@@ -46,12 +46,10 @@ public struct TextPattern: Sendable, Hashable {
 
     /// The texts of a pattern without `*`, for the index; nil if there is one.
     package var exactTexts: [String]? {
-        var texts: [String] = []
-        for alternative in alternatives {
-            guard case .exactly(let text) = alternative else { return nil }
-            texts.append(text)
+        let texts = alternatives.compactMap { alternative -> String? in
+            if case .exactly(let text) = alternative { text } else { nil }
         }
-        return texts
+        return texts.count == alternatives.count ? texts : nil
     }
 
     /// The texts of patterns all of which are without `*`; nil if one is missing.
@@ -60,7 +58,6 @@ public struct TextPattern: Sendable, Hashable {
         return texts.count == patterns.count ? texts.flatMap(\.self) : nil
     }
 
-    /// Whether `range` matches.
     package func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if takesAnything { return true }
         // By index, and by a method of the alternative: a loop over the values would copy each text.
@@ -68,9 +65,6 @@ public struct TextPattern: Sendable, Hashable {
         return false
     }
 
-    package func matches(_ transport: Transport?) -> Bool { matches(some: transport?.name) }
-
-    /// Whether there is a text, and it matches.
     package func matches(some text: String?) -> Bool { text.map { matches($0) } ?? false }
 
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }

@@ -41,14 +41,12 @@ extension Span where Element == UInt8 {
         return word(at: mine, length: left) == other.word(at: theirs, length: left)
     }
 
-    /// Whether `range` holds exactly `text`.
     @inline(__always)
     package func matches(_ range: Range<Int>, _ text: String) -> Bool {
         let bytes = text.utf8.span
         return matches(range, in: bytes, 0..<bytes.count)
     }
 
-    /// Whether `range` begins with the text `prefix`.
     package func begins(_ range: Range<Int>, with prefix: String) -> Bool {
         let bytes = prefix.utf8.span
         guard bytes.count <= range.count else { return false }

@@ -37,7 +37,6 @@ extension String {
         }
     }
 
-    /// Hashes the text's bytes.
     package func hashExactly(into hasher: inout Hasher) {
         let bytes = utf8.span
         hasher.combine(bytes.count)
@@ -59,6 +58,5 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension [String] {
-    /// Whether it contains a text, to the byte.
     package func containsExactly(_ text: String) -> Bool { contains { $0.isExactly(text) } }
 }

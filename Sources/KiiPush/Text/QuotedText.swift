@@ -14,6 +14,11 @@ extension String {
         self += "\""
     }
 
+    /// The text with some characters replaced; the closure returns nil for those that stay.
+    package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+        unicodeScalars.reduce(into: "") { $0 += replacement($1) ?? String($1) }
+    }
+
     private mutating func append(escaped text: String) {
         for scalar in text.unicodeScalars {
             switch scalar {

@@ -27,7 +27,6 @@ package enum Suggestion {
         return best?.name
     }
 
-    /// The error message about an unknown name.
     package static func unknown(_ what: String, _ name: String, known: [String]) -> String {
         let complaint = "unknown \(what) '\(shown(name))'"
         if let nearest = of(name, among: known) { return "\(complaint); did you mean '\(shown(nearest))'?" }

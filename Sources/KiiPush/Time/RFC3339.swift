@@ -20,7 +20,6 @@ package enum RFC3339 {
         return seconds * 1000 + fraction
     }
 
-    /// How many days a date is after 1 January 1970.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let yearFromMarch = month <= 2 ? year - 1 : year
         let monthFromMarch = (month + 9) % 12
@@ -29,7 +28,6 @@ package enum RFC3339 {
     }
 }
 
-/// Parses numbers with a fixed count of digits.
 private struct FixedDigits {
     private var left: ArraySlice<UInt8>
 
@@ -38,7 +36,7 @@ private struct FixedDigits {
     var isAtEnd: Bool { left.isEmpty }
 
     mutating func number(_ count: Int) -> Int64? {
-        guard left.count >= count, left.prefix(count).allSatisfy(Self.isDigit) else { return nil }
+        guard left.count >= count, left.prefix(count).allSatisfy(\.isDigit) else { return nil }
         defer { left = left.dropFirst(count) }
         return left.prefix(count).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
@@ -52,7 +50,7 @@ private struct FixedDigits {
     /// The milliseconds of a fraction, 0 without one; nil for a point without digits.
     mutating func milliseconds() -> Int64? {
         guard take(".") else { return 0 }
-        let digits = left.prefix(while: Self.isDigit)
+        let digits = left.prefix(while: \.isDigit)
         left = left[digits.endIndex...]
         let padded = digits.prefix(3) + [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 3 - digits.count))
         return digits.isEmpty ? nil : padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
@@ -67,6 +65,4 @@ private struct FixedDigits {
         else { return nil }
         return (hours * 60 + minutes) * (isAhead ? 1 : -1)
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

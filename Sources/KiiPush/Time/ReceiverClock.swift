@@ -21,8 +21,7 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
 
     /// The same for code that runs for each message and has converted its 128-bit `Duration` before.
     package func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
-        let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
-        return MonotonicInstant(nanoseconds: overflow ? (other < 0 ? .min : .max) : sum)
+        MonotonicInstant(nanoseconds: nanoseconds.addingClamped(other))
     }
 
     /// How much later `other` is.
@@ -54,9 +53,7 @@ extension ReceiverClock {
     public var wallNow: Int64? { nil }
 }
 
-/// The machine's monotonic clock, which continues while the device sleeps.
-///
-/// It begins when the machine does, so all clocks of this kind tell the same time.
+/// The machine's monotonic clock since its start, which continues while it sleeps; all of this kind tell the same time.
 public struct SystemClock: ReceiverClock {
     private let beginning = ContinuousClock().systemEpoch
 
@@ -78,7 +75,6 @@ public struct SystemClock: ReceiverClock {
 }
 
 extension Int64 {
-    /// Seconds in nanoseconds.
     static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 
     /// How much later this is than `earlier`, limited to 292 years.
@@ -87,7 +83,6 @@ extension Int64 {
         return overflow ? (self < earlier ? .min : .max) : difference
     }
 
-    /// The sum, limited to the range of the type.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

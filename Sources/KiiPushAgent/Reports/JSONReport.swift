@@ -101,7 +101,7 @@ package enum JSONReport {
             writer.member("id", command.id)
             writer.member("issuer", command.issuer)
             writer.member("schema", command.schema?.name)
-            writer.member("actions", value: command.sentActions)
+            writer.member("actions", value: message.rawObject["actions"] ?? .null)
         }
         writer.member("data", value: .object(message.data.members))
         writer.member("fields") { writer in

@@ -1,3 +1,4 @@
+@_spi(Hostile) import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -70,9 +71,27 @@ struct BrokenQuickBloxEventTests {
         #expect(error?.detail.hasPrefix("quickblox: in the data that the payload holds, at byte ") == true)
     }
 
-    @Test("reports a repeated parameter as a duplicate key")
+    /// `a=` and the Base64 of thirty control characters, each six bytes in JSON, so that the JSON is the longer one.
+    private static let long = "a=" + String(repeating: "AQEB", count: 10)
+
+    @Test("a repeated parameter is a duplicate key, and its place the one in what the event stands for")
     func duplicate() {
-        let error = #expect(throws: DecodeError.self) { try PushMessage(json: "a=QQ==&a=Qg==", over: .quickblox) }
+        let error = #expect(throws: DecodeError.self) { try PushMessage(json: Self.long + "&a=QQ==", over: .quickblox) }
         #expect(error?.code == .duplicateKey && error?.offset == 0)
+        #expect(error?.detail.hasPrefix("quickblox: in the data that the payload holds, at byte 188: ") == true)
     }
+
+    @Test("an event that stands for more than the limit is refused")
+    func tooLarge() {
+        let payload = RawPayload("a=" + String(repeating: "AQEB", count: 100), transport: .quickblox)
+        let error = #expect(throws: DecodeError.self) {
+            try PushMessage(payload, limits: PayloadLimits(bytes: 1000))
+        }
+        #expect(error?.code == .limitExceeded && error?.offset == 0)
+    }
+
+    @Test(
+        "any error of these is inside the payload, over every transport",
+        arguments: [long + "&a=QQ==", long + "&", "a=QQ==&=", "event.message=a=!", "a=QQ==&b"])
+    func inside(text: String) throws { try Invariants.check(payload: Array(text.utf8)) }
 }

@@ -4,43 +4,30 @@ import Testing
 @testable import KiiPushTestSupport
 
 struct DialectTests {
-    struct Case: Sendable, CustomTestStringConvertible {
-        let payload: String
-        let transport: Transport?
-        let dialect: Dialect
-        var testDescription: String { "\(payload) over \(transport?.name ?? "any transport")" }
-
-        init(_ payload: String, over transport: Transport? = nil, is dialect: Dialect) {
-            self.payload = payload
-            self.transport = transport
-            self.dialect = dialect
-        }
-    }
-
-    private static let byBody = [
-        Case(#"{"aps":{}}"#, is: .apns), Case(#"{"aps":{"alert":"x"},"bucketID":"b"}"#, is: .apns),
-        Case(#"{"bi":"b","to":"t","a":"x","aps":{}}"#, is: .apns), Case(#"{"\u0061ps":{}}"#, is: .apns),
-        Case(#"{}"#, is: .long), Case(#"{"bi":"b","st":"APP"}"#, is: .long), Case(#"{"APS":{}}"#, is: .long),
-        Case(#"{"aps":"{}"}"#, is: .long), Case(#"{"aps":[]}"#, is: .long), Case(#"{"aps":null}"#, is: .long),
-        Case(#"{"aps":1}"#, is: .long), Case(#"{"aps":true}"#, is: .long), Case(#"{"k":{"aps":{}}}"#, is: .long),
+    private static let byBody: [(payload: String, dialect: Dialect)] = [
+        (#"{"aps":{}}"#, .apns), (#"{"aps":{"alert":"x"},"bucketID":"b"}"#, .apns),
+        (#"{"bi":"b","to":"t","a":"x","aps":{}}"#, .apns), (#"{"\u0061ps":{}}"#, .apns),
+        (#"{}"#, .long), (#"{"bi":"b","st":"APP"}"#, .long), (#"{"APS":{}}"#, .long),
+        (#"{"aps":"{}"}"#, .long), (#"{"aps":[]}"#, .long), (#"{"aps":null}"#, .long),
+        (#"{"aps":1}"#, .long), (#"{"aps":true}"#, .long), (#"{"k":{"aps":{}}}"#, .long),
     ]
 
     @Test(
         "without a stated transport, an aps that is an object means short keys, and nothing else does",
         arguments: byBody)
-    func body(_ it: Case) throws {
-        #expect(try PushMessage(json: it.payload, over: it.transport).dialect == it.dialect)
+    func body(payload: String, dialect: Dialect) throws {
+        #expect(try PushMessage(json: payload).dialect == dialect)
         // A transport that nobody knows is as good as none.
-        #expect(try PushMessage(json: it.payload, over: "radio").dialect == it.dialect)
+        #expect(try PushMessage(json: payload, over: "radio").dialect == dialect)
     }
 
     @Test("a stated transport decides over the body", arguments: byBody)
-    func stated(_ it: Case) throws {
+    func stated(payload: String, _: Dialect) throws {
         let stated: [(Transport, Dialect)] = [
             (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .foreign),
         ]
         for (transport, dialect) in stated {
-            #expect(try PushMessage(json: it.payload, over: transport).dialect == dialect)
+            #expect(try PushMessage(json: payload, over: transport).dialect == dialect)
         }
     }
 

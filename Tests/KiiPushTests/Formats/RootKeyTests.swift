@@ -9,22 +9,12 @@ struct RootKeyTests {
             "aps", "_kl",
         ]
 
-    private func find(_ name: String) -> RootKey? { RootKey.find(name.utf8.span, 0..<name.utf8.count) }
+    private func find(_ name: String) -> RootKey? { KeyTable.known.find(name.utf8.span, 0..<name.utf8.count) }
 
     @Test("there are 34 keys, each with a slot of its own")
     func slots() {
         #expect(Self.names.count == RootKey.count)
         #expect(Set(Self.names.compactMap { find($0)?.slot }) == Set(0..<RootKey.count))
-    }
-
-    @Test("each field's keys are found under the field", arguments: KiiField.allCases)
-    func fields(_ field: KiiField) {
-        #expect(find(field.longName)?.slot == RootKey.long(field).slot)
-        if field == .sourceURI || field == .senderURI {
-            #expect(field.shortName == field.longName)
-        } else {
-            #expect(find(field.shortName)?.slot == RootKey.short(field).slot)
-        }
     }
 
     @Test("rejects longer, shorter or differently written keys", arguments: names)
@@ -67,21 +57,10 @@ struct RootKeyTests {
     @Test("a key is found in the middle of a text, not beyond its range")
     func range() {
         let text = "xbucketIDx"
-        #expect(RootKey.find(text.utf8.span, 1..<9)?.slot == RootKey.long(.bucketID).slot)
-        #expect(RootKey.find(text.utf8.span, 1..<10) == nil)
-        #expect(RootKey.find(text.utf8.span, 0..<9) == nil)
-        #expect(RootKey.find(text.utf8.span, 1..<8) == nil)
-    }
-
-    @Test("the keys of the other style are a sender's own; a payload's own style, the URIs and aps are not")
-    func data() {
-        for field in KiiField.allCases where field != .sourceURI && field != .senderURI {
-            #expect(RootKey.short(field).isData(in: .long) && !RootKey.short(field).isData(in: .apns))
-            #expect(RootKey.long(field).isData(in: .apns) && !RootKey.long(field).isData(in: .long))
-        }
-        for dialect in Dialect.allCases {
-            for key in [RootKey.long(.sourceURI), .long(.senderURI), .aps] { #expect(!key.isData(in: dialect)) }
-        }
+        #expect(KeyTable.known.find(text.utf8.span, 1..<9)?.slot == RootKey.long(.bucketID).slot)
+        #expect(KeyTable.known.find(text.utf8.span, 1..<10) == nil)
+        #expect(KeyTable.known.find(text.utf8.span, 0..<9) == nil)
+        #expect(KeyTable.known.find(text.utf8.span, 1..<8) == nil)
     }
 }
 

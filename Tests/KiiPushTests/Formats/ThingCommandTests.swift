@@ -56,13 +56,6 @@ struct ThingCommandTests {
         }
     }
 
-    @Test("the data keeps the body")
-    func data() throws {
-        let data = try PushMessage(json: Self.named, over: .mqtt).data
-        #expect(data.keys == ["schema", "schemaVersion", "commandID", "issuer", "actions"])
-        #expect(data["actions"]?[0]?["turnPower"]?["power"] == .bool(true))
-    }
-
     @Test("what else stands in it is data; an administrator as sender is evidence too")
     func neighbours() throws {
         let payload =

@@ -55,16 +55,7 @@ struct DedupeKeyMakerTests {
 
     @Test("an ambiguous message keeps its digest, whatever kind it has")
     func ambiguous() throws {
-        let maker = DedupeKeyMaker(
-            pushToApp: { _, key in
-                key.add("x"); return .strong
-            },
-            pushToUser: { _, key in
-                key.add("x"); return .strong
-            },
-            directPush: { _, key in
-                key.add("x"); return .strong
-            })
+        let maker = Self.maker(["x"], .strong)
         let payloads = [
             #"{"topic":"t","bucketID":"b"}"#, #"{"topic":7,"bucketID":{}}"#, #"{"topic":"t","origin":"EVENT"}"#,
             #"{"sourceURI":"kiicloud://users/u","when":"x"}"#,

@@ -52,6 +52,8 @@ struct ClassifierTests {
             Judged(#"{"aps":{},"s":"U","a":"app","t":"x","w":1,"o":"EXPLICIT"}"#, .directPush, by: []),
             Judged(#"{"sender":"U","type":"DATA_OBJECT_CREATED","when":"1"}"#, .directPush, by: []),
             Judged(#"{"origin":"EXPLICIT"}"#, .directPush, by: []), Judged(#"{"origin":"Event"}"#, .directPush, by: []),
+            // On long keys an object alone makes no Push to App.
+            Judged(#"{"objectID":"o"}"#, .directPush, by: []), Judged(#"{"modifiedAt":1}"#, .directPush, by: []),
             // Keys of the other style are a sender's own.
             Judged(#"{"bi":"b","to":"t"}"#, .directPush, by: []),
             Judged(#"{"aps":{},"bucketID":"b","topic":"t"}"#, .directPush, by: []),
@@ -81,18 +83,6 @@ struct ClassifierTests {
             Judged(#"{"topic":null,"dialog_id":"d"}"#, .directPush, by: ["dialog_id"]),
         ])
     func null(_ judged: Judged) throws { try judged.check() }
-
-    @Test(
-        "on long keys an object alone makes no Push to App",
-        arguments: [
-            #"{"objectID":"o"}"#, #"{"modifiedAt":1}"#, #"{"objectID":"o","modifiedAt":"1","objectScopeType":"APP"}"#,
-        ])
-    func objectAlone(_ payload: String) throws {
-        let message = try PushMessage(json: payload)
-        #expect(message.kind == .directPush)
-        #expect(message.classification.evidence == [])
-        #expect(message.object == nil)
-    }
 
     @Test(
         "the source's URI is a witness for each kind, alone or beside keys",

@@ -14,19 +14,12 @@ struct Judged: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(payload) over \(transport?.name ?? "any transport")" }
 
-    /// Certain; likely without evidence, or with that of a scope alone.
-    init(_ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: [String]) {
-        self.init(payload, over: transport, kind, by: evidence, despite: [])
-    }
-
-    /// Ambiguous, for the conflicts' names.
+    /// Ambiguous, for the conflicts' names; else certain, but likely without evidence, or with that of a scope alone.
     init(
         _ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: [String],
-        despite conflicts: [String]
+        despite conflicts: [String] = []
     ) {
-        self.payload = payload
-        self.transport = transport
-        self.kind = kind
+        (self.payload, self.transport, self.kind) = (payload, transport, kind)
         self.certainty =
             !conflicts.isEmpty ? .ambiguous : evidence.allSatisfy(Self.scopeKeys.contains) ? .likely : .certain
         self.evidence = evidence

@@ -75,6 +75,13 @@ struct SenderTests {
             [user, thing].compactMap(\.self) == (sender?.typeName == "admin" ? [] : [sender?.id].compactMap(\.self)))
     }
 
+    @Test("each sender has an id and the name of its type, and those of two types differ")
+    func types() {
+        let senders: [Sender] = [.user(id: "x"), .thing(id: "x"), .admin("x")]
+        #expect(senders.map(\.typeName) == ["user", "thing", "admin"] && senders.allSatisfy { $0.id == "x" })
+        #expect(Set(senders + [.user(KiiUser(id: "x")), .thing(KiiThing(id: "x"))]).count == 3)
+    }
+
     @Test(
         "no sender, a blank one and one of a wrong type are none",
         arguments: ["", #","sender":"""#, #","sender":" ""#, #","sender":null"#])

@@ -23,14 +23,6 @@ struct KiiBucketTypeTests {
         #expect(Set(["rw", "sync", "crypto", "RW", "SYNC", "new"].map { KiiBucketType($0) }).count == 4)
     }
 
-    @Test("buckets with types that differ by case are the same bucket")
-    func buckets() {
-        let lower = KiiBucket(scope: .app, name: "b", type: .sync)
-        let upper = KiiBucket(scope: .app, name: "b", type: KiiBucketType("SYNC"))
-        #expect(lower == upper && lower.hashValue == upper.hashValue)
-        #expect(lower != KiiBucket(scope: .app, name: "B", type: .sync))
-    }
-
     @Test("a bucket's type is information beside its identity, but an encrypted bucket is another one")
     func identity() throws {
         let named = KiiBucket(scope: .app, name: "b")

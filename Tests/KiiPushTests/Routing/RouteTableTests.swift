@@ -33,7 +33,7 @@ struct RouteTableTests {
     @Test("the first route that takes a message keeps it, however special the others are")
     func firstMatch() throws {
         let special = route("special") { $0.bucket = "settings" }
-        let general = route("general") { $0.kind = .pushToApp }
+        let general = route("general") { $0.kinds = KindSet(.pushToApp) }
         #expect(try ids([general, special]) == ["general"])
         #expect(try ids([special, general]) == ["special"])
     }
@@ -52,7 +52,7 @@ struct RouteTableTests {
     func orderOverIndex() throws {
         let ways: [(inout RouteCriteria) -> Void] = [
             { $0.sender = .user("U-sender") }, { _ in }, { $0.bucket = ["x", "settings"] }, { $0.bucket = "set*" },
-            { $0.object = "o-1" }, { $0.scope = .user("U-1") }, { $0.kind = .pushToApp },
+            { $0.object = "o-1" }, { $0.scope = .user("U-1") }, { $0.kinds = KindSet(.pushToApp) },
         ]
         let fixture = PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-1")))
         for turn in ways.indices {
@@ -74,7 +74,8 @@ struct RouteTableTests {
     @Test("each condition matches exactly what it should")
     func conditions() throws {
         let table: [(name: String, (inout RouteCriteria) -> Void, takes: Bool)] = [
-            ("kind", { $0.kind = .pushToApp }, true), ("other kind", { $0.kind = .pushToUser }, false),
+            ("kind", { $0.kinds = KindSet(.pushToApp) }, true),
+            ("other kind", { $0.kinds = KindSet(.pushToUser) }, false),
             ("bucket", { $0.bucket = "settings" }, true), ("other bucket", { $0.bucket = "Settings" }, false),
             ("bucket *", { $0.bucket = "*" }, true), ("bucket s*s", { $0.bucket = "s*s" }, true),
             ("object", { $0.object = "o-1" }, true), ("other object", { $0.object = "o-2" }, false),
