@@ -68,13 +68,6 @@ public struct ParameterValues: Sendable, Hashable {
     /// The values without their places.
     var forms: [ExactText: Form] { given.mapValues(\.form) }
 
-    /// The values with those of `other` for the names that it has.
-    package func merging(_ other: ParameterValues) -> ParameterValues {
-        var merged = self
-        merged.given.merge(other.given) { $1 }
-        return merged
-    }
-
     /// The values of a row of a test: its own, else defaults, else those of the device.
     ///
     /// So a test has the same result on each device, as far as parameters have defaults or the test states values.

@@ -151,9 +151,7 @@ struct RuleAgeTests {
                 Self.file(
                     Self.rule("door", delivery),
                     tests: #"[{"name":"t","steps":[\#(Self.step("0s", 1, "{}")),\#(Self.step("1m", 2, "{}"))]}]"#))
-            var counted: RuleCoverage? = RuleCoverage(rules)
-            _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
-            let coverage = try #require(counted)
+            let coverage = try await rules.coverage()
             #expect(coverage.outcomes.filter { $0.messages > 0 }.map { "\($0.messages) \($0.name)" } == names)
             #expect(coverage.outcomes.contains { $0.name == "expired" } == (names.count == 2))
         }

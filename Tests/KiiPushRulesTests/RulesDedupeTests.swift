@@ -40,8 +40,8 @@ struct RulesDedupeTests {
     func key() throws {
         for key in ["messageId", "a.b", "data.a", "\u{301}x", " "] {
             let rule = try RoutingRules(Self.file("{\"by\":\"data.\(key)\"}")).rules[0]
-            #expect(rule.dedupe.map { Array($0.key.utf8) } == Array(key.utf8))
-            #expect(rule.dedupe?.field == "data.\(key)")
+            #expect(rule.options.dedupe.map { Array($0.key.utf8) } == Array(key.utf8))
+            #expect(rule.options.dedupe?.field == "data.\(key)")
         }
         #expect(try RoutingRules(Self.file(#"{"by":"data.a"}"#)).rules[0].dedupePosition?.description == "2:49")
     }

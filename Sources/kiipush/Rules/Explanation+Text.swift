@@ -31,7 +31,7 @@ extension Explanation {
             let id = Self.shown(rule.rule.id).padded(to: idWidth)
             lines.append("  \(place)  \(id)  \(ink(verdict(rule), tone(rule)))")
             lines += checkLines(rule, indent: placeWidth + 4, ink)
-            if rule.isFirst, let dedupe = rule.rule.dedupe { lines.append(idLine(dedupe, indent: placeWidth + 4)) }
+            if rule.isFirst, let dedupe = rule.rule.options.dedupe { lines.append(idLine(dedupe, indent: placeWidth + 4)) }
         }
         if untried > 0, let taker {
             lines.append(
@@ -45,7 +45,7 @@ extension Explanation {
         let misses = rule.misses.count
         switch rule.standing {
         case .taken:
-            let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            let ending = rule.rule.options.flow == .continue ? "; the next ones may try too" : ""
             if isTooOld(for: rule.rule) { return "TAKES IT, and does nothing: it is older than 'maxAge'\(ending)" }
             return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
         case .missed:

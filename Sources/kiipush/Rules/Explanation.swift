@@ -62,7 +62,7 @@ struct Explanation {
             let checks = rule.explain(message)
             if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks, isFirst: false) }
             let isTaken = checks.allSatisfy(\.holds)
-            if isTaken, rule.flow == .stop { taker = rule }
+            if isTaken, rule.options.flow == .stop { taker = rule }
             defer { if isTaken { isNamed = true } }
             return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks, isFirst: isTaken && !isNamed)
         }
@@ -169,7 +169,7 @@ extension Explanation.Rule {
         writer.place(rule.position)
         writer.member("standing", standing.rawValue)
         writer.member("nearMiss", isNearMiss)
-        if isFirst, let dedupe = rule.dedupe {
+        if isFirst, let dedupe = rule.options.dedupe {
             writer.member("dedupe") { writer in
                 writer.member("by", dedupe.field)
                 writer.member("id", dedupe.id(of: message))

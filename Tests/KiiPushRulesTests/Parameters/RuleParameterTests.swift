@@ -42,7 +42,7 @@ struct RuleParameterTests {
         for (thing, limit) in [("th.1", "30"), ("th.2", "12.5")] {
             let rules = try Self.rules(["thing": thing, "limit": limit, "token": "s3cret-value"])
             #expect(rules.me == [.thing(id: thing)] && rules.writesAs.isEmpty)
-            #expect(rules.rules[0].writes.map(\.description) == ["kiicloud://things/\(thing)/buckets/log"])
+            #expect(rules.rules[0].writes.map(\.uri.description) == ["kiicloud://things/\(thing)/buckets/log"])
             #expect(rules.rules[0].criteria.topic == .exactly("heat-\(thing)"))
             #expect(rules.rules[0].criteria.data[0].predicate == DataPredicate(.greater(limit)))
             #expect(rules.rules[0].criteria.data[1].predicate == .equals(true))
@@ -247,9 +247,7 @@ struct RuleParameterTests {
               {"payload":{"topic":"u","objectScopeType":"APP"},"expect":{}}]}]}
             """#
         let rules = try RoutingRules(file, params: ["kind": "pushToUser"])
-        var counted: RuleCoverage? = RuleCoverage(rules)
-        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
-        let coverage = try #require(counted)
+        let coverage = try await rules.coverage()
         #expect(coverage.uncovered.map(\.description) == [])
         #expect(coverage.outcomes.first { $0.name == "handled" }?.messages == 2)
     }

@@ -59,7 +59,7 @@ struct MermaidText {
             }
             edges.add("r\(number) --> h\(action)", style: "stroke:\(GraphInk.handlerEdge.rawValue)")
             guard number + 1 < rules.count else { continue }
-            if rule.flow == .continue {
+            if rule.options.flow == .continue {
                 edges.add("r\(number) ==>|continue| r\(number + 1)", style: "stroke:\(GraphInk.stageEdge.rawValue)")
             } else {
                 edges.add("r\(number) --> r\(number + 1)")
