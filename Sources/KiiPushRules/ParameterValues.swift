@@ -39,8 +39,7 @@ public struct ParameterValues: Sendable, Hashable {
     public init(_ bytes: some Sequence<UInt8>, file: String = "params.json") throws(RulesError) {
         let bytes = Array(bytes)
         guard bytes.count <= Self.mostBytes else {
-            throw RulesError(
-                file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
+            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
         }
         let source = RulesSource(bytes, file: file)
         var reader = RulesReader(source)

@@ -45,12 +45,10 @@ extension RouteCriteria {
             switch condition {
             case .key(let key):
                 let actual = key == .mqtt ? mqtt?.found(in: message) : key.actual(message)?.quotedAsJSON
-                return check(
-                    actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
+                return check(actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
             case .data(let data):
                 let actual = data.actual(message)
-                return check(
-                    actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
+                return check(actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
             case .group(let group):
                 let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
                 let held = parts.count { $0.allSatisfy(\.holds) }

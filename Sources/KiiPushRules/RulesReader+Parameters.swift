@@ -27,8 +27,7 @@ extension RulesReader {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte.isDigit || "_-.".utf8.contains(byte)
         }
         guard isName, (1...64).contains(member.key.utf8.count) else {
-            report(
-                member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
+            report(member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
             return nil
         }
         guard let object = object(member.value, "an object with type", keys: Self.parameterKeys),

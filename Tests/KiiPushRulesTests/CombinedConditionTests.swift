@@ -143,10 +143,7 @@ struct CombinedConditionTests {
             (#"{"all":[{}]}"#, "1:48: expected a condition, found none"),
             (#"{"not":{"topc":"t"}}"#, "1:48: unknown key 'topc'; did you mean 'topic'?"),
             (#"{"not":{"certainty":"*"}}"#, "1:48: 'certainty' concerns the whole rule; write it directly in 'when'"),
-            (
-                #"{"data.temp":1}"#,
-                "1:41: unknown key 'data.temp'; write the key of the data inside \"data\": {…}"
-            ),
+            (#"{"data.temp":1}"#, "1:41: unknown key 'data.temp'; write the key of the data inside \"data\": {…}"),
         ])
     func refused(when: String, problem: String) {
         let problems = RulesSamples.problems(RulesSamples.when(when))

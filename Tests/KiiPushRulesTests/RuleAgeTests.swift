@@ -39,10 +39,7 @@ struct RuleAgeTests {
             (#""0s""#, "1:35: expected a duration longer than 0"),
             (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),
             (#"true"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found true"),
-            (
-                #""soon""#,
-                "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"
-            ),
+            (#""soon""#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"),
         ])
     func refused(value: String, problem: String) {
         let problems = RulesSamples.problems(#"{"version":1,"delivery":{"maxAge":\#(value)},"rules":[]}"#)

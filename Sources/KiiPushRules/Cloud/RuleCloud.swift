@@ -124,8 +124,7 @@ extension RuleWrite {
 
 extension RuleSend {
     func filled(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> CloudAction {
-        .send(
-            topic: try topic.filled(message), sender: sender, message: try self.message.filled(message, secrets))
+        .send(topic: try topic.filled(message), sender: sender, message: try self.message.filled(message, secrets))
     }
 }
 

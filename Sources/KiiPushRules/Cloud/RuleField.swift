@@ -33,8 +33,7 @@ package struct RuleField: Sendable, Hashable {
         let parts = text.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         form = parts.count == 2 ? Form(rawValue: parts[1]) : nil
         if parts.count == 2, form == nil {
-            throw RuleTemplateError(
-                what: Suggestion.unknown("form", parts[1], known: Form.allCases.map(\.rawValue)))
+            throw RuleTemplateError(what: Suggestion.unknown("form", parts[1], known: Form.allCases.map(\.rawValue)))
         }
         if let key = parts[0].keyOfData {
             source = .data(key)
@@ -42,8 +41,7 @@ package struct RuleField: Sendable, Hashable {
             source = .message(property)
         } else {
             throw RuleTemplateError(
-                what: Suggestion.unknown(
-                    "field", parts[0], known: ["data.KEY"] + Property.allCases.map(\.rawValue)))
+                what: Suggestion.unknown("field", parts[0], known: ["data.KEY"] + Property.allCases.map(\.rawValue)))
         }
     }
 

@@ -87,8 +87,7 @@ struct RulesLint {
         related: [RuleFinding.Related] = []
     ) {
         findings.append(
-            RuleFinding(
-                code: code, file: rules.file, position: position, what: what, rule: rule, related: related))
+            RuleFinding(code: code, file: rules.file, position: position, what: what, rule: rule, related: related))
     }
 
     /// Reports one of a rule's conditions, or the rule if the file does not state the condition.

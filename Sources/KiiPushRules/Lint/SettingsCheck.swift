@@ -25,8 +25,7 @@ extension RulesLint {
                 report(
                     .identityServed, position, nil,
                     "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that "
-                        + "user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'"
-                )
+                        + "user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'")
             }
         }
         guard let app = rules.app else { return }
@@ -36,8 +35,7 @@ extension RulesLint {
                 report(
                     .otherApp, target.position, rule.id,
                     "the rule \(name(rule)) writes to the app '\(Suggestion.shown(other))', and the file is of "
-                        + "'\(Suggestion.shown(app))'; leave the app out of the URI"
-                )
+                        + "'\(Suggestion.shown(app))'; leave the app out of the URI")
             }
         }
     }
@@ -61,8 +59,7 @@ extension RulesLint {
             .neverRetried, position, rule?.id,
             "a message \(whose)that fails is never tried again: the first pause is at least \(pause.ruleText), and by "
                 + "then it is older than the 'maxAge' of \(most.ruleText); lower 'backoff', raise 'maxAge', or say "
-                + "\"attempts\": 1"
-        )
+                + "\"attempts\": 1")
     }
 
     // MARK: Handlers

@@ -68,8 +68,7 @@ extension RulesLint {
         if outcome == "handled", expect.handlers?.isEmpty == true || expect.rules?.isEmpty == true {
             fail(
                 expect, "outcome",
-                "a message that no handler ran for is not 'handled'; expect 'unrouted', or name the handlers"
-            )
+                "a message that no handler ran for is not 'handled'; expect 'unrouted', or name the handlers")
         }
         let numbers = expect.rules?.compactMap { rulesByID[ExactText($0)] }
         if outcome == "expired" {

@@ -93,9 +93,7 @@ struct RuleTestRun {
     private var done: [RuleTestResult.Done] = []
 
     /// Makes a run with its own receiver, with the routes of one that has loaded the rules with stand-ins.
-    init(
-        _ rules: RoutingRules, _ test: RuleTest, row: Int?, routesOf compiled: PushReceiver, coverage: RuleCoverage?
-    ) {
+    init(_ rules: RoutingRules, _ test: RuleTest, row: Int?, routesOf compiled: PushReceiver, coverage: RuleCoverage?) {
         (self.rules, self.test, self.row, self.coverage) = (rules, test, row, coverage)
         let receiver = PushReceiver(rules: rules, formats: compiled.formats, clock: clock)
         receiver.takeRoutes(of: compiled)

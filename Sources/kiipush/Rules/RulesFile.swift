@@ -80,8 +80,7 @@ struct CorpusFile {
             case .tooLong(let number):
                 badLines += 1
                 if badLines <= Self.mostBadLines {
-                    console.error(
-                        "\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
+                    console.error("\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
                 }
             case .bytes(let bytes, let number):
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
@@ -96,8 +95,7 @@ struct CorpusFile {
             if badLines == Self.mostBadLines, goodLines == 0 {
                 console.error(
                     "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
-                        + "step per line"
-                )
+                        + "step per line")
                 return false
             }
         }

@@ -242,8 +242,7 @@ struct RulesTestSums {
 
     func text(_ ink: Ink) -> String {
         let count = counted(tests, "test")
-        let refused =
-            unreadable == 0 ? "" : ink(", \(unreadable) of the files cannot be tested", .bad)
+        let refused = unreadable == 0 ? "" : ink(", \(unreadable) of the files cannot be tested", .bad)
         return (failed == 0 ? ink("\(count) passed", .good) : "\(count), \(ink("\(failed) failed", .bad))") + refused
     }
 }

@@ -62,10 +62,7 @@ struct RuleCloudReadingTests {
                 "expected the kiicloud:// URI of a topic, found 'kiicloud://buckets/b'"
             ),
             (#"{"send":{"topic":"kiicloud://topics/t","dta":{}}}"#, "dta: unknown key 'dta'; did you mean 'data'?"),
-            (
-                #"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#,
-                "apns.badge: expected a whole number"
-            ),
+            (#"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#, "apns.badge: expected a whole number"),
             (#"{"send":{"topic":"kiicloud://topics/t","as":"me","data":{}}}"#, "expected an identity: \"user:ID\""),
         ])
     func problems(then: String, expected: String) {

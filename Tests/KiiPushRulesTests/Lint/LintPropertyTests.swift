@@ -134,8 +134,7 @@ struct LintPropertyTests {
         let found = StrongComponents(count: count, edges: edges)
         for left in 0..<count {
             for right in 0..<count {
-                #expect(
-                    (found.numbers[left] == found.numbers[right]) == (reach[left][right] && reach[right][left]))
+                #expect((found.numbers[left] == found.numbers[right]) == (reach[left][right] && reach[right][left]))
             }
         }
     }

@@ -43,10 +43,7 @@ struct RulesGateTests {
                 #"{"id":"b","thn":{}}"#, "",
                 ["1:33: unknown key 'thn'; did you mean 'then'?", "1:23: the key 'then' is missing"]
             ),
-            (
-                #"{"id":"b","then":{"handler":"second"}}"#, "",
-                ["1:1: the file has no tests; add a list 'tests'"]
-            ),
+            (#"{"id":"b","then":{"handler":"second"}}"#, "", ["1:1: the file has no tests; add a list 'tests'"]),
             (
                 #"{"id":"b","then":{"handler":"second"}}"#, "unrouted",
                 [#"1:122: test 'T', step 1 (line 1): outcome: expected "unrouted", found "handled""#]
