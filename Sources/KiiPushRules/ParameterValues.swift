@@ -39,8 +39,7 @@ public struct ParameterValues: Sendable, Hashable {
     public init(_ bytes: some Sequence<UInt8>, file: String = "params.json") throws(RulesError) {
         let bytes = Array(bytes)
         guard bytes.count <= Self.mostBytes else {
-            throw RulesError(
-                file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
+            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
         }
         let source = RulesSource(bytes, file: file)
         var reader = RulesReader(source)
@@ -67,13 +66,6 @@ public struct ParameterValues: Sendable, Hashable {
 
     /// The values without their places.
     var forms: [ExactText: Form] { given.mapValues(\.form) }
-
-    /// The values with those of `other` for the names that it has.
-    package func merging(_ other: ParameterValues) -> ParameterValues {
-        var merged = self
-        merged.given.merge(other.given) { $1 }
-        return merged
-    }
 
     /// The values of a row of a test: its own, else defaults, else those of the device.
     ///

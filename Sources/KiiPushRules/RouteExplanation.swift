@@ -7,13 +7,10 @@ package struct RouteCheck: Sendable, Hashable {
     /// The condition's key in `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
     /// `any/0/bucket`.
     package let name: String
-    /// The key of the data, if ``name`` is `data`.
     package let key: String?
-    /// What the route requires, as the rules file writes it.
     package let expected: String
     /// The message's value, as JSON; nil if it has none.
     package let actual: String?
-    /// Whether the condition holds.
     package let holds: Bool
     /// Why the message has no value, in a few words, or how many parts of a combined condition hold; nil if there is
     /// no more to say.
@@ -48,12 +45,10 @@ extension RouteCriteria {
             switch condition {
             case .key(let key):
                 let actual = key == .mqtt ? mqtt?.found(in: message) : key.actual(message)?.quotedAsJSON
-                return check(
-                    actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
+                return check(actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
             case .data(let data):
                 let actual = data.actual(message)
-                return check(
-                    actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
+                return check(actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
             case .group(let group):
                 let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
                 let held = parts.count { $0.allSatisfy(\.holds) }
@@ -159,16 +154,17 @@ extension WhenCondition {
     }
 
     /// Why a message has no value for this condition.
-    ///
-    /// The reason for a missing bucket or topic is not obvious from the rule or the payload.
     fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
+        func reason(_ name: String?) -> String {
+            name == nil ? "the payload names none" : "the payload names it, but states no complete scope"
+        }
         switch self {
         case .bucket, .object:
             guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
-            return Self.reason(isNamed: message[self == .bucket ? .bucketID : .objectID] != nil)
+            return reason(message[self == .bucket ? .bucketID : .objectID])
         case .topic:
             guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
-            return Self.reason(isNamed: message[.topic] != nil)
+            return reason(message[.topic])
         case .scope: return "the payload states none"
         case .scopeID: return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
         case .sender: return "the payload does not say who sent it"
@@ -184,29 +180,16 @@ extension WhenCondition {
         }
     }
 
-    private static func reason(isNamed: Bool) -> String {
-        isNamed ? "the payload names it, but states no complete scope" : "the payload names none"
-    }
-
     /// Whether this condition alone holds.
     func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
         if self == .certainty { return criteria.certainty.contains(message.certainty) }
         var only = RouteCriteria()
         switch self {
         case .kind: only.kinds = criteria.kinds
-        case .bucket: only.bucket = criteria.bucket
-        case .object: only.object = criteria.object
-        case .topic: only.topic = criteria.topic
         case .scope: only.scope = criteria.scope
-        case .scopeID: only.scopeID = criteria.scopeID
-        case .events: only.events = criteria.events
         case .sender: only.sender = criteria.sender
-        case .format: only.format = criteria.format
-        case .type: only.type = criteria.type
-        case .command: only.command = criteria.command
-        case .transport: only.transport = criteria.transport
         case .mqtt: only.mqtt = criteria.mqtt
-        case .certainty: break
+        default: if let pattern { only[keyPath: pattern.path] = criteria[keyPath: pattern.path] }
         }
         let buffer = message.storage.buffer
         return only.matchesContent(buffer.span, message.storage)

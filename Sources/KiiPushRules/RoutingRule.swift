@@ -2,17 +2,13 @@ package import KiiPush
 
 /// One rule of a rules file: a route as data.
 package struct RoutingRule: Sendable {
-    /// What a rule does with the messages that it matches.
     package enum Action: Sendable, Hashable {
-        /// Calls a handler that the program registered by this name.
         case handler(String)
         /// Runs a program: its path and its arguments, without a shell.
         case run([String])
         /// Prints the message as one line of JSON.
         case print
-        /// Writes an object of Kii's cloud.
         case write(RuleWrite)
-        /// Sends a push to a topic.
         case send(RuleSend)
     }
 
@@ -21,9 +17,7 @@ package struct RoutingRule: Sendable {
         /// The key of `when`, such as `bucket` or `data`; inside `any`, `all` and `not`, its path, such as
         /// `any/0/bucket`.
         package let name: String
-        /// The key of the data, if ``name`` is `data`.
         package let key: String?
-        /// The position of the condition's key.
         package let position: SourcePosition
     }
 
@@ -34,36 +28,19 @@ package struct RoutingRule: Sendable {
 
     /// The rule's id, unique in its file; also its route's.
     package let id: String
-    /// Its action.
     package let action: Action
-    /// Whether later routes may also match the message.
-    package let flow: RouteFlow
+    package let options: RouteOptions
     /// The declared writes of its handler.
-    package let writes: [KiiURI]
-    /// How a service delivers its messages; nil uses the service's settings.
-    package let delivery: DeliverySettings?
-    /// How fast messages of one object, sender or conversation are handled beyond 20 at once.
-    package let pace: RoutePace
-    /// What happens when its handler declares a write that would call its own route.
-    package let ownBucket: RouteOptions.OwnBucket
-    /// The deduplication key of its messages; nil uses automatic keys.
-    package let dedupe: RouteDedupe?
-    /// Where the rule begins.
+    package let writes: [Target]
     package let position: SourcePosition
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
     package let actionPosition: SourcePosition
-    /// The positions of its conditions, in the order of the file.
     package internal(set) var conditions: [Condition]
-
     package internal(set) var criteria: RouteCriteria
-
-    /// Where ``delivery`` begins; nil if the rule does not state it.
+    /// Where the delivery settings begin; nil if the rule does not state them.
     let deliveryPosition: SourcePosition?
-
-    let writePositions: [SourcePosition]
-
+    /// Where the field of the deduplication key is; nil if the rule does not state it.
     let dedupePosition: SourcePosition?
-
     /// The path of the part of `when` that the linter checks as a rule; nil for the whole rule.
     var part: String?
 }
@@ -71,6 +48,16 @@ package struct RoutingRule: Sendable {
 extension RoutingRule: CustomStringConvertible {
     /// The rule's id and its position in the file, such as `'settings' (3:1)`.
     package var description: String { "'\(Suggestion.shown(id))' (\(position))" }
+}
+
+extension RoutingRule {
+    /// The positions of the conditions that the file states, by ``label(_:_:)``.
+    var places: [ExactText: SourcePosition] {
+        Dictionary(conditions.map { (Self.label($0.name, $0.key), $0.position) }) { first, _ in first }
+    }
+
+    /// A condition's name, with the data's key behind a space, which no name has.
+    static func label(_ name: String, _ key: String?) -> ExactText { ExactText(key.map { "\(name) \($0)" } ?? name) }
 }
 
 extension RulesReader {
@@ -98,23 +85,22 @@ extension RulesReader {
         var criteria = RouteCriteria()
         var conditions: [RoutingRule.Condition] = []
         if let node = object["when"] { (criteria, conditions) = when(node) }
-        if let node = object["on"] { criteria.isGap = on(node, object["when"]) }
+        if let node = object["on"] { criteria.isGap = on(node, conditions) }
         let action = required("then", of: object).flatMap { self.action($0, sender) }
-        let goesOn = object["continue"].flatMap { bool($0) } ?? false
+        var options = RouteOptions()
+        if let node = object["continue"], bool(node) == true { options.flow = .continue }
         let writes = object["writes"].map { self.writes($0) } ?? []
-        let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
-        let pace = object["pace"].flatMap { self.pace($0) } ?? .standard
-        let ownBucket = object["loop"].flatMap { ruleLoop($0) } ?? .warn
+        options.delivery = object["delivery"].map { self.delivery($0, from: delivery) }
+        if let pace = object["pace"].flatMap({ self.pace($0) }) { options.pace = pace }
+        if criteria.isGap { options.pace = .unlimited }
+        if let answer = object["loop"].flatMap({ ruleLoop($0) }) { options.ownBucket = answer }
         let dedupe = object["dedupe"].flatMap { ruleDedupe($0) }
+        options.dedupe = dedupe?.dedupe
         guard let id, let action else { return nil }
         return RoutingRule(
-            id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
-            delivery: ownDelivery, pace: pace, ownBucket: ownBucket, dedupe: dedupe?.dedupe,
-            position: position(object.node.offset),
-            actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria,
+            id: id, action: action.action, options: options, writes: writes, position: position(object.node.offset),
+            actionPosition: position(action.offset), conditions: conditions, criteria: criteria,
             deliveryPosition: object["delivery"].map { position($0.offset) },
-            writePositions: writes.map { position($0.offset) },
             dedupePosition: dedupe.map { position($0.offset) })
     }
 
@@ -189,10 +175,110 @@ extension RulesReader {
         return arguments
     }
 
-    private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
+    private mutating func writes(_ node: RulesNode) -> [RoutingRule.Target] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected, fills: true) { $0.resource != .none }.map { ($0, node.offset) }
+            target(node, expected, fills: true) { $0.resource != .none }
+                .map { RoutingRule.Target(uri: $0, position: position(node.offset), template: nil) }
         } ?? []
+    }
+}
+
+extension RoutingRule {
+    /// Something that a rule writes or sends to.
+    package struct Target: Sendable {
+        package let uri: KiiURI
+        package let position: SourcePosition
+        /// Its ids and names, with placeholders; nil for a URI of `writes`, which is literal.
+        let template: RuleTarget?
+    }
+
+    /// All targets of the rule, in the order of the file; its own action comes last.
+    package var targets: [Target] {
+        writes + (ownTarget.map { [Target(uri: $0.uri, position: actionPosition, template: $0)] } ?? [])
+    }
+
+    /// The target of the rule's own action; nil if it has none.
+    package var ownTarget: RuleTarget? {
+        switch action {
+        case .write(let write): write.object
+        case .send(let push): push.topic
+        case .handler, .run, .print: nil
+        }
+    }
+
+    /// Every placeholder of the rule's own action, without duplicates.
+    var filledFields: [RuleField] {
+        let all: [RuleField] =
+            switch action {
+            case .write(let write): write.object.fields + write.fields.fields
+            case .send(let push): push.topic.fields + push.message.fields
+            case .handler, .run, .print: []
+            }
+        var seen: Set<ExactText> = []
+        return all.filter { seen.insert(ExactText($0.name)).inserted }
+    }
+}
+
+extension RoutingRule.Target {
+    /// The criteria that messages caused by a write or a push satisfy, as far as known in advance; nil if it causes no
+    /// push.
+    ///
+    /// The values of placeholders satisfy the conditions of the writing rule.
+    func criteria(of taken: RouteCriteria) -> RouteCriteria? {
+        var criteria = RouteCriteria(certainty: [.certain])
+        // The parts of the template stand in the order in which the URI's ids and names are asked for.
+        var parts = template?.parts.makeIterator()
+        func pattern(_ text: String) -> TextPattern { parts?.next()?.pattern(taken) ?? .exactly(text) }
+        switch uri.owner {
+        case .app: criteria.scope = .app
+        case .user(let id): criteria.scope = .user(pattern(id))
+        case .group(let id): criteria.scope = .group(pattern(id))
+        case .thing(let id): criteria.scope = .thing(pattern(id))
+        case .admin: return nil
+        }
+        switch uri.resource {
+        case .none: return nil
+        case .topic(let name): criteria.topic = pattern(name)
+        case .bucket(let name, _): criteria.bucket = pattern(name)
+        case .object(let name, _, let id):
+            criteria.bucket = pattern(name)
+            criteria.object = pattern(id)
+        }
+        return criteria
+    }
+}
+
+extension RuleTemplate {
+    /// The texts that it can become in a message that satisfies these conditions.
+    fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern {
+        var pieces = [""]
+        for part in parts {
+            switch part {
+            case .text(let text): pieces[pieces.count - 1] += text
+            case .field(let field):
+                if parts.count == 1, let known = field.pattern(taken) { return known }
+                pieces.append("")
+            case .secret: pieces.append("")
+            }
+        }
+        return pieces.count == 1 ? .exactly(pieces[0]) : TextPattern([.pieces(pieces)])
+    }
+}
+
+extension RuleField {
+    /// The constraint that a condition puts on the field's value.
+    fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern? {
+        switch source {
+        case .message(.bucket): return taken.bucket
+        case .message(.object): return taken.object
+        case .message(.topic): return taken.topic
+        case .message(.scopeID):
+            if let id = taken.scopeID { return id }
+            guard let alternatives = taken.scope?.alternatives, !alternatives.isEmpty else { return nil }
+            let ids = alternatives.compactMap(\.id)
+            return ids.count == alternatives.count ? .anyOf(ids) : nil
+        case .data, .message: return nil
+        }
     }
 }

@@ -28,10 +28,8 @@ public struct RoutingRules: Sendable {
     public private(set) var app: String?
     /// Identities that only this device writes as; empty if the file names none.
     public private(set) var me: [Sender] = []
-    private(set) var mePositions: [SourcePosition] = []
     /// The scopes to serve; nil serves all.
     public private(set) var serving: ScopePattern?
-    private(set) var servingPositions: [SourcePosition] = []
     /// How many messages are remembered, and for how long.
     public private(set) var dedupe = SeenWindow.standard
     /// The settings of the loop guard.
@@ -40,7 +38,8 @@ public struct RoutingRules: Sendable {
     private(set) var statesLoop = false
     /// Identities that this device and others write as, from `loop`; empty if the file names none.
     public private(set) var writesAs: [Sender] = []
-    private(set) var writesAsPositions: [SourcePosition] = []
+    /// Where each element of the lists `me`, `serving` and `writesAs` begins.
+    private(set) var positions: [String: [SourcePosition]] = [:]
     /// The delivery settings for messages whose rule has none of its own.
     ///
     /// A receiver does not deliver: pass it to `PushService`, and to `PushService.setDelivery(_:)` when the rules are
@@ -48,11 +47,8 @@ public struct RoutingRules: Sendable {
     public private(set) var delivery = DeliverySettings()
     /// Where ``delivery`` begins; nil if the file does not state it.
     private(set) var deliveryPosition: SourcePosition?
-    /// The rules, in order: the first that matches wins.
     package private(set) var rules: [RoutingRule] = []
-    /// The file's own tests.
     package private(set) var tests: [RuleTest] = []
-    /// The parameters that the file declares, in order.
     package private(set) var params: [RuleParameter] = []
     package let given: ParameterValues
     /// The values of parameters that are in use; nil for secrets.
@@ -126,16 +122,12 @@ public struct RoutingRules: Sendable {
 
     private mutating func readSettings(_ object: RulesObject, _ reader: inout RulesReader) {
         if let node = object["app"] { app = reader.name(node, "the id of an app", fills: true) }
-        if let node = object["me"] {
-            me = reader.identities(node)
-            mePositions = reader.positions(node)
-        }
+        if let node = object["me"] { (me, positions["me"]) = (reader.identities(node), reader.positions(node)) }
         if let node = object["serving"] {
-            serving = reader.serving(node)
-            servingPositions = reader.positions(node)
+            (serving, positions["serving"]) = (reader.serving(node), reader.positions(node))
         }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
-        if let node = object["loop"] { (loop, writesAs, statesLoop, writesAsPositions) = reader.loop(node) }
+        if let node = object["loop"] { (loop, writesAs, statesLoop, positions["writesAs"]) = reader.loop(node) }
         if let node = object["delivery"] {
             delivery = reader.delivery(node, from: delivery)
             deliveryPosition = reader.position(node.offset)
@@ -207,7 +199,7 @@ public struct RoutingRules: Sendable {
 
 extension RoutingRules {
     /// The maximum age of a rule's messages: the rule's own, or else the file's; nil for any age.
-    package func maxAge(of rule: RoutingRule) -> Duration? { (rule.delivery ?? delivery).maxAge }
+    package func maxAge(of rule: RoutingRule) -> Duration? { (rule.options.delivery ?? delivery).maxAge }
 }
 
 extension RulesReader {

@@ -5,30 +5,23 @@ import KiiPush
 /// `{"at": "2s", "transport": "mqtt", "payload": {…}}`, or `raw` with the bytes as a string. Pass the lines one by one;
 /// only the time of the last one is kept.
 package struct RuleCorpus: Sendable {
-    /// The file name that the caller gave; errors begin with it.
     package let file: String
     private var now = Duration.zero
 
-    /// Starts at 0 s.
     package init(file: String) { self.file = file }
 
     /// Reads one line, without its end; the step's `at` is never before that of the previous line.
     ///
     /// - Throws: ``RulesError`` with every problem of the line; later lines can still be read.
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
-        let source = RulesSource(line, file: file)
-        do throws(RulesError) {
-            let root = try RoutingRules.checkedRoot(source)
-            try refuse(root, source)
-            var reader = RulesReader(source)
-            let step = reader.step(root, &now, RuleNames([], isComplete: false))
-            if let error = reader.error { throw error }
-            guard let step else { throw RulesError(file, .start, "no step") }
-            if case .receive = step.action { return step }
-            throw Self.noMessage(file, .start)
-        } catch {
-            throw error.moved(toLine: number)
-        }
+        let source = RulesSource(line, file: file, firstLine: number)
+        let root = try RoutingRules.checkedRoot(source)
+        try refuse(root, source)
+        var reader = RulesReader(source)
+        let step = reader.step(root, &now, RuleNames([], isComplete: false))
+        if let error = reader.error { throw error }
+        guard let step, case .receive = step.action else { throw noMessage(source.position(of: 0)) }
+        return step
     }
 
     /// Throws for a bare payload, an object without a key of a step, not even a mistyped one; and for a gap.
@@ -36,28 +29,18 @@ package struct RuleCorpus: Sendable {
         // What this reader finds wrong, the next one reports.
         var reader = RulesReader(source)
         guard let object = reader.object(root, "a step"), !object.members.isEmpty else { return }
-        if let gap = object.member("gap") { throw Self.noMessage(file, reader.position(gap.keyOffset)) }
+        if let gap = object.member("gap") { throw noMessage(reader.position(gap.keyOffset)) }
         let hasKeys = object.members.contains { member in
             RulesReader.stepKeys.containsExactly(member.key)
                 || Suggestion.of(member.key, among: ["payload", "transport", "expect"]) != nil
         }
         guard hasKeys else {
-            throw RulesError(file, .start, "this looks like a payload, not a step; wrap it: {\"payload\": …}")
+            throw RulesError(
+                file, source.position(of: 0), "this looks like a payload, not a step; wrap it: {\"payload\": …}")
         }
     }
 
-    private static func noMessage(_ file: String, _ position: SourcePosition) -> RulesError {
+    private func noMessage(_ position: SourcePosition) -> RulesError {
         RulesError(file, position, "expected 'payload' or 'raw': a corpus contains incoming messages only")
-    }
-}
-
-extension RulesError {
-    /// The same error, moved to a line of the file.
-    fileprivate func moved(toLine number: Int) -> RulesError {
-        RulesError(
-            problems.map { problem in
-                let position = SourcePosition(line: number, column: problem.position.column)
-                return Problem(file: problem.file, position: position, what: problem.what)
-            }, omitted: omitted)
     }
 }

@@ -2,7 +2,6 @@ package import KiiPush
 
 /// A test in a rules file: steps on a virtual clock, starting with an empty receiver at 0 s.
 package struct RuleTest: Sendable {
-    /// The test's name.
     package let name: String
     /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil if the test does not set
     /// it.
@@ -13,41 +12,31 @@ package struct RuleTest: Sendable {
     package let params: [ParameterValues]
     /// The steps, in order; a test without steps fails.
     package let steps: [RuleTestStep]
-    /// Where the test begins.
     package let position: SourcePosition
 
     /// For each run, the number of its rules in those with other values; nil for rules without parameters.
     var variants: [Int]?
 }
 
-/// One step of a test.
 package struct RuleTestStep: Sendable {
-    /// What happens.
     package enum Action: Sendable, Hashable {
-        /// A payload arrives.
         case receive(Incoming)
         /// A handler announces a write to this object, and completes it.
         case write(KiiURI)
-        /// Something is switched off.
         case kill(KillTarget)
-        /// Something is switched on again.
         case revive(KillTarget)
     }
 
-    /// A payload that arrives.
     package struct Incoming: Sendable, Hashable {
         /// The payload's bytes: the JSON text from the file, or the text of `raw`.
         package let bytes: [UInt8]
-        /// Whether the file states it as `raw`.
         package let isRaw: Bool
-        /// The transport that brings it; nil if the step names none.
         package let transport: Transport?
         /// What an MQTT broker says of it; nil if the step does not say.
         package let mqtt: MQTTPublish?
         /// The names of the handlers that fail: a handler's name, or the id of a rule that names none.
         package let fail: [String]
 
-        /// The payload as its transport submits it.
         package var payload: RawPayload {
             var payload = RawPayload(bytes, transport: transport)
             payload.mqtt = mqtt
@@ -57,26 +46,19 @@ package struct RuleTestStep: Sendable {
 
     /// The step's time from the test's beginning; never before the previous step, whose time is the default.
     package let at: Duration
-    /// What happens.
     package let action: Action
     /// The expected result; nil if the step does not say, which is allowed only if it receives nothing.
     package let expect: RuleExpectation?
-    /// Where the step begins.
     package let position: SourcePosition
 
-    /// The position of the transport's name; nil without one.
     let transportPosition: SourcePosition?
 }
 
 /// The result that a test expects for a message; nil properties are not compared.
 package struct RuleExpectation: Sendable {
-    /// The outcome's name, as `Outcome.name`.
     package fileprivate(set) var outcome: String?
-    /// The outcome's reason, as `Outcome.reason`.
     package fileprivate(set) var reason: String?
-    /// The layer of the loop guard that stopped it.
     package fileprivate(set) var layer: String?
-    /// The decoding error's code, for an undecodable message.
     package fileprivate(set) var code: String?
     /// The ids of the matching routes, complete and in order, also for a message that a middleware dropped.
     package fileprivate(set) var rules: [String]?
@@ -86,13 +68,9 @@ package struct RuleExpectation: Sendable {
     /// The expected cloud actions, complete and in order: as `then` writes them, with placeholders filled in and
     /// without the sender.
     package fileprivate(set) var cloud: [DataValue]?
-    /// The kind of push.
     package fileprivate(set) var kind: PushKind?
-    /// How sure the kind is.
     package fileprivate(set) var certainty: Certainty?
-    /// The position of each key in the file.
     package fileprivate(set) var positions: [String: SourcePosition] = [:]
-    /// Where the expectation begins.
     package let position: SourcePosition
 
     /// Whether the file names nothing to compare.
@@ -103,13 +81,9 @@ package struct RuleExpectation: Sendable {
         "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "quarantined",
         "superseded", "expired", "undecodable",
     ]
-
-    /// The layers that a test may name.
-    static let layers = LoopLayer.allCases.map(\.rawValue)
 }
 
 extension RulesReader {
-    /// The tests of a file.
     mutating func tests(_ node: RulesNode, _ rules: [RoutingRule], _ parameters: [RuleParameter]) -> [RuleTest] {
         // A rule with a problem is missing, and was already reported.
         let known = RuleNames(rules, isComplete: error == nil)
@@ -251,7 +225,7 @@ extension RulesReader {
             switch member.key {
             case "outcome": expect.outcome = choice(value, "outcome", known(RuleExpectation.outcomes))
             case "reason": expect.reason = name(value, "a reason")
-            case "layer": expect.layer = choice(value, "layer", known(RuleExpectation.layers))
+            case "layer": expect.layer = choice(value, "layer", known(LoopLayer.allCases.map(\.rawValue)))
             case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
             case "rules": expect.rules = names(value, "rule's id")
             case "handlers": expect.handlers = names(value, "handler's name")

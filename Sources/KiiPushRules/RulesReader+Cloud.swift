@@ -54,10 +54,7 @@ extension RulesReader {
         _ node: RulesNode, _ what: String, _ accepts: (KiiURI) -> Bool
     ) -> RuleTarget? {
         guard let uri = target(node, what, fills: false, accepts) else { return nil }
-        do throws(RuleTemplateError) { return try RuleTarget(uri, &parameters) } catch {
-            report(node.offset, error.what)
-            return nil
-        }
+        return filled(node) { table throws(RuleTemplateError) in try RuleTarget(uri, &table) }
     }
 
     // MARK: Values
@@ -77,29 +74,24 @@ extension RulesReader {
             guard let value = ruleValue(member.value) else { continue }
             values.append(RuleValue.Member(key: member.key, value: value))
         }
-        return values.count == members.count ? RuleValue(content: .object(values)) : nil
+        return values.count == members.count ? .object(values) : nil
     }
 
     private mutating func ruleValue(_ node: RulesNode) -> RuleValue? {
         switch node.token.kind {
         case .string:
             let text = text(node)
-            do throws(RuleTemplateError) {
+            return filled(node) { table throws(RuleTemplateError) in
                 // Alone, a value keeps its type.
-                if let value = try parameters.value(text, allowsSecret: true) {
-                    return RuleValue(content: .fixed(value))
-                }
-                return RuleValue(content: .template(try RuleTemplate(text, &parameters)))
-            } catch {
-                report(node.offset, error.what)
-                return nil
+                if let value = try table.value(text, allowsSecret: true) { return .fixed(value) }
+                return .template(try RuleTemplate(text, &table))
             }
         case .number, .true, .false, .null, .absent:
-            return RuleValue(content: .fixed(DataValue(source.bytes.span, node.token)))
+            return .fixed(DataValue(source.bytes.span, node.token))
         case .array:
             let nodes = elements(node)
             let values = nodes.compactMap { ruleValue($0) }
-            return values.count == nodes.count ? RuleValue(content: .array(values)) : nil
+            return values.count == nodes.count ? .array(values) : nil
         case .object: return object(node, "an object").flatMap { ruleValue($0.members) }
         }
     }

@@ -51,25 +51,16 @@ extension RulesReader {
     }
 
     /// The key `on` of a rule: `"gap"`, which restricts the conditions to what a gap has.
-    mutating func on(_ node: RulesNode, _ when: RulesNode?) -> Bool {
+    mutating func on(_ node: RulesNode, _ conditions: [RoutingRule.Condition]) -> Bool {
         guard choice(node, "what the rule is for, if not messages", [("gap", true)]) == true else { return false }
-        if let when { refuseMessageKeys(when) }
-        return true
-    }
-
-    /// Reports conditions that no gap meets, also inside combined ones.
-    private mutating func refuseMessageKeys(_ node: RulesNode) {
         let keys = ["transport", "data", "any", "all", "not"]
-        guard node.token.kind == .object, let object = object(node, "an object with conditions") else { return }
-        for member in object.members where Self.whenKeys.containsExactly(member.key) {
-            if !keys.containsExactly(member.key) {
-                report(
-                    member.keyOffset, "a gap has no '\(member.key)'; expected one of \(keys.joined(separator: ", "))")
-            } else if ConditionGroup.Operator(rawValue: member.key) != nil {
-                let isList = member.value.token.kind == .array
-                for part in isList ? elements(member.value) : [member.value] { refuseMessageKeys(part) }
-            }
+        for condition in conditions {
+            let key = condition.name.split(separator: "/").last.map { String($0) } ?? ""
+            guard !keys.containsExactly(key) else { continue }
+            let what = "a gap has no '\(key)'; expected one of \(keys.joined(separator: ", "))"
+            report(RulesError.Problem(file: source.file, position: condition.position, what: what))
         }
+        return true
     }
 }
 

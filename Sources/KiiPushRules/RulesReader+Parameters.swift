@@ -24,16 +24,10 @@ extension RulesReader {
 
     private mutating func parameter(_ member: RulesMember) -> RuleParameter? {
         let isName = member.key.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte.isDigit || "_-.".utf8.contains(byte)
         }
         guard isName, (1...64).contains(member.key.utf8.count) else {
-            report(
-                member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
+            report(member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
             return nil
         }
         guard let object = object(member.value, "an object with type", keys: Self.parameterKeys),
@@ -53,9 +47,10 @@ extension RulesReader {
             }
             if isSecret { report(node.offset, "a secret parameter has no default: the file may be read by others") }
         }
+        if let node = object["doc"] { _ = string(node, "a text") }
         return RuleParameter(
-            name: member.key, type: type, doc: object["doc"].flatMap { string($0, "a text") },
-            defaultValue: defaultValue, isSecret: isSecret, position: position(member.keyOffset))
+            name: member.key, type: type, defaultValue: defaultValue, isSecret: isSecret,
+            position: position(member.keyOffset))
     }
 
     /// The value of a parameter: the given one, else the default; reports a wrong or missing one.
@@ -111,19 +106,23 @@ extension RulesReader {
 
     /// A string with its placeholders of parameters replaced; reports an unknown or a secret one.
     mutating func filled(_ text: String, at node: RulesNode, allowsSecrets: Bool = false) -> String? {
-        do throws(RuleTemplateError) { return try parameters.filled(text, allowsSecrets: allowsSecrets) } catch {
-            report(node.offset, error.what)
-            return nil
-        }
+        filled(node) { table throws(RuleTemplateError) in try table.filled(text, allowsSecrets: allowsSecrets) }
     }
 
     /// The value that a string is: of its only placeholder, or else its text; reports an unknown or a secret one.
     mutating func filledValue(_ node: RulesNode) -> DataValue? {
         let text = text(node)
-        do throws(RuleTemplateError) {
-            if let value = try parameters.value(text) { return value }
-            return .string(try parameters.filled(text))
-        } catch {
+        return filled(node) { table throws(RuleTemplateError) in
+            if let value = try table.value(text) { return value }
+            return .string(try table.filled(text))
+        }
+    }
+
+    /// What `fill` makes with the parameters; reports its error.
+    mutating func filled<Value>(
+        _ node: RulesNode, _ fill: (inout ParameterTable) throws(RuleTemplateError) -> Value
+    ) -> Value? {
+        do throws(RuleTemplateError) { return try fill(&parameters) } catch {
             report(node.offset, error.what)
             return nil
         }

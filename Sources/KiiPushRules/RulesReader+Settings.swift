@@ -87,11 +87,10 @@ extension RulesReader {
         guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
         let expected = "a field of the data, such as \"data.messageId\""
         guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
-        guard text.begins(exactlyWith: RouteDedupe.prefix), text.utf8.count > RouteDedupe.prefix.utf8.count else {
+        guard let key = text.keyOfData else {
             report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
             return nil
         }
-        let key = String(decoding: text.utf8.dropFirst(RouteDedupe.prefix.utf8.count), as: UTF8.self)
         return (.by(data: key), node.offset)
     }
 

@@ -19,53 +19,46 @@ extension RulesReader {
     /// The key `when` of a rule, and the positions of its conditions.
     mutating func when(_ node: RulesNode) -> (RouteCriteria, [RoutingRule.Condition]) {
         var parts = 0
-        return when(node, path: "", level: 0, &parts)
+        var conditions: [RoutingRule.Condition] = []
+        let criteria = when(node, path: "", level: 0, &parts, &conditions)
+        return (criteria, conditions)
     }
 
     /// An object of conditions: `when` itself, or a part of `any`, `all` or `not`.
     private mutating func when(
-        _ node: RulesNode, path: String, level: Int, _ parts: inout Int
-    ) -> (RouteCriteria, [RoutingRule.Condition]) {
+        _ node: RulesNode, path: String, level: Int, _ parts: inout Int, _ conditions: inout [RoutingRule.Condition]
+    ) -> RouteCriteria {
         var criteria = RouteCriteria()
-        var conditions: [RoutingRule.Condition] = []
-        guard let object = object(node, "an object with conditions") else { return (criteria, conditions) }
+        guard let object = object(node, "an object with conditions") else { return criteria }
         refuseConditions(of: object, isPart: level > 0)
         for member in object.members {
             let value = member.value
             switch member.key {
-            case "kind": criteria.kinds = kinds(value)
+            case "kind":
+                let kinds: [PushKind] = values(value, "kind")
+                criteria.kinds = kinds.reduce(into: []) { $0.insert(KindSet($1)) }
             case "scope": criteria.scope = scope(value)
-            case "scopeID": criteria.scopeID = pattern(value, "the id of a scope")
-            case "bucket": criteria.bucket = pattern(value, "the name of a bucket")
-            case "object": criteria.object = pattern(value, "the id of an object")
-            case "topic": criteria.topic = pattern(value, "the name of a topic")
-            case "events": criteria.events = pattern(value, "the name of an event")
             case "sender": criteria.sender = sender(value)
-            case "certainty": criteria.certainty = certainty(value)
-            case "format": criteria.format = pattern(value, "the name of a format")
-            case "type": criteria.type = pattern(value, "the type of a format's push")
-            case "command": criteria.command = pattern(value, "the name of an action")
-            case "transport": criteria.transport = pattern(value, "the name of a transport")
+            case "certainty": criteria.certainty = values(value, "certainty")
             case "mqtt": criteria.mqtt = mqtt(value)
             case "data":
-                let (data, places) = data(value)
-                criteria.data = data
-                conditions += places.map {
-                    RoutingRule.Condition(name: path + $0.name, key: $0.key, position: $0.position)
-                }
+                criteria.data = data(value, path: path, &conditions)
                 continue
             default:
+                if let condition = WhenCondition(rawValue: member.key)?.pattern {
+                    criteria[keyPath: condition.path] = pattern(value, condition.words)
+                    break
+                }
                 guard let combining = ConditionGroup.Operator(rawValue: member.key) else { continue }
-                let (group, inner) = group(combining, value, path: path + member.key, level: level + 1, &parts)
-                criteria.groups.append(group)
-                conditions += inner
+                let inner = group(combining, value, path: path + member.key, level: level + 1, &parts, &conditions)
+                criteria.groups.append(ConditionGroup(combining, inner))
             }
             conditions.append(
                 RoutingRule.Condition(name: path + member.key, key: nil, position: position(member.keyOffset)))
         }
         // In one order, so that equal conditions have the same text.
         criteria.groups.sort { $0.combining.rawValue < $1.combining.rawValue }
-        return (criteria, conditions)
+        return criteria
     }
 
     private mutating func refuseConditions(of object: RulesObject, isPart: Bool) {
@@ -83,18 +76,18 @@ extension RulesReader {
     // MARK: Combined conditions
 
     private mutating func group(
-        _ combining: ConditionGroup.Operator, _ node: RulesNode, path: String, level: Int, _ parts: inout Int
-    ) -> (ConditionGroup, [RoutingRule.Condition]) {
+        _ combining: ConditionGroup.Operator, _ node: RulesNode, path: String, level: Int, _ parts: inout Int,
+        _ conditions: inout [RoutingRule.Condition]
+    ) -> [RouteCriteria] {
         let nodes = combining == .not ? [node] : list(node, "a list of objects with conditions") ?? []
         if combining != .not, node.token.kind == .array, nodes.isEmpty {
             report(node.offset, "expected a condition, found an empty list")
         }
         guard level <= RoutingRule.mostLevels else {
             report(node.offset, "conditions are combined more than \(RoutingRule.mostLevels) levels deep")
-            return (ConditionGroup(combining, []), [])
+            return []
         }
         var criteria: [RouteCriteria] = []
-        var conditions: [RoutingRule.Condition] = []
         for (number, node) in nodes.enumerated() {
             parts += 1
             guard parts <= RoutingRule.mostParts else {
@@ -104,11 +97,9 @@ extension RulesReader {
                 break
             }
             let path = combining == .not ? "\(path)/" : "\(path)/\(number)/"
-            let (part, places) = when(node, path: path, level: level, &parts)
-            criteria.append(part)
-            conditions += places
+            criteria.append(when(node, path: path, level: level, &parts, &conditions))
         }
-        return (ConditionGroup(combining, criteria), conditions)
+        return criteria
     }
 
     // MARK: Texts
@@ -158,24 +149,14 @@ extension RulesReader {
 
     // MARK: Kinds, scopes, senders
 
-    private mutating func kinds(_ node: RulesNode) -> KindSet {
-        let known = PushKind.allCases.map { (name: $0.rawValue, value: $0) }
-        var kinds: KindSet = []
-        for text in texts(node, "a kind") {
-            for kind in names(text, "kind", known) { kinds.insert(KindSet(kind)) }
+    /// The values of an enumeration that texts match, each once.
+    private mutating func values<Value: CaseIterable & RawRepresentable<String>>(
+        _ node: RulesNode, _ what: String
+    ) -> [Value] {
+        let known = Value.allCases.map { (name: $0.rawValue, value: $0) }
+        return texts(node, "a \(what)").reduce(into: []) { found, text in
+            found += names(text, what, known).filter { value in !found.contains { $0 == value } }
         }
-        return kinds
-    }
-
-    private mutating func certainty(_ node: RulesNode) -> [Certainty] {
-        let known = Certainty.allCases.map { (name: $0.rawValue, value: $0) }
-        var found: [Certainty] = []
-        for text in texts(node, "a certainty") {
-            for certainty in names(text, "certainty", known) where !found.contains(certainty) {
-                found.append(certainty)
-            }
-        }
-        return found
     }
 
     static let scopeTypes: [(name: String, value: MessageScope.Kind)] = [
@@ -212,5 +193,97 @@ extension RulesReader {
             }
         }
         return SenderPattern(alternatives)
+    }
+}
+
+extension RulesReader {
+    /// The key `data` of `when`: each root key or JSON Pointer with its predicate.
+    private mutating func data(
+        _ node: RulesNode, path: String, _ conditions: inout [RoutingRule.Condition]
+    ) -> [DataCondition] {
+        var data: [DataCondition] = []
+        for member in object(node, "an object with keys of the data")?.members ?? [] {
+            conditions.append(
+                RoutingRule.Condition(name: path + "data", key: member.key, position: position(member.keyOffset)))
+            if member.key.utf8.first == UInt8(ascii: "/") {
+                do throws(DataPointerError) { _ = try DataPointer(member.key) } catch {
+                    report(member.keyOffset, error.what)
+                    continue
+                }
+            }
+            if let predicate = predicate(member.value) {
+                data.append(DataCondition(key: member.key, predicate: predicate))
+            }
+        }
+        return data
+    }
+
+    private mutating func predicate(_ node: RulesNode) -> DataPredicate? {
+        switch node.token.kind {
+        case .string:
+            guard let value = filledValue(node) else { return nil }
+            if case .string(let text) = value { return .matches(TextPattern(text)) }
+            return DataPredicate(.equals(value))
+        case .number, .true, .false, .null, .absent: return scalar(node).map { DataPredicate(.equals($0)) }
+        case .array:
+            let nodes = elements(node)
+            if nodes.isEmpty { report(node.offset, "an empty list matches nothing; \"*\" matches any value") }
+            let predicates = nodes.compactMap { predicate($0) }
+            return predicates.count == nodes.count && !nodes.isEmpty ? .any(predicates) : nil
+        case .object:
+            guard let object = object(node, "a predicate") else { return nil }
+            if object.members.isEmpty {
+                report(node.offset, "expected an operator: \(DataPredicate.operators.joined(separator: ", "))")
+            }
+            let predicates = object.members.compactMap { operation($0) }
+            return predicates.count == object.members.count && !predicates.isEmpty ? .all(predicates) : nil
+        }
+    }
+
+    private mutating func operation(_ member: RulesMember) -> DataPredicate? {
+        let value = member.value
+        switch member.key {
+        case "equals": return scalar(value).map { DataPredicate(.equals($0)) }
+        case "anyOf":
+            let nodes = list(value, "a list of values") ?? []
+            if value.token.kind == .array, nodes.isEmpty {
+                report(value.offset, "an empty list matches nothing")
+            }
+            let values = nodes.compactMap { scalar($0) }
+            return values.count == nodes.count && !nodes.isEmpty ? DataPredicate(.anyOf(values)) : nil
+        case "prefix": return string(value, "a string", fills: true).map { .prefix($0) }
+        case "suffix": return string(value, "a string", fills: true).map { .suffix($0) }
+        case "greater": return number(value).map { DataPredicate(.greater($0)) }
+        case "less": return number(value).map { DataPredicate(.less($0)) }
+        case "exists": return bool(value).map { .exists($0) }
+        case "not": return predicate(value).map { .not($0) }
+        default:
+            report(member.keyOffset, Suggestion.unknown("operator", member.key, known: DataPredicate.operators))
+            return nil
+        }
+    }
+
+    private mutating func scalar(_ node: RulesNode) -> DataValue? {
+        switch node.token.kind {
+        case .string: return filledValue(node)
+        case .number, .true, .false, .null: return DataValue(source.bytes.span, node.token)
+        case .object, .array, .absent:
+            report(node, expected: "a string, a number, true, false or null")
+            return nil
+        }
+    }
+
+    /// The text of a number, which may also be in a string.
+    private mutating func number(_ node: RulesNode) -> String? {
+        guard node.token.kind == .number || node.token.kind == .string else {
+            report(node, expected: "a number")
+            return nil
+        }
+        guard let text = filled(text(node), at: node) else { return nil }
+        guard JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count) else {
+            report(node.offset, "expected a number, found '\(Suggestion.shown(text))'")
+            return nil
+        }
+        return text
     }
 }

@@ -9,7 +9,6 @@ struct RulesNode {
     /// The position of the value's first byte, including a string's quote.
     var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
 
-    /// The type of the value, in words.
     var kindName: String {
         switch token.kind {
         case .string: "a string"
@@ -23,7 +22,6 @@ struct RulesNode {
     }
 }
 
-/// One member of an object in a rules file.
 struct RulesMember {
     let key: String
     /// The position of the key's opening quote.
@@ -44,9 +42,7 @@ struct RulesObject {
 /// Reads a syntactically valid rules file, and collects every problem with its position.
 struct RulesReader {
     let source: RulesSource
-    private var problems: [(offset: Int, what: String)] = []
-    /// Problems of other texts, such as a file of values.
-    private var otherProblems: [RulesError.Problem] = []
+    private var problems: [RulesError.Problem] = []
     private var omitted = 0
     /// The parameters that placeholders may name.
     var parameters = ParameterTable()
@@ -56,16 +52,14 @@ struct RulesReader {
 
     // MARK: Problems
 
-    private var hasRoom: Bool { problems.count + otherProblems.count < RulesError.mostProblems }
-
-    /// Records a problem.
     mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
-        if hasRoom { problems.append((offset, what())) } else { omitted += 1 }
+        guard problems.count < RulesError.mostProblems else { return omitted += 1 }
+        problems.append(RulesError.Problem(file: source.file, position: position(offset), what: what()))
     }
 
-    /// Records a problem of another text.
+    /// Records a problem, which may be one of another text, such as a file of values.
     mutating func report(_ problem: RulesError.Problem) {
-        if hasRoom { otherProblems.append(problem) } else { omitted += 1 }
+        if problems.count < RulesError.mostProblems { problems.append(problem) } else { omitted += 1 }
     }
 
     /// Records that a value has the wrong type.
@@ -74,15 +68,7 @@ struct RulesReader {
     }
 
     /// All problems so far, as one error.
-    var error: RulesError? {
-        guard !problems.isEmpty || !otherProblems.isEmpty else { return nil }
-        let placed =
-            otherProblems
-            + problems.map { offset, what in
-                RulesError.Problem(file: source.file, position: source.position(of: offset), what: what)
-            }
-        return RulesError(placed, omitted: omitted)
-    }
+    var error: RulesError? { problems.isEmpty ? nil : RulesError(problems, omitted: omitted) }
 
     func position(_ offset: Int) -> SourcePosition { source.position(of: offset) }
 
@@ -181,7 +167,6 @@ struct RulesReader {
         return name
     }
 
-    /// True or false.
     mutating func bool(_ node: RulesNode) -> Bool? {
         switch node.token.kind {
         case .true: return true
@@ -221,7 +206,6 @@ struct RulesReader {
         return duration
     }
 
-    /// One of a few names.
     mutating func choice<Value>(_ node: RulesNode, _ what: String, _ values: [(name: String, value: Value)]) -> Value? {
         let names = values.map(\.name)
         guard let name = string(node, "\(what): \(names.joined(separator: ", "))") else { return nil }
@@ -230,7 +214,6 @@ struct RulesReader {
         return nil
     }
 
-    /// One of an enumeration's names.
     mutating func choice<Value: CaseIterable & RawRepresentable<String>>(
         _ node: RulesNode, _ what: String, _ type: Value.Type = Value.self
     ) -> Value? {
@@ -251,5 +234,52 @@ struct RulesReader {
             return nil
         }
         return fills ? filled(uri, at: node) : uri
+    }
+}
+
+/// The text of a rules file, with the line and column of each byte.
+struct RulesSource: Sendable {
+    /// The line of each block's first byte, so that a position is found without scanning from the beginning.
+    private struct Mark {
+        var line: Int32
+        var lineStart: Int32
+    }
+
+    private static let blockSize = 512
+
+    let file: String
+    let bytes: [UInt8]
+    private let firstLine: Int
+    private let marks: [Mark]
+
+    /// Uses a whole file, or a part of it that begins with a line.
+    init(_ bytes: [UInt8], file: String, firstLine: Int = 1) {
+        self.file = file
+        self.bytes = bytes
+        self.firstLine = firstLine
+        var marks: [Mark] = []
+        var mark = Mark(line: Int32(clamping: firstLine), lineStart: 0)
+        let text = bytes.span
+        for offset in 0..<text.count {
+            if offset % Self.blockSize == 0 { marks.append(mark) }
+            if text[offset] == UInt8(ascii: "\n") { mark = Mark(line: mark.line + 1, lineStart: Int32(offset + 1)) }
+        }
+        self.marks = marks
+    }
+
+    /// The line and column of a byte, or of the end.
+    func position(of offset: Int) -> SourcePosition {
+        guard !marks.isEmpty else { return SourcePosition(line: firstLine, column: 1) }
+        let offset = min(max(offset, 0), bytes.count)
+        let block = min(offset / Self.blockSize, marks.count - 1)
+        var line = Int(marks[block].line)
+        var lineStart = Int(marks[block].lineStart)
+        let text = bytes.span
+        for index in (block * Self.blockSize)..<max(offset, block * Self.blockSize)
+        where text[index] == UInt8(ascii: "\n") {
+            line += 1
+            lineStart = index + 1
+        }
+        return SourcePosition(line: line, column: offset - lineStart + 1)
     }
 }

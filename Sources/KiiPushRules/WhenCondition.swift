@@ -95,42 +95,42 @@ package enum WhenCondition: String, CaseIterable {
     case mqtt
     case certainty
 
+    /// The property of a condition that is one pattern, and what its texts are, for errors; nil for another condition.
+    var pattern: (path: WritableKeyPath<RouteCriteria, TextPattern?>, words: String)? {
+        switch self {
+        case .bucket: (\.bucket, "the name of a bucket")
+        case .object: (\.object, "the id of an object")
+        case .topic: (\.topic, "the name of a topic")
+        case .scopeID: (\.scopeID, "the id of a scope")
+        case .events: (\.events, "the name of an event")
+        case .format: (\.format, "the name of a format")
+        case .type: (\.type, "the type of a format's push")
+        case .command: (\.command, "the name of an action")
+        case .transport: (\.transport, "the name of a transport")
+        case .kind, .scope, .sender, .mqtt, .certainty: nil
+        }
+    }
+
     /// Whether a route has a condition for this key.
     func isSet(in criteria: RouteCriteria) -> Bool {
         switch self {
         case .kind: criteria.kinds != .all
-        case .bucket: criteria.bucket != nil
-        case .object: criteria.object != nil
-        case .topic: criteria.topic != nil
         case .scope: criteria.scope != nil
-        case .scopeID: criteria.scopeID != nil
-        case .events: criteria.events != nil
         case .sender: criteria.sender != nil
-        case .format: criteria.format != nil
-        case .type: criteria.type != nil
-        case .command: criteria.command != nil
-        case .transport: criteria.transport != nil
         case .mqtt: criteria.mqtt != nil
         case .certainty: criteria.certainty != [.certain, .likely]
+        default: pattern.map { criteria[keyPath: $0.path] != nil } ?? false
         }
     }
 
     func write(_ criteria: RouteCriteria, to writer: inout JSONWriter) {
         switch self {
         case .kind: writer.texts(criteria.kinds.kinds.map { RuleText($0.rawValue) })
-        case .bucket: writer.pattern(criteria.bucket)
-        case .object: writer.pattern(criteria.object)
-        case .topic: writer.pattern(criteria.topic)
         case .scope: writer.texts(criteria.scope?.ruleTexts ?? [])
-        case .scopeID: writer.pattern(criteria.scopeID)
-        case .events: writer.pattern(criteria.events)
         case .sender: writer.texts(criteria.sender?.ruleTexts ?? [])
-        case .format: writer.pattern(criteria.format)
-        case .type: writer.pattern(criteria.type)
-        case .command: writer.pattern(criteria.command)
-        case .transport: writer.pattern(criteria.transport)
         case .mqtt: criteria.mqtt?.write(to: &writer)
         case .certainty: writer.texts(criteria.certainty.map { RuleText($0.rawValue) })
+        default: writer.pattern(pattern.flatMap { criteria[keyPath: $0.path] })
         }
     }
 }

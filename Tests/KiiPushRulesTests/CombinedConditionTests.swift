@@ -30,7 +30,8 @@ struct CombinedConditionTests {
         let rule = try RoutingRules(RulesSamples.when(when)).rules[0]
         #expect(rule.criteria.takes(message) == takes)
         #expect(rule.explain(message).allSatisfy(\.holds) == takes)
-        #expect(rule.judge(message) { _, _ in } == takes)
+        var covered = CoveredRule(rule)
+        #expect(covered.judge(message) == takes)
         let table = RouteTable([Route("r", criteria: rule.criteria)])
         #expect(table.match(message.storage).routes.ids == (takes ? ["r"] : []))
     }
@@ -75,7 +76,7 @@ struct CombinedConditionTests {
         #expect(any.parts.map(\.name) == ["any/0/bucket", "any/1/data", "any/1/not"])
         #expect(any.parts.map(\.holds) == [false, false, true])
         #expect(any.parts[2].parts.map(\.name) == ["any/1/not/topic"] && any.parts[2].reason == "it does not hold")
-        #expect(rule.place("any/1/not/topic", nil)?.description == "1:111")
+        #expect(rule.places[ExactText("any/1/not/topic")]?.description == "1:111")
     }
 
     @Test(
@@ -105,9 +106,7 @@ struct CombinedConditionTests {
             {"version":1,"rules":[{"id":"a","when":{"any":[{"topic":"t"},{"data":{"n":1},"not":{"topic":"u"}}]},
              "then":{"handler":"h"}}],"tests":[{"name":"T","steps":[\#(steps)]}]}
             """#)
-        var counted: RuleCoverage? = RuleCoverage(rules)
-        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
-        let coverage = try #require(counted)
+        let coverage = try await rules.coverage()
         #expect(Set(coverage.uncovered.map { "\($0.condition ?? $0.rule) \($0.kind.rawValue)" }) == Set(gaps))
         #expect(coverage.points == 11)
     }
@@ -144,10 +143,7 @@ struct CombinedConditionTests {
             (#"{"all":[{}]}"#, "1:48: expected a condition, found none"),
             (#"{"not":{"topc":"t"}}"#, "1:48: unknown key 'topc'; did you mean 'topic'?"),
             (#"{"not":{"certainty":"*"}}"#, "1:48: 'certainty' concerns the whole rule; write it directly in 'when'"),
-            (
-                #"{"data.temp":1}"#,
-                "1:41: unknown key 'data.temp'; write the key of the data inside \"data\": {…}"
-            ),
+            (#"{"data.temp":1}"#, "1:41: unknown key 'data.temp'; write the key of the data inside \"data\": {…}"),
         ])
     func refused(when: String, problem: String) {
         let problems = RulesSamples.problems(RulesSamples.when(when))

@@ -39,13 +39,13 @@ struct RoutingRulesTests {
         #expect(rules.rules.map(\.id) == ["settings", "log", "rest"])
         #expect(
             rules.rules.map(\.action) == [.handler("reload"), .run(["/usr/bin/logger", "-t", "kii push"]), .print])
-        #expect(rules.rules.map(\.flow) == [.stop, .continue, .stop])
-        #expect(rules.rules[0].writes == [KiiURI("kiicloud://users/U1/buckets/state")])
+        #expect(rules.rules.map(\.options.flow) == [.stop, .continue, .stop])
+        #expect(rules.rules[0].writes.map(\.uri) == [KiiURI("kiicloud://users/U1/buckets/state")])
         // What a rule does not say is the file's.
-        #expect(rules.rules[0].delivery?.attempts == 9 && rules.rules[0].delivery?.order == .topic)
-        #expect(rules.rules[0].ownBucket == .allow)
-        #expect(rules.rules.map(\.pace) == [.every(.milliseconds(2500)), .unlimited, .standard])
-        #expect(rules.rules[1].ownBucket == .warn && rules.rules[2].ownBucket == .warn)
+        #expect(rules.rules[0].options.delivery?.attempts == 9 && rules.rules[0].options.delivery?.order == .topic)
+        #expect(rules.rules[0].options.ownBucket == .allow)
+        #expect(rules.rules.map(\.options.pace) == [.every(.milliseconds(2500)), .unlimited, .standard])
+        #expect(rules.rules[1].options.ownBucket == .warn && rules.rules[2].options.ownBucket == .warn)
         #expect(rules.rules[0].position == SourcePosition(line: 11, column: 3))
         #expect(rules.rules[0].description == "'settings' (11:3)")
         #expect(rules.rules[0].actionPosition == SourcePosition(line: 15, column: 24))
@@ -112,6 +112,7 @@ struct RoutingRulesTests {
             {"version":1,"delivery":{"maxBackoff":"10s"},
              "rules":[{"id":"r","then":{"print":true},"delivery":{"backoff":"20s"}}]}
             """#)
-        #expect(rules.rules[0].delivery?.maxBackoff == .seconds(20) && rules.delivery.maxBackoff == .seconds(10))
+        #expect(
+            rules.rules[0].options.delivery?.maxBackoff == .seconds(20) && rules.delivery.maxBackoff == .seconds(10))
     }
 }

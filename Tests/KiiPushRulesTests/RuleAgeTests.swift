@@ -39,10 +39,7 @@ struct RuleAgeTests {
             (#""0s""#, "1:35: expected a duration longer than 0"),
             (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),
             (#"true"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found true"),
-            (
-                #""soon""#,
-                "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"
-            ),
+            (#""soon""#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"),
         ])
     func refused(value: String, problem: String) {
         let problems = RulesSamples.problems(#"{"version":1,"delivery":{"maxAge":\#(value)},"rules":[]}"#)
@@ -151,9 +148,7 @@ struct RuleAgeTests {
                 Self.file(
                     Self.rule("door", delivery),
                     tests: #"[{"name":"t","steps":[\#(Self.step("0s", 1, "{}")),\#(Self.step("1m", 2, "{}"))]}]"#))
-            var counted: RuleCoverage? = RuleCoverage(rules)
-            _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
-            let coverage = try #require(counted)
+            let coverage = try await rules.coverage()
             #expect(coverage.outcomes.filter { $0.messages > 0 }.map { "\($0.messages) \($0.name)" } == names)
             #expect(coverage.outcomes.contains { $0.name == "expired" } == (names.count == 2))
         }

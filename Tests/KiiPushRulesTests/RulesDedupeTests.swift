@@ -15,17 +15,13 @@ struct RulesDedupeTests {
         "each mistake is named with its place",
         arguments: [
             ("7", "2:43: expected an object with by, found a number"), ("{}", "2:43: the key 'by' is missing"),
-            (
-                #"{"by":7}"#, "2:49: expected a field of the data, such as \"data.messageId\", found a number"
-            ),
+            (#"{"by":7}"#, "2:49: expected a field of the data, such as \"data.messageId\", found a number"),
             (
                 #"{"by":"messageId"}"#,
                 "2:49: expected a field of the data, such as \"data.messageId\", found 'messageId'"
             ),
             (#"{"by":"data."}"#, "2:49: expected a field of the data, such as \"data.messageId\", found 'data.'"),
-            (
-                #"{"by":""}"#, "2:49: expected a field of the data, such as \"data.messageId\", found an empty string"
-            ),
+            (#"{"by":""}"#, "2:49: expected a field of the data, such as \"data.messageId\", found an empty string"),
             (
                 #"{"by":"data.\t"}"#,
                 "2:49: expected a field of the data, such as \"data.messageId\" without control characters"
@@ -40,8 +36,8 @@ struct RulesDedupeTests {
     func key() throws {
         for key in ["messageId", "a.b", "data.a", "\u{301}x", " "] {
             let rule = try RoutingRules(Self.file("{\"by\":\"data.\(key)\"}")).rules[0]
-            #expect(rule.dedupe.map { Array($0.key.utf8) } == Array(key.utf8))
-            #expect(rule.dedupe?.field == "data.\(key)")
+            #expect(rule.options.dedupe.map { Array($0.key.utf8) } == Array(key.utf8))
+            #expect(rule.options.dedupe?.field == "data.\(key)")
         }
         #expect(try RoutingRules(Self.file(#"{"by":"data.a"}"#)).rules[0].dedupePosition?.description == "2:49")
     }

@@ -48,54 +48,46 @@ struct RulesErrorTests {
     @Test(
         "reports each mistake in a setting's value with its position",
         arguments: [
-            (#""me":"user:U1""#, "1:6: expected a list of identities such as \"thing:th.1\", found a string"),
-            (#""me":["U1"]"#, "1:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
+            (#""me":"user:U1""#, "2:6: expected a list of identities such as \"thing:th.1\", found a string"),
+            (#""me":["U1"]"#, "2:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
             (
                 #""me":["usr:U1"]"#,
-                "1:7: unknown type 'usr'; did you mean 'user'?; expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+                "2:7: unknown type 'usr'; did you mean 'user'?; expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
             ),
-            (#""me":["user:*"]"#, "1:7: expected a single identity, found a pattern with '*'"),
+            (#""me":["user:*"]"#, "2:7: expected a single identity, found a pattern with '*'"),
             (
                 #""me":["thing:"]"#,
-                "1:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'thing:' without an id"
+                "2:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'thing:' without an id"
             ),
-            (#""serving":["app",7]"#, "1:18: expected a scope such as \"app\" or \"user:ID\", found a number"),
+            (#""serving":["app",7]"#, "2:18: expected a scope such as \"app\" or \"user:ID\", found a number"),
             (
                 #""serving":["admin:x"]"#,
-                "1:12: unknown type 'admin'; known: user, group, thing; expected \"app\", \"user:ID\", \"group:ID\" or \"thing:ID\""
+                "2:12: unknown type 'admin'; known: user, group, thing; expected \"app\", \"user:ID\", \"group:ID\" or \"thing:ID\""
             ),
-            (#""serving":[]"#, "1:11: an empty list serves nothing; leave it out to serve every scope"),
-            (#""dedupe":{"windw":"1s"}"#, "1:11: unknown key 'windw'; did you mean 'window'?"),
+            (#""serving":[]"#, "2:11: an empty list serves nothing; leave it out to serve every scope"),
+            (#""dedupe":{"windw":"1s"}"#, "2:11: unknown key 'windw'; did you mean 'window'?"),
             (
                 #""dedupe":{"window":"10"}"#,
-                "1:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found '10'"
+                "2:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found '10'"
             ),
-            (
-                #""dedupe":{"window":10}"#,
-                "1:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"
-            ),
-            (#""dedupe":{"count":1000000001}"#, "1:19: expected a whole number from 0 to 1000000000, found 1000000001"),
-            (#""dedupe":{"count":-1}"#, "1:19: expected a whole number from 0 to 1000000000, found -1"),
-            (#""dedupe":{"count":1.5}"#, "1:19: expected a whole number from 0 to 1000000000, found 1.5"),
-            (#""dedupe":{"count":"5"}"#, "1:19: expected a whole number from 0 to 1000000000, found a string"),
-            (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
-            (#""loop":{"rate":{"messages":0}}"#, "1:16: \(rate)"), (#""loop":{"rate":false}"#, "1:16: \(rate)"),
-            (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
-            (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
+            (#""dedupe":{"count":1000000001}"#, "2:19: expected a whole number from 0 to 1000000000, found 1000000001"),
+            (#""dedupe":{"count":1.5}"#, "2:19: expected a whole number from 0 to 1000000000, found 1.5"),
+            (#""dedupe":{"count":"5"}"#, "2:19: expected a whole number from 0 to 1000000000, found a string"),
+            (#""dedupe":null"#, "2:10: expected an object with window, count and weak, found null"),
+            (#""loop":{"rate":{"messages":0}}"#, "2:16: \(rate)"), (#""loop":{"rate":false}"#, "2:16: \(rate)"),
+            (#""loop":{"ownBucket":"warn"}"#, "2:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
             (
                 #""loop":{"writesAs":["x"]}"#,
-                "1:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"
+                "2:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"
             ),
-            (#""delivery":{"attempts":0}"#, "1:24: expected a whole number from 1 to 1000, found 0"),
-            (#""delivery":{"order":"objct"}"#, "1:21: unknown order 'objct'; did you mean 'object'?"),
-            (#""delivery":{"onFailure":"stop"}"#, "1:25: unknown answer 'stop'; did you mean 'skip'?"),
-            (#""delivery":{"backoff":"2s","maxBackoff":"1s"}"#, "1:41: expected at least the backoff, 2s"),
-            (#""delivery":{"timeout":"0ms"}"#, "1:23: expected a duration longer than 0"),
+            (#""delivery":{"attempts":0}"#, "2:24: expected a whole number from 1 to 1000, found 0"),
+            (#""delivery":{"order":"objct"}"#, "2:21: unknown order 'objct'; did you mean 'object'?"),
+            (#""delivery":{"onFailure":"stop"}"#, "2:25: unknown answer 'stop'; did you mean 'skip'?"),
+            (#""delivery":{"backoff":"2s","maxBackoff":"1s"}"#, "2:41: expected at least the backoff, 2s"),
+            (#""delivery":{"timeout":"0ms"}"#, "2:23: expected a duration longer than 0"),
         ])
     func settings(setting: String, expected: String) {
-        // The setting begins the line, so that its columns are easy to count.
-        let problems = RulesSamples.problems("\(setting),\n\"version\":1,\"rules\":[]}".replacingFirst(with: "{"))
-        #expect(problems == [expected.movedBy(column: 1)])
+        #expect(RulesSamples.problems("{\n\(setting),\n\"version\":1,\"rules\":[]}") == [expected])
     }
 
     @Test(
@@ -182,7 +174,6 @@ struct RulesErrorTests {
             (#"{"bucket":{"equal":"a"}}"#, "2:12: unknown key 'equal'; did you mean 'equals'?"),
             (#"{"bucket":{}}"#, "2:11: the key 'equals' is missing"),
             (#"{"kind":"pushToAp"}"#, "2:9: unknown kind 'pushToAp'; did you mean 'pushToApp'?"),
-            (#"{"kind":"Push to App"}"#, "2:9: unknown kind 'Push to App'; did you mean 'pushToApp'?"),
             (#"{"scope":"APP_AND_USERS"}"#, "2:10: unknown scope 'APP_AND_USERS'; did you mean 'APP_AND_USER'?"),
             (#"{"scope":"dog"}"#, "2:10: unknown scope 'dog'; known: APP, APP_AND_USER, APP_AND_GROUP, APP_AND_THING"),
             (
@@ -351,16 +342,5 @@ struct RulesErrorTests {
     func places() {
         let text = "{\"version\":1,\r\n\"app\":\"\u{1F600}\u{E9}\",\"x\":1,\n\t\"y\":1,\"rules\":[]}"
         #expect(RulesSamples.problems(text).map { String($0.prefix(4)) } == ["2:16", "3:2:"])
-    }
-}
-
-extension String {
-    /// The text behind an opening brace.
-    fileprivate func replacingFirst(with brace: String) -> String { brace + self }
-
-    /// A problem whose column is some more.
-    fileprivate func movedBy(column: Int) -> String {
-        let parts = split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        return "\(parts[0]):\((Int(parts[1]) ?? 0) + column):\(parts[2])"
     }
 }

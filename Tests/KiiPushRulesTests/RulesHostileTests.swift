@@ -145,6 +145,13 @@ struct RulesHostileTests {
             rule(#""when":{"data":{\#((0..<20_000).map { "\"k\($0)\":1" }.joined(separator: ","))}},\#(then)"#)
         ),
         (
+            "keys of the data, and as many placeholders for others",
+            rule(
+                #""when":{"topic":"t","data":{\#((0..<20_000).map { "\"k\($0)\":1" }.joined(separator: ","))}},"#
+                    + #""then":{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"f":["#
+                    + (0..<20_000).map { "\"${data.x\($0)}\"" }.joined(separator: ",") + "]}}}")
+        ),
+        (
             "placeholders without an end",
             rule(#""when":{"topic":"\#(String(repeating: "${param.", count: 50_000))"},\#(then)"#)
         ),

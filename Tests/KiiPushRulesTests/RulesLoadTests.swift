@@ -26,8 +26,7 @@ struct RulesLoadTests {
     @Test("a rule calls the handler that it names, and the outcome names the rule")
     func handler() async throws {
         let receiver = receiver()
-        try receiver.load(
-            rules(#"{"id":"a","when":{"data":{"n":1}},"then":{"handler":"first"}}"#))
+        try receiver.load(rules(#"{"id":"a","when":{"data":{"n":1}},"then":{"handler":"first"}}"#))
         let outcome = await receiver.receive(push())
         guard case .handled(let routes) = outcome else { throw TestError() }
         #expect(routes.ids == ["a"] && log.events == ["first for a"])
@@ -52,8 +51,7 @@ struct RulesLoadTests {
         try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#))
         receiver.onAny("after") { _, _ in }
         #expect(receiver.routes.map(\.id) == ["before", "a", "after"])
-        try receiver.load(
-            rules(#"{"id":"b","then":{"handler":"first"}}"#, #"{"id":"c","then":{"handler":"first"}}"#))
+        try receiver.load(rules(#"{"id":"b","then":{"handler":"first"}}"#, #"{"id":"c","then":{"handler":"first"}}"#))
         #expect(receiver.routes.map(\.id) == ["before", "b", "c", "after"])
         try receiver.load(rules())
         #expect(receiver.routes.map(\.id) == ["before", "after"])

@@ -187,8 +187,7 @@ struct RulesTestTests {
     func filter() async throws {
         let file = try TemporaryFile(good)
         let run = await ToolRun("rules", "test", "--filter", "nothing*", file.path)
-        #expect(
-            run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])
+        #expect(run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])
         #expect(run.output == ["\(file.path): no test matches 'nothing*', so none of 2 ran"])
     }
 }

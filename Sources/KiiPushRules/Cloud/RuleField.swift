@@ -2,23 +2,18 @@ import KiiPush
 
 /// A placeholder for a value of the message: `${data.room}`, `${object}`, `${data.temp|number}`.
 package struct RuleField: Sendable, Hashable {
-    /// Where the value comes from.
     enum Source: Sendable, Hashable {
         case data(String)
-        case bucket
-        case object
-        case topic
-        case scopeID
-        case event
-        case senderID
-        case when
+        case message(Property)
     }
 
-    /// The type to which the value is converted.
+    /// What a message has beside its data.
+    enum Property: String, Sendable, Hashable, CaseIterable {
+        case bucket, object, topic, scopeID, event, senderID, when
+    }
+
     enum Form: String, Sendable, Hashable, CaseIterable {
-        case text
-        case number
-        case bool
+        case text, number, bool
     }
 
     let source: Source
@@ -28,50 +23,26 @@ package struct RuleField: Sendable, Hashable {
     /// The field as the file names it, such as `data.room`.
     package var name: String {
         switch source {
-        case .data(let key): Self.dataPrefix + key
-        case .bucket: "bucket"
-        case .object: "object"
-        case .topic: "topic"
-        case .scopeID: "scopeID"
-        case .event: "event"
-        case .senderID: "senderID"
-        case .when: "when"
+        case .data(let key): RouteDedupe.prefix + key
+        case .message(let property): property.rawValue
         }
     }
-
-    private static let dataPrefix = "data."
-    private static let simple: [Source] = [.bucket, .object, .topic, .scopeID, .event, .senderID, .when]
 
     /// Parses the text between `${` and `}`.
-    ///
-    /// - Throws: ``RuleTemplateError``, which says what was expected.
     init(_ text: String) throws(RuleTemplateError) {
         let parts = text.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
-        if parts.count == 2 {
-            guard let form = Form(rawValue: parts[1]) else {
-                throw RuleTemplateError(
-                    what: Suggestion.unknown("form", parts[1], known: Form.allCases.map(\.rawValue)))
-            }
-            self.form = form
+        form = parts.count == 2 ? Form(rawValue: parts[1]) : nil
+        if parts.count == 2, form == nil {
+            throw RuleTemplateError(what: Suggestion.unknown("form", parts[1], known: Form.allCases.map(\.rawValue)))
+        }
+        if let key = parts[0].keyOfData {
+            source = .data(key)
+        } else if let property = Property.allCases.first(where: { $0.rawValue.isExactly(parts[0]) }) {
+            source = .message(property)
         } else {
-            form = nil
-        }
-        let name = parts.first ?? ""
-        if name.begins(exactlyWith: Self.dataPrefix), name.utf8.count > Self.dataPrefix.utf8.count {
-            source = .data(name.droppingFirst(bytes: Self.dataPrefix.utf8.count))
-            return
-        }
-        let known = Self.simple.map { RuleField(source: $0, form: nil) }
-        guard let found = known.first(where: { $0.name.isExactly(name) }) else {
             throw RuleTemplateError(
-                what: Suggestion.unknown("field", name, known: ["data.KEY"] + known.map(\.name)))
+                what: Suggestion.unknown("field", parts[0], known: ["data.KEY"] + Property.allCases.map(\.rawValue)))
         }
-        source = found.source
-    }
-
-    private init(source: Source, form: Form?) {
-        self.source = source
-        self.form = form
     }
 
     /// The value in a message.
@@ -96,14 +67,23 @@ package struct RuleField: Sendable, Hashable {
     private func found(in message: PushMessage) -> DataValue? {
         switch source {
         case .data(let key): message.data[key]
-        case .bucket: message.bucket.map { .string($0.name) }
-        case .object: message.object.map { .string($0.id) }
-        case .topic: message.topic.map { .string($0.name) }
-        case .scopeID: message.scope.id.map { .string($0) }
-        case .event: message.event.map { .string($0.name) }
-        case .senderID: message.sender.map { .string($0.id) }
-        case .when: message.sentAt.map { .number(String($0)) }
+        case .message(.bucket): message.bucket.map { .string($0.name) }
+        case .message(.object): message.object.map { .string($0.id) }
+        case .message(.topic): message.topic.map { .string($0.name) }
+        case .message(.scopeID): message.scope.id.map { .string($0) }
+        case .message(.event): message.event.map { .string($0.name) }
+        case .message(.senderID): message.sender.map { .string($0.id) }
+        case .message(.when): message.sentAt.map { .number(String($0)) }
         }
+    }
+}
+
+extension String {
+    /// The key in a field such as `data.room`; nil for another text.
+    var keyOfData: String? {
+        let prefix = RouteDedupe.prefix
+        guard begins(exactlyWith: prefix), utf8.count > prefix.utf8.count else { return nil }
+        return droppingFirst(bytes: prefix.utf8.count)
     }
 }
 

@@ -13,17 +13,7 @@ package struct RuleTemplate: Sendable, Hashable {
     /// The text as the file has it, with the values of parameters that are not secret.
     package let source: String
 
-    /// Parses a text.
-    ///
-    /// - Throws: ``RuleTemplateError``.
-    init(_ source: String) throws(RuleTemplateError) {
-        var none = ParameterTable()
-        try self.init(source, &none)
-    }
-
     /// Parses a text, and fills in parameters; a value is never read for placeholders itself.
-    ///
-    /// - Throws: ``RuleTemplateError``.
     init(_ original: String, _ parameters: inout ParameterTable) throws(RuleTemplateError) {
         var written: [UInt8] = []
         var parts: [Part] = []
@@ -80,8 +70,6 @@ package struct RuleTemplate: Sendable, Hashable {
     }
 
     /// The text for a message; a text that is only one placeholder keeps the value's type, such as number or boolean.
-    ///
-    /// - Throws: ``MissingRuleValue``.
     func value(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> DataValue {
         if parts.count == 1, case .field(let field) = parts[0] { return try field.value(message) }
         if parts.count == 1, case .secret(let name) = parts[0] { return secrets.value(name) }
@@ -89,8 +77,6 @@ package struct RuleTemplate: Sendable, Hashable {
     }
 
     /// The text for a message.
-    ///
-    /// - Throws: ``MissingRuleValue``.
     func text(_ message: PushMessage, _ secrets: RuleSecrets = .none) throws(MissingRuleValue) -> String {
         var whole = ""
         for part in parts {
@@ -109,24 +95,20 @@ package struct RuleTemplate: Sendable, Hashable {
 }
 
 /// A value of a rule whose texts, at any depth, may contain placeholders.
-package struct RuleValue: Sendable, Hashable {
-    indirect enum Content: Sendable, Hashable {
-        case fixed(DataValue)
-        case template(RuleTemplate)
-        case array([RuleValue])
-        case object([Member])
-    }
+package indirect enum RuleValue: Sendable, Hashable {
+    case fixed(DataValue)
+    case template(RuleTemplate)
+    case array([RuleValue])
+    case object([Member])
 
-    struct Member: Sendable, Hashable {
+    package struct Member: Sendable, Hashable {
         let key: String
         let value: RuleValue
     }
 
-    let content: Content
-
     /// The value as the file has it.
     package var source: DataValue {
-        switch content {
+        switch self {
         case .fixed(let value): value
         case .template(let template): .string(template.source)
         case .array(let values): .array(values.map(\.source))
@@ -136,7 +118,7 @@ package struct RuleValue: Sendable, Hashable {
 
     /// The placeholders in it.
     package var fields: [RuleField] {
-        switch content {
+        switch self {
         case .fixed: []
         case .template(let template): template.fields
         case .array(let values): values.flatMap(\.fields)
@@ -145,10 +127,8 @@ package struct RuleValue: Sendable, Hashable {
     }
 
     /// The value for a message.
-    ///
-    /// - Throws: ``MissingRuleValue``.
     func filled(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> DataValue {
-        switch content {
+        switch self {
         case .fixed(let value): return value
         case .template(let template): return try template.value(message, secrets)
         case .array(let values):
@@ -160,5 +140,42 @@ package struct RuleValue: Sendable, Hashable {
             for member in members { filled.append((member.key, try member.value.filled(message, secrets))) }
             return .object(filled)
         }
+    }
+}
+
+/// The object or topic that a rule writes or sends to: a URI whose ids and names may contain placeholders.
+///
+/// Each part is filled in separately, so no value of a message can redirect it: a slash stays within its part.
+package struct RuleTarget: Sendable, Hashable {
+    /// The URI as the file has it, with the values of parameters.
+    package let uri: KiiURI
+    /// The owner's id if it has one, the bucket's or the topic's name, and the object's id if it has one.
+    let parts: [RuleTemplate]
+
+    /// Parses the URI of an object or a topic.
+    init(_ uri: KiiURI, _ parameters: inout ParameterTable) throws(RuleTemplateError) {
+        var parts: [RuleTemplate] = []
+        let filled = try uri.replacingParts { text throws(RuleTemplateError) in
+            // Refuses secrets, which a URI would show.
+            _ = try parameters.filled(text)
+            let template = try RuleTemplate(text, &parameters)
+            guard !template.source.isEmpty else { throw RuleTemplateError(what: "a value in the URI is empty") }
+            parts.append(template)
+            return template.source
+        }
+        if uri.resource == .none { throw RuleTemplateError(what: "a URI that names nothing to write or send to") }
+        self.uri = filled ?? uri
+        self.parts = parts
+    }
+
+    /// The placeholders in it.
+    package var fields: [RuleField] { parts.flatMap(\.fields) }
+
+    /// The URI for a message.
+    func filled(_ message: PushMessage) throws(MissingRuleValue) -> KiiURI {
+        var rest = parts.makeIterator()
+        return try uri.replacingParts { text throws(MissingRuleValue) in
+            try rest.next()?.text(message) ?? text
+        } ?? uri
     }
 }

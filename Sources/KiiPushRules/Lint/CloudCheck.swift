@@ -7,11 +7,15 @@ extension RulesLint {
     mutating func checkCloud() {
         for (number, rule) in rules.rules.enumerated() {
             if case .send(let push) = rule.action { check(push, of: rule) }
-            for field in rule.filledFields where !isThere(field, profiles[number]) {
+            let fields = rule.filledFields
+            if fields.isEmpty { continue }
+            let required = Self.requiredFields(rule.criteria)
+            let stated = Dictionary(rule.criteria.data.map { (ExactText($0.key), $0.predicate) }) { first, _ in first }
+            for field in fields where !required.contains(ExactText(field.name)) {
                 report(
                     .missingValue, rule.actionPosition, rule.id,
                     "the rule \(name(rule)) fills in \(Suggestion.shown(field.name)), and matches messages without it, "
-                        + "which then fail; \(advice(field, rule, profiles[number]))")
+                        + "which then fail; \(advice(field, rule, profiles[number], stated))")
             }
         }
     }
@@ -37,58 +41,59 @@ extension RulesLint {
 
     // MARK: Values
 
-    /// Whether every message that the rule matches has the value.
-    private func isThere(_ field: RuleField, _ profile: RuleProfile) -> Bool {
-        isRequired(field, profile)
-            || profile.criteria.groups.contains { group in
-                let parts = group.parts.map { isThere(field, RuleProfile($0)) }
-                return switch group.combining {
-                case .any: !parts.contains(false)
-                case .all: parts.contains(true)
-                case .not: false
-                }
-            }
-    }
-
-    private func isRequired(_ field: RuleField, _ profile: RuleProfile) -> Bool {
-        let criteria = profile.criteria
-        switch field.source {
-        case .data(let key):
-            return criteria.data.contains { $0.root.isExactly(key) && !DataSample.missing.meets($0.predicate) }
-        case .bucket: return criteria.bucket != nil || criteria.object != nil
-        case .object: return criteria.object != nil
-        case .topic: return criteria.topic != nil
-        case .scopeID:
-            return criteria.scopeID != nil
-                || profile.scopes?.allSatisfy { $0.kind != .app && $0.kind != .unknown && !$0.mayLackID } == true
-        case .senderID: return criteria.sender != nil
+    /// The names of the fields that every message has that meets these conditions.
+    private static func requiredFields(_ criteria: RouteCriteria) -> Set<ExactText> {
         // Kii's servers always send both, though an APNs payload may be cut.
-        case .event, .when: return true
+        var required: [RuleField.Property] = [.event, .when]
+        if criteria.bucket != nil || criteria.object != nil { required.append(.bucket) }
+        if criteria.object != nil { required.append(.object) }
+        if criteria.topic != nil { required.append(.topic) }
+        if criteria.sender != nil { required.append(.senderID) }
+        let hasOwner = PossibleScope.all(of: criteria)?.allSatisfy {
+            $0.kind != .app && $0.kind != .unknown && !$0.mayLackID
         }
+        if criteria.scopeID != nil || hasOwner == true { required.append(.scopeID) }
+        var names = Set(required.map { ExactText($0.rawValue) })
+        for condition in criteria.data where !DataSample.missing.meets(condition.predicate) {
+            names.insert(ExactText(RouteDedupe.prefix + condition.root))
+        }
+        for group in criteria.groups {
+            let parts = group.parts.map(requiredFields)
+            switch group.combining {
+            case .any: names.formUnion(parts.dropFirst().reduce(parts.first ?? []) { $0.intersection($1) })
+            case .all: names.formUnion(parts.joined())
+            case .not: break
+            }
+        }
+        return names
     }
 
     /// How to match only messages that have the value, as a text to paste; or why there is none.
-    private func advice(_ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile) -> String {
-        guard case .data(let key) = field.source else {
+    private func advice(
+        _ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile, _ stated: [ExactText: DataPredicate]
+    ) -> String {
+        let key: String
+        switch field.source {
+        case .data(let name): key = name
+        case .message(let property):
             var criteria = rule.criteria
-            let condition = criteria.require(field.source)
+            let condition = property == .senderID ? "sender" : property.rawValue
+            if let pattern = WhenCondition(rawValue: condition)?.pattern { criteria[keyPath: pattern.path] = .any }
             return RuleProfile(criteria).isEmpty
                 ? "none of them has it: fill in another field" : placed("\"\(condition)\": \"*\"", rule)
         }
         if let never = neverThere(key) { return "it \(never): fill in another field" }
-        if profile.kinds == KindSet(.pushToApp) {
+        if profile.hasNoData {
             return "Kii sends no data with a Push to App: read the object's fields in a handler"
         }
         if key.utf8.contains(UInt8(ascii: ".")) {
             return "a dot does not look into a value: send the value under a key of its own, and fill that in"
         }
         var required = DataPredicate.exists()
-        let present = rule.criteria.data.first { $0.key.isExactly(key) }
+        let present = stated[ExactText(key)]
         if let present {
-            if DataPredicate.all([present.predicate, required]).neverHolds {
-                return "its 'data' asks that the field is missing"
-            }
-            required = .all([required, present.predicate])
+            if DataPredicate.all([present, required]).neverHolds { return "its 'data' asks that the field is missing" }
+            required = .all([required, present])
         }
         var writer = JSONWriter()
         required.write(to: &writer)
@@ -101,26 +106,5 @@ extension RulesLint {
     /// A condition with the place where it belongs.
     private func placed(_ condition: String, _ rule: RoutingRule) -> String {
         rule.conditions.isEmpty ? "write \"when\": {\(condition)} in the rule" : "add \(condition) to 'when'"
-    }
-}
-
-extension RouteCriteria {
-    /// Requires a field that is not one of the data; returns its condition's key.
-    fileprivate mutating func require(_ source: RuleField.Source) -> String {
-        switch source {
-        case .bucket:
-            bucket = .any
-            return "bucket"
-        case .object:
-            object = .any
-            return "object"
-        case .topic:
-            topic = .any
-            return "topic"
-        case .scopeID:
-            scopeID = .any
-            return "scopeID"
-        case .senderID, .data, .event, .when: return "sender"
-        }
     }
 }

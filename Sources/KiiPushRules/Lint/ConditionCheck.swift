@@ -22,25 +22,63 @@ extension RulesLint {
         unmatched.insert(number)
     }
 
+    // MARK: Combined conditions
+
+    /// Checks the parts of combined conditions; returns whether one of the combined conditions surely never holds.
+    private mutating func checkParts(_ rule: RoutingRule, _ kinds: KindSet) -> Bool {
+        var isNever = false
+        for group in rule.criteria.groups {
+            let before = findings.count
+            let parts = rule.parts(of: group, kinds)
+            // Of each, for a mistake in it is worth a finding anyway.
+            let never = parts.map { checkPart($0) }
+            switch group.combining {
+            case .any where !never.contains(false), .all where never.contains(true):
+                isNever = true
+                guard rule.part == nil else { continue }
+                reportNever(rule, group.combining.rawValue, "its '\(group.combining.rawValue)' never holds")
+            case .any, .all: continue
+            case .not:
+                let isAlways = never.contains(true)
+                findings = findings[..<before] + findings[before...].filter { $0.code != .neverHolds }
+                guard isAlways else { continue }
+                report(
+                    .alwaysHolds, rule, at: "not",
+                    "no message meets these conditions, so 'not' always holds; leave it out")
+            }
+        }
+        return isNever
+    }
+
+    /// Checks one part as if it were a rule; returns whether it surely never holds.
+    private mutating func checkPart(_ part: RoutingRule) -> Bool {
+        let profile = RuleProfile(part.criteria)
+        let before = findings.count
+        checkKinds(part, profile)
+        checkScopes(part, profile)
+        checkSender(part)
+        checkData(part, profile)
+        let isNever = findings[before...].contains { $0.code == .neverMatches }
+        for index in findings.indices[before...] where findings[index].severity == .error {
+            findings[index].code = .neverHolds
+        }
+        checkNames(part, profile)
+        checkKiiNames(part)
+        return checkParts(part, profile.kinds) || isNever
+    }
+
     // MARK: Kind
 
-    mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
+    private mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
         let criteria = rule.criteria
         if criteria.kinds.isEmpty {
-            report(
-                .neverMatches, position("kind", of: rule), rule.id,
-                "\(subject(rule)) never matches: the conditions around it require another kind; leave it out")
-            return
+            return reportNever(rule, "kind", "the conditions around it require another kind; leave it out")
         }
         let ofApp = criteria.bucket != nil ? "bucket" : criteria.object != nil ? "object" : nil
         if let ofApp, criteria.topic != nil {
-            let later = max(position(ofApp, of: rule), position("topic", of: rule))
-            report(
-                .neverMatches, later, rule.id,
-                "\(subject(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has "
-                    + "'topic'; make two rules of it"
-            )
-            return
+            return reportNever(
+                rule, position(ofApp, of: rule) > position("topic", of: rule) ? ofApp : "topic",
+                "only a Push to App has '\(ofApp)', and only a Push to User has 'topic'; make two rules of it")
         }
         let ofDirect = [("format", criteria.format), ("type", criteria.type), ("command", criteria.command)]
             .first { $0.1 != nil }?.0
@@ -49,86 +87,72 @@ extension RulesLint {
         ]
         for (condition, kind) in ofKinds {
             guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
-            report(
-                .neverMatches, position(condition, of: rule), rule.id,
-                "\(subject(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' requires another; "
-                    + "leave one of them out"
-            )
-            return
+            return reportNever(
+                rule, condition,
+                "only a \(kind) has '\(condition)', and 'kind' requires another; leave one of them out")
         }
         let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
         if let scope, profile.kinds.isEmpty {
-            report(
-                .neverMatches, position(scope, of: rule), rule.id,
-                "\(subject(rule)) never matches: a Direct Push that has such a '\(scope)' is ambiguous; leave it out, "
-                    + "or write \"certainty\": \(Self.list(criteria.certainty + [.ambiguous]))"
-            )
-        } else if profile.kinds.isEmpty || profile.certainty == 0 {
-            report(
-                .neverMatches, position("certainty", of: rule), rule.id,
-                "\(subject(rule)) never matches: only a Direct Push and a Push to User without its topic are "
-                    + "'likely', other messages are 'certain' or 'ambiguous'; write \"certainty\": \"certain\""
-            )
+            let certainties = (criteria.certainty + [.ambiguous]).map(\.rawValue.quotedAsJSON)
+            reportNever(
+                rule, scope,
+                "a Direct Push that has such a '\(scope)' is ambiguous; leave it out, or write \"certainty\": "
+                    + "[\(certainties.joined(separator: ", "))]")
+        } else if profile.kinds.isEmpty || profile.certainty.isEmpty {
+            reportNever(
+                rule, "certainty",
+                "only a Direct Push and a Push to User without its topic are 'likely', other messages are 'certain' "
+                    + "or 'ambiguous'; write \"certainty\": \"certain\"")
         }
-        let stated = rule.conditions.contains { $0.name == "kind" }
-        if stated, criteria.kinds == .all {
-            report(
-                .alwaysHolds, position("kind", of: rule), rule.id,
-                "every message is of one of these kinds; leave 'kind' out")
+        if criteria.kinds == .all, rule.conditions.contains(where: { $0.name == "kind" }) {
+            report(.alwaysHolds, rule, at: "kind", "every message is of one of these kinds; leave 'kind' out")
         }
     }
 
-    private static func list(_ certainties: [Certainty]) -> String {
-        "[\(certainties.map(\.rawValue.quotedAsJSON).joined(separator: ", "))]"
+    private mutating func reportNever(_ rule: RoutingRule, _ condition: String, _ why: String) {
+        report(.neverMatches, rule, at: condition, "\(subject(rule)) never matches: \(why)")
     }
 
     // MARK: Scope and sender
 
-    mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
+    private mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
         guard let scopes = profile.scopes else { return }
         if PossibleScope.hasTooManyPairs(rule.criteria) { hasComparedScopes = false }
         guard !scopes.isEmpty else {
-            let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
-            report(
-                .neverMatches, position(fault, of: rule), rule.id,
-                "\(subject(rule)) never matches: no scope listed in 'scope' has such an id; the app's scope has "
-                    + "no id"
-            )
-            return
+            return reportNever(
+                rule, rule.criteria.scopeID == nil ? "scope" : "scopeID",
+                "no scope listed in 'scope' has such an id; the app's scope has no id")
         }
         guard served?.mayServe(oneOf: scopes) == false else { return }
-        let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
         report(
-            .notServed, position(fault, of: rule), rule.id,
-            "\(subject(rule)) never matches: 'serving' lists none of its scopes, so its messages are refused; "
-                + "add the scope there, or remove the rule"
-        )
+            .notServed, rule, at: rule.criteria.scope == nil ? "scopeID" : "scope",
+            "\(subject(rule)) never matches: 'serving' lists none of its scopes, so its messages are refused; add the "
+                + "scope there, or remove the rule")
     }
 
-    mutating func checkSender(_ rule: RoutingRule) {
+    private mutating func checkSender(_ rule: RoutingRule) {
         guard let sender = rule.criteria.sender, !sender.alternatives.isEmpty else { return }
         let isOwn = sender.alternatives.allSatisfy { alternative in
-            guard let texts = alternative.id.exactTexts else { return false }
-            return texts.allSatisfy { text in
+            alternative.id.exactTexts?.allSatisfy { text in
                 me[ExactText(text)]?.contains { SenderPattern([alternative]).takes($0) } == true
-            }
+            } ?? false
         }
         guard isOwn else { return }
         report(
-            .onlyOwnMessages, position("sender", of: rule), rule.id,
-            "\(subject(rule)) never runs: its senders are identities of 'me', whose messages the loop guard "
-                + "drops; remove them from 'me', or match another sender"
-        )
+            .onlyOwnMessages, rule, at: "sender",
+            "\(subject(rule)) never runs: its senders are identities of 'me', whose messages the loop guard drops; "
+                + "remove them from 'me', or match another sender")
     }
 
     // MARK: Data
 
-    mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
+    private mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
         guard !rule.criteria.data.isEmpty else { return }
         let places = rule.places
         for condition in rule.criteria.data {
             let place = places[RoutingRule.label("data", condition.key)] ?? rule.position
             let key = "'\(Suggestion.shown(condition.key))'"
+            let isRequired = !DataSample.missing.meets(condition.predicate)
             if condition.predicate.neverHolds {
                 report(
                     .neverMatches, place, rule.id,
@@ -137,29 +161,20 @@ extension RulesLint {
                 report(
                     .alwaysHolds, place, rule.id,
                     "every value of \(key) meets this, and a missing one too; leave the condition out")
-            } else if let never = neverThere(condition) {
-                report(
-                    .neverMatches, place, rule.id, "\(subject(rule)) never matches: \(key) \(never)")
-            } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
+            } else if isRequired, let never = neverThere(condition.root) {
+                report(.neverMatches, place, rule.id, "\(subject(rule)) never matches: \(key) \(never)")
+            } else if isRequired, profile.hasNoData {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing, and \(subject(rule)) never "
-                        + "matches; match the bucket, and check the object's fields in the handler"
-                )
-            } else if condition.pointer == nil, condition.key.utf8.contains(UInt8(ascii: ".")),
-                !DataSample.missing.meets(condition.predicate)
-            {
+                    "Kii sends no data with a Push to App, so \(key) is missing, and \(subject(rule)) never matches; "
+                        + "match the bucket, and check the object's fields in the handler")
+            } else if isRequired, condition.pointer == nil, condition.key.utf8.contains(UInt8(ascii: ".")) {
                 report(
                     .dottedKey, place, rule.id,
                     "\(key) is one key of the data: a dot does not look into a value; if the value is nested, write "
                         + Suggestion.shown(condition.key.dotsAsPointer).quotedAsJSON)
             }
         }
-    }
-
-    /// Why a key that must be present never is.
-    private func neverThere(_ condition: DataCondition) -> String? {
-        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.root)
     }
 
     /// Why a key never appears in the data.
@@ -171,14 +186,14 @@ extension RulesLint {
 
     // MARK: Names
 
-    mutating func checkNames(_ rule: RoutingRule, _ profile: RuleProfile) {
+    private mutating func checkNames(_ rule: RoutingRule, _ profile: RuleProfile) {
         if let events = rule.criteria.events, profile.kinds == KindSet(.pushToApp) {
             let known = KiiEvent.known.map(\.name)
             for alternative in events.alternatives
             where !known.contains(where: { TextPattern([alternative]).matches($0) }) {
                 let text = RuleText(alternative).text
                 report(
-                    .unknownEvent, position("events", of: rule), rule.id,
+                    .unknownEvent, rule, at: "events",
                     Suggestion.unknown("event", text, known: known) + "; Kii sends no such event")
             }
         }
@@ -189,7 +204,7 @@ extension RulesLint {
                 continue
             }
             report(
-                .unknownTransport, position("transport", of: rule), rule.id,
+                .unknownTransport, rule, at: "transport",
                 "no transport of this SDK is called '\(Suggestion.shown(text))'; did you mean '\(nearest)'?")
         }
     }
@@ -198,13 +213,30 @@ extension RulesLint {
     static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
 }
 
+extension RoutingRule {
+    /// The parts of a combined condition as rules of their own, which also have the kinds and certainties around them.
+    fileprivate func parts(of group: ConditionGroup, _ kinds: KindSet) -> [RoutingRule] {
+        group.paths(group.combining.rawValue).map { path, criteria in
+            var part = self
+            part.criteria = criteria
+            part.criteria.kinds.formIntersection(kinds)
+            part.criteria.certainty = self.criteria.certainty
+            part.part = (self.part.map { "\($0)/" } ?? "") + path.dropLast()
+            part.conditions = conditions.filter { $0.name.begins(exactlyWith: path) }.map { condition in
+                Condition(
+                    name: condition.name.droppingFirst(bytes: path.utf8.count), key: condition.key,
+                    position: condition.position)
+            }
+            return part
+        }
+    }
+}
+
 extension String {
     /// The pointer that a key with dots may mean: `/temp/value` for `temp.value` and `data.temp.value`.
     fileprivate var dotsAsPointer: String {
-        let key =
-            begins(exactlyWith: RouteDedupe.prefix) ? droppingFirst(bytes: RouteDedupe.prefix.utf8.count) : self
-        return key.split(separator: ".", omittingEmptySubsequences: false).map { "/\(String($0).asPointerPart)" }
-            .joined()
+        (keyOfData ?? self).split(separator: ".", omittingEmptySubsequences: false)
+            .map { "/\(String($0).asPointerPart)" }.joined()
     }
 }
 

@@ -5,24 +5,24 @@ import KiiPush
 extension RulesLint {
     mutating func checkCycles(_ feeds: RuleFeeds) {
         let inCycles = feeds.feeds.filter(\.isInCycle)
-        for feed in inCycles where feed.from == feed.to { reportSelf(feed) }
+        var reported: Set<Int> = []
+        for feed in inCycles where feed.from == feed.to && reported.insert(feed.from).inserted { reportSelf(feed) }
 
         let components = StrongComponents(count: rules.rules.count, edges: inCycles.map { ($0.from, $0.to) })
         var seen: Set<Int> = []
         let others = inCycles.filter { $0.from != $0.to }
         var next: [Int: [RuleFeed]] = [:]
         for feed in others { next[feed.from, default: []].append(feed) }
-        for feed in others where seen.insert(components.component(feed.from)).inserted {
+        for feed in others where seen.insert(components.numbers[feed.from]).inserted {
             if let cycle = Self.shortestCycle(from: feed.from, next) { reportCycle(cycle) }
         }
     }
 
     private mutating func reportSelf(_ feed: RuleFeed) {
         let rule = rules.rules[feed.from]
-        guard reportedSelf.insert(feed.from).inserted else { return }
         let target = Suggestion.shown(feed.target.description)
         let place = position(of: feed.target, writtenBy: rule)
-        if rule.pace == .unlimited {
+        if rule.options.pace == .unlimited {
             report(
                 .unguardedCycle, place, rule.id,
                 "the rule \(name(rule)) listens to what it writes itself, \(target), with an unlimited pace: nothing but "
@@ -60,7 +60,7 @@ extension RulesLint {
                 "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")
         }
         if cycle.count > Self.mostSteps { steps.append("and so on, over \(cycle.count) rules") }
-        let isUnguarded = members.allSatisfy { $0.pace == .unlimited }
+        let isUnguarded = members.allSatisfy { $0.options.pace == .unlimited }
         let advice =
             isUnguarded
             ? "all of them have an unlimited pace: nothing but announced writes and stamps would end the loop; leave out "
@@ -103,5 +103,51 @@ extension RulesLint {
             }
         }
         return nil
+    }
+}
+
+/// The strongly connected components of a directed graph, which contain its cycles.
+struct StrongComponents {
+    /// The number of the component that contains a node, by node.
+    private(set) var numbers: [Int]
+
+    /// Finds the components in time linear in nodes and edges.
+    init(count: Int, edges: [(from: Int, to: Int)]) {
+        numbers = [Int](repeating: -1, count: count)
+        var next = [[Int]](repeating: [], count: count)
+        for (from, to) in edges { next[from].append(to) }
+        // Tarjan's algorithm, with an explicit stack instead of recursion: a chain of ten thousand rules is that deep.
+        var order = [Int](repeating: -1, count: count)
+        var low = [Int](repeating: 0, count: count)
+        var open: [Int] = []
+        var last = 0
+        for root in 0..<count where order[root] < 0 {
+            var path: [(node: Int, edge: Int)] = [(root, 0)]
+            while let (node, edge) = path.last {
+                if edge == 0 {
+                    order[node] = last
+                    low[node] = last
+                    last += 1
+                    open.append(node)
+                }
+                if edge < next[node].count {
+                    path[path.count - 1].edge += 1
+                    let other = next[node][edge]
+                    if order[other] < 0 {
+                        path.append((other, 0))
+                    } else if numbers[other] < 0 {
+                        low[node] = min(low[node], order[other])
+                    }
+                    continue
+                }
+                path.removeLast()
+                if let parent = path.last?.node { low[parent] = min(low[parent], low[node]) }
+                guard low[node] == order[node] else { continue }
+                while let member = open.popLast() {
+                    numbers[member] = node
+                    if member == node { break }
+                }
+            }
+        }
     }
 }

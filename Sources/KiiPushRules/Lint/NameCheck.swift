@@ -5,11 +5,11 @@ import KiiPush
 extension RulesLint {
     mutating func checkKiiNames(_ rule: RoutingRule) {
         let criteria = rule.criteria
-        let patterns: [(String, KiiName, TextPattern?)] = [
+        let names: [(String, KiiName, TextPattern?)] = [
             ("bucket", .bucket, criteria.bucket), ("object", .object, criteria.object),
             ("topic", .topic, criteria.topic),
         ]
-        for (condition, kind, pattern) in patterns {
+        for (condition, kind, pattern) in names {
             for alternative in pattern?.alternatives ?? [] {
                 guard let fault = kind.fault(pieces: alternative.literalPieces) else { continue }
                 let text = Suggestion.shown(RuleText(alternative).text)
@@ -17,49 +17,17 @@ extension RulesLint {
                     text.contains(exactly: "://")
                     ? "write the name alone, and its owner as 'scope'" : "the only wildcard is '*'"
                 report(
-                    .impossibleName, position(condition, of: rule), rule.id,
+                    .impossibleName, rule, at: condition,
                     "\(subject(rule)) asks for '\(text)', which Kii cannot have: \(fault); \(hint)")
                 break
             }
         }
-        checkIDs(rule)
-    }
-
-    mutating func checkTargets(_ rule: RoutingRule) {
-        for target in rule.targets { checkNames(of: target, rule) }
-    }
-
-    /// Finds identities and served scopes that are no ids: no message is of them.
-    mutating func checkSettingIDs() {
-        let served = rules.serving?.alternatives.map { $0.id?.alternatives ?? [] } ?? []
-        let settings: [(key: String, ids: [[TextPattern.Alternative]], positions: [SourcePosition])] = [
-            ("me", rules.me.map { [.exactly($0.id)] }, rules.mePositions),
-            ("serving", served, rules.servingPositions),
-            ("writesAs", rules.writesAs.map { [.exactly($0.id)] }, rules.writesAsPositions),
+        let ids: [(String, [TextPattern?])] = [
+            ("scopeID", [criteria.scopeID]), ("scope", criteria.scope?.alternatives.map(\.id) ?? []),
+            ("sender", criteria.sender?.alternatives.map(\.id) ?? []),
         ]
-        for (key, ids, positions) in settings {
-            for (index, alternatives) in ids.enumerated() {
-                for alternative in alternatives where alternative.isOfNoID {
-                    let text = Suggestion.shown(RuleText(alternative).text)
-                    report(
-                        .impossibleName, index < positions.count ? positions[index] : .start, nil,
-                        "'\(key)' names '\(text)', which is no id; write the id alone after its type, without a URI "
-                            + "or spaces")
-                }
-            }
-        }
-    }
-
-    /// Finds owners and senders that are no ids.
-    private mutating func checkIDs(_ rule: RoutingRule) {
-        let criteria = rule.criteria
-        let patterns: [(String, [TextPattern.Alternative])] = [
-            ("scopeID", criteria.scopeID?.alternatives ?? []),
-            ("scope", criteria.scope?.alternatives.flatMap { $0.id?.alternatives ?? [] } ?? []),
-            ("sender", criteria.sender?.alternatives.flatMap { $0.id.alternatives } ?? []),
-        ]
-        for (condition, alternatives) in patterns {
-            for alternative in alternatives {
+        for (condition, patterns) in ids {
+            for alternative in patterns.flatMap({ $0?.alternatives ?? [] }) {
                 let text = RuleText(alternative).text
                 let hasType = ["user:", "group:", "thing:"].contains { text.begins(exactlyWith: $0) }
                 guard hasType || alternative.isOfNoID else { continue }
@@ -67,27 +35,50 @@ extension RulesLint {
                     hasType && condition == "scopeID"
                     ? "write \"scope\": \(text.quotedAsJSON) instead" : "write the id alone, without a URI or spaces"
                 report(
-                    .impossibleName, position(condition, of: rule), rule.id,
+                    .impossibleName, rule, at: condition,
                     "\(subject(rule)) asks for '\(Suggestion.shown(text))', which is no id; \(advice)")
                 break
             }
         }
     }
 
-    private mutating func checkNames(of target: RoutingRule.Target, _ rule: RoutingRule) {
-        let names: [(KiiName, String)] =
-            switch target.uri.resource {
-            case .none: []
-            case .topic(let name): [(.topic, name)]
-            case .bucket(let name, _): [(.bucket, name)]
-            case .object(let bucket, _, let id): [(.bucket, bucket), (.object, id)]
+    /// Finds identities and served scopes that are no ids: no message is of them.
+    mutating func checkSettingIDs() {
+        let served = rules.serving?.alternatives.map { $0.id?.alternatives ?? [] } ?? []
+        let settings: [(key: String, ids: [[TextPattern.Alternative]])] = [
+            ("me", rules.me.map { [.exactly($0.id)] }), ("serving", served),
+            ("writesAs", rules.writesAs.map { [.exactly($0.id)] }),
+        ]
+        for (key, ids) in settings {
+            for (alternatives, position) in zip(ids, rules.positions[key] ?? []) {
+                for alternative in alternatives where alternative.isOfNoID {
+                    let text = Suggestion.shown(RuleText(alternative).text)
+                    report(
+                        .impossibleName, position, nil,
+                        "'\(key)' names '\(text)', which is no id; write the id alone after its type, without a URI "
+                            + "or spaces")
+                }
             }
-        for (kind, text) in names {
-            let template = target.template.flatMap { _ in try? RuleTemplate(text) }
-            guard let fault = kind.fault(pieces: template?.literalPieces ?? [text]) else { continue }
-            report(
-                .impossibleName, target.position, rule.id,
-                "the rule \(name(rule)) writes to '\(Suggestion.shown(text))', which Kii cannot have: \(fault)")
+        }
+    }
+
+    mutating func checkTargets(_ rule: RoutingRule) {
+        for target in rule.targets {
+            let names: [(KiiName, String)] =
+                switch target.uri.resource {
+                case .none: []
+                case .topic(let name): [(.topic, name)]
+                case .bucket(let name, _): [(.bucket, name)]
+                case .object(let bucket, _, let id): [(.bucket, bucket), (.object, id)]
+                }
+            // An owner's id may come before them.
+            let pieces = target.template?.parts.suffix(names.count).map(\.literalPieces) ?? names.map { [$0.1] }
+            for ((kind, text), pieces) in zip(names, pieces) {
+                guard let fault = kind.fault(pieces: pieces) else { continue }
+                report(
+                    .impossibleName, target.position, rule.id,
+                    "the rule \(name(rule)) writes to '\(Suggestion.shown(text))', which Kii cannot have: \(fault)")
+            }
         }
     }
 }

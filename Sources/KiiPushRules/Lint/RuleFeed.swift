@@ -24,11 +24,8 @@ struct RuleFeeds {
 
     private let rules: RoutingRules
     private let profiles: [RuleProfile]
-    /// The rules that require exact buckets or topics, indexed by those, and all the others.
-    private var byBucket: [ExactText: [Int]] = [:]
-    private var byTopic: [ExactText: [Int]] = [:]
-    private var otherBuckets: [Int] = []
-    private var otherTopics: [Int] = []
+    private var byBucket = RulesByName()
+    private var byTopic = RulesByName()
     private var served: ServedScopes?
     /// The identities that this device shares with others.
     private let shared: [Sender]
@@ -46,12 +43,8 @@ struct RuleFeeds {
         shared = rules.writesAs.filter { !me.contains($0) }
         guard rules.rules.contains(where: { !$0.writes.isEmpty || $0.ownTarget != nil }) else { return }
         for (number, profile) in profiles.enumerated() where !profile.isEmpty && !isCut(profile) {
-            if profile.kinds.contains(KindSet(.pushToApp)) {
-                Self.file(number, profile.criteria.bucket, &byBucket, &otherBuckets)
-            }
-            if profile.kinds.contains(KindSet(.pushToUser)) {
-                Self.file(number, profile.criteria.topic, &byTopic, &otherTopics)
-            }
+            if profile.kinds.contains(KindSet(.pushToApp)) { byBucket.add(number, profile.criteria.bucket) }
+            if profile.kinds.contains(KindSet(.pushToUser)) { byTopic.add(number, profile.criteria.topic) }
         }
         var known: [KiiURI: [Int]] = [:]
         for (number, rule) in rules.rules.enumerated() {
@@ -64,67 +57,57 @@ struct RuleFeeds {
             }
         }
         let components = StrongComponents(count: profiles.count, edges: feeds.map { ($0.from, $0.to) })
-        for index in feeds.indices {
-            feeds[index].isInCycle = components.component(feeds[index].from) == components.component(feeds[index].to)
+        for (index, feed) in feeds.enumerated() {
+            feeds[index].isInCycle = components.numbers[feed.from] == components.numbers[feed.to]
         }
-    }
-
-    private static func file(
-        _ number: Int, _ pattern: TextPattern?, _ byText: inout [ExactText: [Int]], _ others: inout [Int]
-    ) {
-        guard let texts = pattern?.exactTexts else { return others.append(number) }
-        for text in Set(texts.map { ExactText($0) }) { byText[text, default: []].append(number) }
     }
 
     /// Whether the loop guard drops every write of this device before it reaches a rule that requires the sender.
     private func isCut(_ profile: RuleProfile) -> Bool {
-        guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else {
-            return false
-        }
+        guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else { return false }
         return !shared.contains { sender.takes($0) }
     }
 
     /// The rules that may match the push of a write, up to the first that stops it.
     private mutating func takers(of target: RoutingRule.Target, by rule: RoutingRule) -> [Int] {
         guard pairsLeft > 0, let written = written(target, by: rule) else { return [] }
-        let criteria = written.criteria
-        let candidates: [Int]
-        if let bucket = criteria.bucket {
-            candidates = Self.candidates(bucket, byBucket, otherBuckets)
-        } else if let topic = criteria.topic {
-            candidates = Self.candidates(topic, byTopic, otherTopics)
-        } else {
-            return []
-        }
+        let candidates =
+            written.criteria.bucket.map(byBucket.candidates) ?? written.criteria.topic.map(byTopic.candidates)
         var takers: [Int] = []
-        for number in candidates {
+        for number in candidates ?? [] {
             pairsLeft -= written.size * profiles[number].size
             guard pairsLeft > 0 else { break }
-            guard profiles[number].mayMeet(written) else { continue }
+            guard profiles[number].mayTake(written) else { continue }
             takers.append(number)
-            if rules.rules[number].flow == .stop, profiles[number].takesAll(of: written) { break }
+            if rules.rules[number].options.flow == .stop, profiles[number].takesAll(of: written) { break }
         }
         return takers
-    }
-
-    /// The rules that may match a pattern.
-    private static func candidates(
-        _ pattern: TextPattern, _ byText: [ExactText: [Int]], _ others: [Int]
-    ) -> [Int] {
-        guard let texts = pattern.exactTexts else {
-            return Set(byText.values.joined()).union(others).sorted()
-        }
-        return Set(texts.flatMap { byText[ExactText($0)] ?? [] }).union(others).sorted()
     }
 
     /// The profile of a write's push; nil if it does not reach this receiver.
     private mutating func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
         if let app = rules.app, let other = target.uri.appID, !app.isExactly(other) { return nil }
         guard let criteria = target.criteria(of: rule.criteria) else { return nil }
-        var profile = RuleProfile(criteria)
-        profile.hasNoData = profile.kinds == KindSet(.pushToApp)
+        let profile = RuleProfile(criteria)
         if served?.mayServe(oneOf: profile.scopes ?? []) == false { return nil }
         return profile
+    }
+}
+
+/// Rules by the exact names of buckets or topics that they require, and all the others.
+private struct RulesByName {
+    private var byName: [ExactText: [Int]] = [:]
+    private var others: [Int] = []
+
+    mutating func add(_ number: Int, _ pattern: TextPattern?) {
+        guard let names = pattern?.exactTexts else { return others.append(number) }
+        for name in Set(names.map { ExactText($0) }) { byName[name, default: []].append(number) }
+    }
+
+    /// The rules that may match a name that a pattern matches, in order.
+    func candidates(_ pattern: TextPattern) -> [Int] {
+        let known = pattern.exactTexts?.flatMap { byName[ExactText($0)] ?? [] } ?? Array(byName.values.joined())
+        return Set(known).union(others).sorted()
     }
 }
 
@@ -136,11 +119,9 @@ extension SenderPattern {
 }
 
 extension RoutingRules {
-    /// Which rules match the pushes of rules' writes, declared ones and those of `write` and `send`, in order of the
-    /// writing rules.
+    /// Which rules match the pushes of rules' writes, in order of the writing rules; at most 200,000.
     ///
-    /// At most 200,000. A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to
-    /// User. Omits a rule that cannot receive the push because of its conditions, an earlier rule, the loop guard or
+    /// Omits a rule that cannot receive the push because of its conditions, an earlier rule, the loop guard or
     /// `serving`.
     package var feeds: [RuleFeed] { RuleFeeds(self, rules.map { RuleProfile($0.criteria) }).feeds }
 }

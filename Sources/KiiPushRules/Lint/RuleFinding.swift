@@ -91,11 +91,7 @@ public struct RuleFinding: Sendable, Hashable {
             case .neverMatches, .neverHolds, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
                 .refusedPush, .impossibleName, .noShell, .impossibleTest:
                 .error
-            case .alwaysHolds, .sameRule, .unreachableHandler, .unusedHandler,
-                .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
-                .dataOfPushToApp, .dottedKey, .unusedID, .missingValue, .unusableProgram, .emptyTest, .repeatedTestName,
-                .unusedParameter, .unusedValue, .notAllCompared:
-                .warning
+            default: .warning
             }
         }
     }
@@ -109,7 +105,7 @@ public struct RuleFinding: Sendable, Hashable {
     }
 
     /// The kind of finding.
-    public let code: Code
+    public internal(set) var code: Code
     /// The file, as the caller named it.
     public let file: String
     /// The primary position.
@@ -123,13 +119,6 @@ public struct RuleFinding: Sendable, Hashable {
 
     /// How bad it is.
     public var severity: Severity { code.severity }
-}
-
-extension RuleFinding {
-    /// The same finding with another code.
-    func with(_ code: Code) -> RuleFinding {
-        RuleFinding(code: code, file: file, position: position, what: what, rule: rule, related: related)
-    }
 }
 
 extension RuleFinding: CustomStringConvertible {

@@ -5,68 +5,61 @@ struct RuleProfile {
     let criteria: RouteCriteria
     /// The kinds that all conditions together allow.
     let kinds: KindSet
-    /// The certainties that they allow, one bit each.
-    let certainty: UInt8
+    /// The certainties that they allow.
+    let certainty: [Certainty]
     /// The scopes that they allow; nil for any, or none.
     let scopes: [PossibleScope]?
     /// The number of its buckets, objects, topics or ids, whichever is largest; at least 1.
     let size: Int
-    /// Whether the messages carry no data, such as the events of Kii's own servers.
-    var hasNoData = false
 
     init(_ criteria: RouteCriteria) {
         self.criteria = criteria
-        let wantedCertainty: UInt8 = criteria.certainty.reduce(0) { $0 | Self.bit($1) }
         var kinds = criteria.possibleKinds
         if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
         // Likely are a Direct Push by absence and a Push to User without its topic.
         var ofLikely = KindSet(.directPush)
         if criteria.topic == nil { ofLikely.formUnion(KindSet(.pushToUser)) }
-        if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(ofLikely) }
+        if criteria.certainty == [.likely] { kinds.formIntersection(ofLikely) }
         // A Direct Push that states another scope than the app's is always ambiguous.
         let mayBeApps = criteria.scopeID == nil && criteria.scope?.alternatives.contains { $0.kind == .app } != false
-        if !mayBeApps, wantedCertainty & Self.bit(.ambiguous) == 0 { kinds.subtract(KindSet(.directPush)) }
+        if !mayBeApps, !criteria.certainty.contains(.ambiguous) { kinds.subtract(KindSet(.directPush)) }
         self.kinds = kinds
-        certainty = kinds.isDisjoint(with: ofLikely) ? wantedCertainty & ~Self.bit(.likely) : wantedCertainty
+        let mayBeLikely = !kinds.isDisjoint(with: ofLikely)
+        certainty = criteria.certainty.filter { mayBeLikely || $0 != .likely }
         scopes = PossibleScope.all(of: criteria)
         let ids = (scopes ?? []).reduce(0) { $0 + $1.ids.reduce(0) { $0 + $1.alternatives.count } }
         let names = [criteria.bucket, criteria.object, criteria.topic].map { $0?.alternatives.count ?? 1 }
         size = names.reduce(ids) { max($0, $1) }
     }
 
-    private static func bit(_ certainty: Certainty) -> UInt8 {
-        switch certainty {
-        case .certain: 1
-        case .likely: 2
-        case .ambiguous: 4
-        }
-    }
+    /// Whether the messages carry no data: Kii's servers add none to a Push to App.
+    var hasNoData: Bool { kinds == KindSet(.pushToApp) }
 
     /// Whether the conditions, apart from those on data, exclude every message.
-    var isEmpty: Bool { kinds.isEmpty || certainty == 0 || scopes?.isEmpty == true }
+    var isEmpty: Bool { kinds.isEmpty || certainty.isEmpty || scopes?.isEmpty == true }
 
-    // MARK: Containment
+    // MARK: Pushes of writes: certain, of one scope, without a sender
 
-    /// Whether this rule surely matches every push of a write, which has one scope and states no sender.
+    /// Whether this rule surely matches every push of a write.
     func takesAll(of written: RuleProfile) -> Bool {
         let given = written.criteria
-        guard criteria.kinds.isSuperset(of: written.kinds), given.certainty.allSatisfy(criteria.certainty.contains),
+        guard criteria.kinds.isSuperset(of: written.kinds), criteria.certainty.contains(.certain),
             criteria.events == nil, criteria.sender == nil, criteria.transport == nil, criteria.format == nil,
             criteria.type == nil, criteria.command == nil, criteria.mqtt == nil, !criteria.isGap,
             criteria.groups.isEmpty
         else { return false }
         return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
             && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)
-            && criteria.data.allSatisfy { condition in
-                written.hasNoData
-                    ? DataSample.missing.meets(condition.predicate) : condition.predicate.alwaysHolds
+            && criteria.data.allSatisfy {
+                written.hasNoData ? DataSample.missing.meets($0.predicate) : $0.predicate.alwaysHolds
             }
     }
 
+    /// Whether a pattern surely matches what another one matches; patterns with wildcards are not compared.
     private static func covers(_ wanted: TextPattern?, _ given: TextPattern?) -> Bool {
         guard let wanted else { return true }
-        return given.map { wanted.covers($0) } ?? false
+        return given.map { wanted.takesAnything || $0.exactTexts?.allSatisfy(wanted.matches) == true } ?? false
     }
 
     private func coversScopes(of given: RouteCriteria) -> Bool {
@@ -74,37 +67,153 @@ struct RuleProfile {
         return given.scope?.alternatives.allSatisfy { scope in
             guard Self.covers(criteria.scopeID, scope.id) else { return false }
             guard let wanted = criteria.scope?.alternatives.filter({ $0.kind == scope.kind }) else { return true }
-            // Each of the ids that the owner can have may match another text of the list.
-            let ids = scope.id?.alternatives.map { TextPattern([$0]) } ?? []
-            return wanted.contains { $0.id == nil }
-                || !ids.isEmpty && ids.allSatisfy { id in wanted.contains { Self.covers($0.id, id) } }
+            return wanted.contains { $0.id?.takesAnything ?? true }
+                // Each of the ids that the owner can have may match another text of the list.
+                || scope.id?.exactTexts?.allSatisfy { id in wanted.contains { $0.id?.matches(id) == true } } == true
         } ?? false
     }
 
-    // MARK: Overlap
-
-    /// False only if no message matches both; ignores combined conditions, and data except for messages without any.
-    func mayMeet(_ other: RuleProfile) -> Bool {
+    /// False only if this rule matches no push of a write; ignores combined conditions.
+    func mayTake(_ written: RuleProfile) -> Bool {
         func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
             guard let left, let right else { return true }
             return left.mayMeet(right)
         }
-        let theirs = other.criteria
-        guard criteria.isGap == theirs.isGap, !kinds.isDisjoint(with: other.kinds), certainty & other.certainty != 0,
-            mayMeet(criteria.bucket, theirs.bucket), mayMeet(criteria.object, theirs.object),
-            mayMeet(criteria.topic, theirs.topic), mayMeet(criteria.events, theirs.events),
-            mayMeet(criteria.transport, theirs.transport), mayMeet(criteria.format, theirs.format),
-            mayMeet(criteria.type, theirs.type)
+        let given = written.criteria
+        guard !criteria.isGap, !kinds.isDisjoint(with: written.kinds), certainty.contains(.certain),
+            mayMeet(criteria.bucket, given.bucket), mayMeet(criteria.object, given.object),
+            mayMeet(criteria.topic, given.topic)
         else { return false }
-        if let scopes, let others = other.scopes {
-            let haveCommon = scopes.contains { mine in
-                others.contains { their in
-                    mine.kind == their.kind
-                        && mine.ids.allSatisfy { id in their.ids.allSatisfy { id.mayMeet($0) } }
-                }
-            }
+        if let scopes, let others = written.scopes {
+            let haveCommon = scopes.contains { mine in others.contains { mine.mayBe($0) } }
             guard haveCommon else { return false }
         }
-        return !other.hasNoData || criteria.data.allSatisfy { DataSample.missing.meets($0.predicate) }
+        return !written.hasNoData || criteria.data.allSatisfy { DataSample.missing.meets($0.predicate) }
+    }
+}
+
+/// One scope that messages of a rule can have: its type, and constraints on its id.
+struct PossibleScope {
+    let kind: MessageScope.Kind
+    /// Patterns of the id, all of which hold; the conditions `scope` and `scopeID` may each add one.
+    let ids: [TextPattern]
+    /// Whether the id may be missing.
+    let mayLackID: Bool
+
+    /// False only if no scope is both.
+    func mayBe(_ other: PossibleScope) -> Bool {
+        kind == other.kind && ids.allSatisfy { id in other.ids.allSatisfy { id.mayMeet($0) } }
+    }
+
+    /// The most pairs of a scope and a scope's id, one of them a pattern, that are compared; of more, each may meet.
+    private static let mostPairs = 10_000
+
+    /// Whether a rule has more pairs than are compared.
+    static func hasTooManyPairs(_ criteria: RouteCriteria) -> Bool {
+        guard let scope = criteria.scope, let scopeID = criteria.scopeID else { return false }
+        return scope.alternatives.count * scopeID.alternatives.count > mostPairs
+            && (scope.exactIDs == nil || scopeID.exactTexts == nil)
+    }
+
+    /// The scopes that a rule's messages can have; nil if its conditions do not restrict them, empty if they exclude
+    /// all.
+    static func all(of criteria: RouteCriteria) -> [PossibleScope]? {
+        // A bucket, object or topic requires a complete scope.
+        let isComplete = criteria.bucket != nil || criteria.object != nil || criteria.topic != nil
+        let owners: [MessageScope.Kind] = [.user, .group, .thing]
+        guard let scope = criteria.scope else {
+            guard isComplete || criteria.scopeID != nil else { return nil }
+            let ids = criteria.scopeID.map { [$0] } ?? []
+            let owned = owners.map { PossibleScope(kind: $0, ids: ids, mayLackID: false) }
+            return criteria.scopeID == nil ? [PossibleScope(kind: .app, ids: [], mayLackID: false)] + owned : owned
+        }
+        let texts = criteria.scopeID?.exactTexts.map { Set($0.map { ExactText($0) }) }
+        let isTooLong = hasTooManyPairs(criteria)
+        func mayMeet(_ id: TextPattern, _ scopeID: TextPattern) -> Bool {
+            if let texts, let own = id.exactTexts { return own.contains { texts.contains(ExactText($0)) } }
+            return isTooLong || id.mayMeet(scopeID)
+        }
+        return scope.alternatives.compactMap { alternative in
+            switch alternative.kind {
+            case .app: if criteria.scopeID != nil { return nil }
+            case .unknown: if criteria.scopeID != nil || isComplete { return nil }
+            case .user, .group, .thing: break
+            }
+            let ids = [alternative.id, criteria.scopeID].compactMap(\.self)
+            if ids.count == 2, !mayMeet(ids[0], ids[1]) { return nil }
+            return PossibleScope(kind: alternative.kind, ids: ids, mayLackID: ids.isEmpty && !isComplete)
+        }
+    }
+}
+
+/// The scopes of `serving`, for comparison with those of many rules.
+struct ServedScopes {
+    /// The most ids that are compared with a pattern.
+    private static let mostPairs = 1_000_000
+
+    private var texts: [MessageScope.Kind: Set<ExactText>] = [:]
+    private var patterns: [MessageScope.Kind: [TextPattern]] = [:]
+    private var pairsLeft = mostPairs
+
+    /// Whether all were compared.
+    var isComplete: Bool { pairsLeft > 0 }
+
+    init(_ serving: ScopePattern) {
+        for scope in serving.alternatives {
+            for id in (scope.id ?? .any).alternatives {
+                if case .exactly(let text) = id {
+                    texts[scope.kind, default: []].insert(ExactText(text))
+                } else {
+                    patterns[scope.kind, default: []].append(TextPattern([id]))
+                }
+            }
+        }
+    }
+
+    /// False only if none of these scopes is served.
+    mutating func mayServe(oneOf scopes: [PossibleScope]) -> Bool { scopes.contains { mayServe($0) } }
+
+    private mutating func mayServe(_ scope: PossibleScope) -> Bool {
+        let texts = texts[scope.kind] ?? []
+        let patterns = patterns[scope.kind] ?? []
+        guard let first = scope.ids.first else { return !texts.isEmpty || !patterns.isEmpty }
+        if let own = first.exactTexts {
+            let served = own.filter { texts.contains(ExactText($0)) }
+            if served.contains(where: { mayMeet(.exactly($0), scope.ids.dropFirst()) }) { return true }
+        } else if texts.contains(where: { mayMeet(.exactly($0.text), scope.ids[...]) }) {
+            return true
+        }
+        return patterns.contains { mayMeet($0, scope.ids[...]) }
+    }
+
+    private mutating func mayMeet(_ served: TextPattern, _ ids: ArraySlice<TextPattern>) -> Bool {
+        pairsLeft -= ids.reduce(0) { $0 + $1.alternatives.count }
+        return pairsLeft <= 0 || ids.allSatisfy { $0.mayMeet(served) }
+    }
+}
+
+extension TextPattern {
+    /// False only if no text matches both.
+    func mayMeet(_ other: TextPattern) -> Bool {
+        alternatives.contains { mine in other.alternatives.contains { mine.mayMeet($0) } }
+    }
+}
+
+extension TextPattern.Alternative {
+    /// False only if no text matches both.
+    fileprivate func mayMeet(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.exactly(let text), _): return TextPattern([other]).matches(text)
+        case (_, .exactly(let text)): return TextPattern([self]).matches(text)
+        case (.pieces(let mine), .pieces(let theirs)):
+            // Only the anchored ends are compared.
+            return Self.agree(mine.first, theirs.first) && Self.agree(mine.last, theirs.last, fromEnd: true)
+        }
+    }
+
+    private static func agree(_ left: String?, _ right: String?, fromEnd: Bool = false) -> Bool {
+        guard let left, let right else { return true }
+        if fromEnd { return zip(left.utf8.reversed(), right.utf8.reversed()).allSatisfy { $0 == $1 } }
+        return zip(left.utf8, right.utf8).allSatisfy { $0 == $1 }
     }
 }

@@ -23,9 +23,10 @@ extension RoutingRules {
         var lint = RulesLint(self)
         lint.run(handlers)
         if let programProblem { lint.checkPrograms(programProblem) }
-        return lint.findings.sorted { left, right in
-            (left.position, left.severity == .warning ? 1 : 0) < (right.position, right.severity == .warning ? 1 : 0)
+        func order(_ finding: RuleFinding) -> (SourcePosition, Int) {
+            (finding.position, finding.severity == .warning ? 1 : 0)
         }
+        return lint.findings.sorted { order($0) < order($1) }
     }
 }
 
@@ -43,8 +44,6 @@ struct RulesLint {
     var hasComparedScopes = true
     /// The device's own identities, by id.
     let me: [ExactText: [Sender]]
-    /// The rules already reported as feeding themselves.
-    var reportedSelf: Set<Int> = []
 
     init(_ rules: RoutingRules) {
         self.rules = rules
@@ -74,10 +73,8 @@ struct RulesLint {
 
     /// Reports the programs that cannot be started on this machine.
     mutating func checkPrograms(_ problem: (String) -> String?) {
-        for (number, rule) in rules.rules.enumerated() {
-            guard case .run(let vector) = rule.action, let program = vector.first, !dead.contains(number),
-                let why = problem(program)
-            else { continue }
+        for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
+            guard case .run(let vector) = rule.action, let why = vector.first.flatMap(problem) else { continue }
             report(
                 .unusableProgram, rule.actionPosition, rule.id, "the rule \(name(rule)) cannot run its program: \(why)")
         }
@@ -90,9 +87,16 @@ struct RulesLint {
         related: [RuleFinding.Related] = []
     ) {
         findings.append(
-            RuleFinding(
-                code: code, file: rules.file, position: position, what: what,
-                rule: rule, related: related))
+            RuleFinding(code: code, file: rules.file, position: position, what: what, rule: rule, related: related))
+    }
+
+    /// Reports one of a rule's conditions, or the rule if the file does not state the condition.
+    mutating func report(_ code: RuleFinding.Code, _ rule: RoutingRule, at condition: String, _ what: String) {
+        report(code, position(condition, of: rule), rule.id, what)
+    }
+
+    func position(_ condition: String, of rule: RoutingRule) -> SourcePosition {
+        rule.conditions.first { condition == $0.name }?.position ?? rule.position
     }
 
     mutating func reportIncomplete(_ what: String) {
@@ -108,11 +112,6 @@ struct RulesLint {
     /// What a finding is about: a rule, or a part of its combined conditions.
     func subject(_ rule: RoutingRule) -> String {
         rule.part.map { "the condition '\($0)' of the rule \(name(rule))" } ?? "the rule \(name(rule))"
-    }
-
-    /// The position of a rule's condition; the rule's own position if the file does not state the condition.
-    func position(_ condition: String, of rule: RoutingRule) -> SourcePosition {
-        rule.conditions.first { condition == $0.name }?.position ?? rule.position
     }
 }
 

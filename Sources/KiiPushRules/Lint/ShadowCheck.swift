@@ -1,4 +1,4 @@
-// Rules that earlier rules shadow: those with the same conditions, and those behind a rule without conditions.
+// Rules that earlier rules shadow, and deduplication keys that never count.
 
 import KiiPush
 
@@ -59,17 +59,57 @@ extension RulesLint {
                     "the rule \(name(rule)) does the same as \(place(of: earlier)) for the same messages, so they are "
                         + "handled twice; leave one out")
             }
-            if rule.flow == .stop { closed.add(number, rule.criteria) }
+            if rule.options.flow == .stop { closed.add(number, rule.criteria) }
             byAction[rule.action, default: EarlierRules()].add(number, rule.criteria)
         }
     }
 
     private func place(of number: Int) -> String { "\(name(rules.rules[number])) (\(rules.rules[number].position))" }
 
-    private mutating func report(_ code: RuleFinding.Code, _ rule: RoutingRule, behind number: Int, _ what: String) {
+    private mutating func report(
+        _ code: RuleFinding.Code, _ rule: RoutingRule, at position: SourcePosition? = nil, behind number: Int,
+        _ what: String
+    ) {
         let earlier = rules.rules[number]
         report(
-            code, rule.position, rule.id, what,
+            code, position ?? rule.position, rule.id, what,
             related: [RuleFinding.Related(position: earlier.position, what: "the rule \(name(earlier))")])
+    }
+
+    // MARK: Deduplication keys
+
+    mutating func checkDedupe() {
+        guard rules.rules.contains(where: { $0.options.dedupe != nil }) else { return }
+        var passing = EarlierRules()
+        for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
+            defer { if rule.options.flow == .continue { passing.add(number, rule.criteria) } }
+            guard let dedupe = rule.options.dedupe, let place = rule.dedupePosition else { continue }
+            let key = "'\(Suggestion.shown(dedupe.key))'"
+            if let why = neverCounts(dedupe, rule) {
+                report(.unusedID, place, rule.id, "the rule \(name(rule)) never finds an id in \(key): \(why)")
+            } else if profiles[number].hasNoData {
+                report(
+                    .dataOfPushToApp, place, rule.id,
+                    "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule "
+                        + "\(name(rule)); leave 'dedupe' out")
+            } else if let earlier = passing.covering(rule.criteria) {
+                report(
+                    .unusedID, rule, at: place, behind: earlier,
+                    "the id of the rule \(name(rule)) never counts: the first rule that takes a message names it, and "
+                        + "the earlier rule \(self.place(of: earlier)) takes all of these; write 'dedupe' there")
+            }
+        }
+    }
+
+    /// Why the conditions of a rule exclude every message with an id.
+    private func neverCounts(_ dedupe: RouteDedupe, _ rule: RoutingRule) -> String? {
+        if rule.criteria.certainty.allSatisfy({ $0 == .ambiguous }) {
+            return "it takes ambiguous messages only, whose data name nothing; leave 'dedupe' out"
+        }
+        if let never = neverThere(dedupe.key) { return "it \(never); name another field" }
+        let isExcluded = rule.criteria.data.contains { condition in
+            condition.key.isExactly(dedupe.key) && DataPredicate.all([condition.predicate, .exists()]).neverHolds
+        }
+        return isExcluded ? "its 'data' asks that the field is missing; leave one of them out" : nil
     }
 }

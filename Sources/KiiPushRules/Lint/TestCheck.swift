@@ -48,100 +48,81 @@ extension RulesLint {
                 + (isNear ? "" : "; no rule asks for it either"))
     }
 
-    private mutating func check(
-        _ expect: RuleExpectation, _ rulesByID: [ExactText: Int], _ handlers: Set<ExactText>
-    ) {
-        func place(_ key: String) -> SourcePosition { expect.positions[key] ?? expect.position }
-        func fail(_ key: String, _ what: String) { report(.impossibleTest, place(key), nil, what) }
+    private mutating func check(_ expect: RuleExpectation, _ rulesByID: [ExactText: Int], _ handlers: Set<ExactText>) {
         let outcome = expect.outcome
         if let layer = expect.layer, let outcome, outcome != "looped" {
-            fail("layer", "the outcome '\(outcome)' has no layer ('\(layer)'); only 'looped' has one")
+            fail(expect, "layer", "the outcome '\(outcome)' has no layer ('\(layer)'); only 'looped' has one")
         }
         if expect.code != nil, let outcome, outcome != "undecodable" {
-            fail("code", "the outcome '\(outcome)' has no code; only 'undecodable' has one")
+            fail(expect, "code", "the outcome '\(outcome)' has no code; only 'undecodable' has one")
         }
-        if outcome == "undecodable",
-            let key = ["rules", "handlers", "kind", "certainty"].first(where: { (key: String) -> Bool in
-                switch key {
-                case "rules": expect.rules?.isEmpty == false
-                case "handlers": expect.handlers?.isEmpty == false
-                default: expect.positions[key] != nil
-                }
-            })
-        {
-            fail(key, "what is undecodable has no '\(key)'; leave it out")
+        if outcome == "undecodable" {
+            let stated = [
+                ("rules", expect.rules?.isEmpty == false), ("handlers", expect.handlers?.isEmpty == false),
+                ("kind", expect.kind != nil), ("certainty", expect.certainty != nil),
+            ]
+            if let key = stated.first(where: \.1)?.0 {
+                fail(expect, key, "what is undecodable has no '\(key)'; leave it out")
+            }
         }
         if outcome == "handled", expect.handlers?.isEmpty == true || expect.rules?.isEmpty == true {
             fail(
-                "outcome", "a message that no handler ran for is not 'handled'; expect 'unrouted', or name the handlers"
-            )
-        }
-        if outcome == "expired" { checkExpired(expect, rulesByID, place: place) }
-        checkRules(expect, rulesByID, handlers)
-    }
-
-    /// A message expires only under a rule with a limit, and only before its handler is called.
-    private mutating func checkExpired(
-        _ expect: RuleExpectation, _ rulesByID: [ExactText: Int], place: (String) -> SourcePosition
-    ) {
-        if let handlers = expect.handlers, !handlers.isEmpty {
-            report(
-                .impossibleTest, place("handlers"), nil,
-                "a message that a handler was called with does not end as 'expired'; expect no handlers")
+                expect, "outcome",
+                "a message that no handler ran for is not 'handled'; expect 'unrouted', or name the handlers")
         }
         let numbers = expect.rules?.compactMap { rulesByID[ExactText($0)] }
-        let takers = numbers.map { numbers in numbers.map { rules.rules[$0] } } ?? rules.rules
-        guard !takers.contains(where: { rules.maxAge(of: $0) != nil }) else { return }
-        let what = numbers == nil ? "no rule has" : "none of the expected rules has"
-        report(
-            .impossibleTest, place("outcome"), nil,
-            "\(what) a 'maxAge' in its 'delivery', so the message does not end as 'expired'")
+        if outcome == "expired" {
+            // A message expires only under a rule with a limit, and only before its handler is called.
+            if expect.handlers?.isEmpty == false {
+                fail(
+                    expect, "handlers",
+                    "a message that a handler was called with does not end as 'expired'; expect no handlers")
+            }
+            let takers = numbers.map { $0.map { rules.rules[$0] } } ?? rules.rules
+            if !takers.contains(where: { rules.maxAge(of: $0) != nil }) {
+                let what = numbers == nil ? "no rule has" : "none of the expected rules has"
+                fail(
+                    expect, "outcome", "\(what) a 'maxAge' in its 'delivery', so the message does not end as 'expired'")
+            }
+        }
+        for handler in expect.handlers ?? [] where !handlers.contains(ExactText(handler)) {
+            fail(expect, "handlers", Suggestion.unknown("handler", handler, known: handlers.map(\.text).sorted()))
+        }
+        for id in expect.rules ?? [] where rulesByID[ExactText(id)] == nil {
+            fail(expect, "rules", Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
+        }
+        check(numbers ?? [], expect)
     }
 
-    private mutating func checkRules(
-        _ expect: RuleExpectation, _ rulesByID: [ExactText: Int], _ handlers: Set<ExactText>
-    ) {
-        let rulesPlace = expect.positions["rules"] ?? expect.position
-        for handler in expect.handlers ?? [] where !handlers.contains(ExactText(handler)) {
-            let known = handlers.map(\.text).sorted()
-            report(
-                .impossibleTest, expect.positions["handlers"] ?? expect.position, nil,
-                Suggestion.unknown("handler", handler, known: known))
-        }
-        var numbers: [Int] = []
-        for id in expect.rules ?? [] {
-            guard let number = rulesByID[ExactText(id)] else {
-                report(
-                    .impossibleTest, rulesPlace, nil,
-                    Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
-                continue
-            }
-            numbers.append(number)
-        }
+    /// Checks the rules that are expected to take a message, by their numbers.
+    private mutating func check(_ numbers: [Int], _ expect: RuleExpectation) {
         for number in numbers where unmatched.contains(number) {
-            report(
-                .impossibleTest, rulesPlace, rules.rules[number].id,
-                "the rule \(name(rules.rules[number])) takes no message, so no test can expect it")
+            let rule = rules.rules[number]
+            fail(expect, "rules", "the rule \(name(rule)) takes no message, so no test can expect it", rule)
         }
         for (number, next) in zip(numbers, numbers.dropFirst()) {
             let rule = rules.rules[number]
             if next <= number {
-                report(
-                    .impossibleTest, rulesPlace, rule.id,
+                fail(
+                    expect, "rules",
                     "rules take a message in the order of the file, and \(name(rules.rules[next])) comes before "
-                        + "\(name(rule))"
-                )
-            } else if rule.flow == .stop {
-                report(
-                    .impossibleTest, rulesPlace, rule.id,
-                    "no rule takes a message behind \(name(rule)), which has no \"continue\": true")
+                        + "\(name(rule))", rule)
+            } else if rule.options.flow == .stop {
+                fail(
+                    expect, "rules", "no rule takes a message behind \(name(rule)), which has no \"continue\": true",
+                    rule)
             }
         }
         if let kind = expect.kind, let number = numbers.first(where: { !profiles[$0].kinds.contains(KindSet(kind)) }) {
-            report(
-                .impossibleTest, expect.positions["kind"] ?? expect.position, rules.rules[number].id,
-                "the rule \(name(rules.rules[number])) takes no \(kind)")
+            fail(expect, "kind", "the rule \(name(rules.rules[number])) takes no \(kind)", rules.rules[number])
         }
+    }
+
+    /// Reports an expectation, at one of its keys.
+    private mutating func fail(
+        _ expect: RuleExpectation, _ key: String, _ what: String, _ rule: RoutingRule? = nil
+    ) {
+        report(.impossibleTest, expect.positions[key] ?? expect.position, rule?.id, what)
     }
 }
 

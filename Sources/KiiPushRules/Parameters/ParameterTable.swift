@@ -1,8 +1,7 @@
-import KiiPush
+package import KiiPush
 
 /// The parameters of a file with their values, while the file is read: fills in `${param.NAME}`.
 struct ParameterTable {
-    /// How a placeholder begins.
     static let opening = "${param."
 
     /// The most bytes that may be filled in.
@@ -14,7 +13,10 @@ struct ParameterTable {
         case parameter(String)
     }
 
-    private var entries: [ExactText: ParameterEntry] = [:]
+    /// A parameter with its value; nil for a secret, and for a value that is missing, which was reported.
+    typealias Entry = (parameter: RuleParameter, value: DataValue?)
+
+    private var entries: [ExactText: Entry] = [:]
     private(set) var secrets = RuleSecrets()
     /// The parameters that a placeholder names.
     private(set) var used: Set<ExactText> = []
@@ -22,8 +24,7 @@ struct ParameterTable {
     private var bytesLeft = mostBytes
 
     mutating func add(_ parameter: RuleParameter, _ value: DataValue?) {
-        entries[ExactText(parameter.name)] = ParameterEntry(
-            parameter: parameter, value: parameter.isSecret ? nil : value)
+        entries[ExactText(parameter.name)] = (parameter, parameter.isSecret ? nil : value)
         if parameter.isSecret { secrets.add(parameter, value) }
     }
 
@@ -33,7 +34,7 @@ struct ParameterTable {
     /// The entry of a placeholder.
     ///
     /// - Throws: ``RuleTemplateError`` if there is no such parameter, or it is secret where no secret may stand.
-    mutating func entry(_ name: String, allowsSecret: Bool) throws(RuleTemplateError) -> ParameterEntry {
+    mutating func entry(_ name: String, allowsSecret: Bool) throws(RuleTemplateError) -> Entry {
         guard let entry = entries[ExactText(name)] else {
             let advice = entries.isEmpty ? "; declare it in 'params'" : ""
             throw RuleTemplateError(
@@ -42,21 +43,17 @@ struct ParameterTable {
         used.insert(ExactText(name))
         guard allowsSecret || !entry.parameter.isSecret else {
             throw RuleTemplateError(
-                what:
-                    "the parameter '\(name)' is secret, and what stands here is shown; only arguments of 'run', fields "
-                    + "of 'write' and data of 'send' may use it")
+                what: "the parameter '\(name)' is secret, and what stands here is shown; only arguments of 'run', "
+                    + "fields of 'write' and data of 'send' may use it")
         }
         bytesLeft -= entry.value?.string?.utf8.count ?? 0
         guard bytesLeft >= 0 else {
-            throw RuleTemplateError(
-                what: "the values of all placeholders have more than \(Self.mostBytes) bytes")
+            throw RuleTemplateError(what: "the values of all placeholders have more than \(Self.mostBytes) bytes")
         }
         return entry
     }
 
     /// Replaces placeholders by values, and keeps those of secrets.
-    ///
-    /// - Throws: ``RuleTemplateError`` as ``entry(_:allowsSecret:)``.
     mutating func filled(_ text: String, allowsSecrets: Bool = false) throws(RuleTemplateError) -> String {
         guard text.contains(exactly: Self.opening) else { return text }
         var whole = ""
@@ -76,8 +73,6 @@ struct ParameterTable {
     }
 
     /// The value of a text that is only a placeholder; nil for another text, and for a secret.
-    ///
-    /// - Throws: ``RuleTemplateError`` as ``entry(_:allowsSecret:)``.
     mutating func value(_ text: String, allowsSecret: Bool = false) throws(RuleTemplateError) -> DataValue? {
         guard text.begins(exactlyWith: Self.opening), case .parameter(let name)? = Self.parts(text).first,
             text.utf8.count == Self.opening.utf8.count + name.utf8.count + 1
@@ -142,4 +137,62 @@ extension KiiURI {
 /// A placeholder of a rule that names no known field or parameter, or one that may not stand there.
 struct RuleTemplateError: Error {
     let what: String
+}
+
+/// A parameter that a rules file declares in `params`: a value that differs between devices.
+package struct RuleParameter: Sendable, Hashable {
+    package enum ValueType: String, Sendable, Hashable, CaseIterable {
+        case string
+        case number
+        case boolean
+    }
+
+    package static let most = 100
+    /// The most bytes of a value's text.
+    package static let mostBytes = 4096
+
+    /// The name, which placeholders such as `${param.thing}` use: 1 to 64 letters, digits, `_`, `-` and `.`.
+    package let name: String
+    package let type: ValueType
+    /// The value of a device that gives none; nil if each device must give one.
+    package let defaultValue: DataValue?
+    /// Whether no output may show the value: only arguments of `run`, fields of `write` and data of `send` may use it,
+    /// and only when an action runs.
+    package let isSecret: Bool
+    package let position: SourcePosition
+}
+
+/// The values of secret parameters; they print as nothing.
+package struct RuleSecrets: Sendable, CustomStringConvertible, CustomReflectable {
+    private var values: [ExactText: DataValue] = [:]
+    /// The parameters that have no value, also those that no rule uses.
+    private(set) var missing: [RuleParameter] = []
+
+    /// No values: placeholders stay as they are.
+    package static let none = RuleSecrets()
+
+    mutating func add(_ parameter: RuleParameter, _ value: DataValue?) {
+        values[ExactText(parameter.name)] = value
+        if value == nil { missing.append(parameter) }
+    }
+
+    /// The value of a secret; its placeholder if the value is not known.
+    func value(_ name: String) -> DataValue {
+        values[ExactText(name)] ?? .string("\(ParameterTable.opening)\(name)}")
+    }
+
+    func filled(_ arguments: [String]) -> [String] {
+        if values.isEmpty { return arguments }
+        return arguments.map { argument in
+            ParameterTable.parts(argument).reduce(into: "") { text, part in
+                switch part {
+                case .text(let plain): text += plain
+                case .parameter(let name): text += value(name).string ?? ""
+                }
+            }
+        }
+    }
+
+    package var description: String { "(secrets)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

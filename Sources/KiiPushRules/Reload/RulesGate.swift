@@ -70,7 +70,10 @@ public final class RulesGate: Sendable {
         }
         do throws(RulesError) {
             let rules = try RoutingRules(bytes, file: file, params: params)
-            let problems = Self.lintErrors(rules) + checks.flatMap { $0(rules) }
+            let errors = rules.lint().filter { $0.severity == .error }
+            let problems =
+                errors.map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.what) }
+                + checks.flatMap { $0(rules) }
             guard problems.isEmpty else { return .refused(problems) }
             let failures = await failures(of: try RuleTestRunner(rules, formats: receiver.formats))
             guard failures.isEmpty else { return .refused(failures) }
@@ -78,12 +81,6 @@ public final class RulesGate: Sendable {
         } catch {
             return .refused(error.problems)
         }
-    }
-
-    /// The linter's errors; its warnings refuse nothing.
-    private static func lintErrors(_ rules: RoutingRules) -> [RulesError.Problem] {
-        rules.lint().filter { $0.severity == .error }
-            .map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.what) }
     }
 
     private func failures(of runner: RuleTestRunner) async -> [RulesError.Problem] {
@@ -104,6 +101,49 @@ public final class RulesGate: Sendable {
             let unchanged = receiver.follow(rules)
             return .loaded(
                 RulesUpdate.Loaded(rules: rules, generation: generation, digest: digest, needRestart: unchanged))
+        }
+    }
+}
+
+/// The result of a rules update.
+@nonexhaustive
+public enum RulesUpdate: Sendable {
+    /// The rules are in force.
+    case loaded(Loaded)
+    /// The rules are not in force, and nothing has changed; the problems say why and where.
+    case refused([RulesError.Problem])
+    /// Newer rules were loaded while these were tested, so these were discarded.
+    case overtaken
+
+    /// Rules that are in force now.
+    public struct Loaded: Sendable {
+        /// The rules.
+        public let rules: RoutingRules
+        /// The generation in traces of messages that these rules route.
+        public let generation: Int
+        /// The SHA-256 of the file, as `sha256sum` prints it.
+        public let digest: String
+        /// The settings among `app`, `serving` and `dedupe` that differ from the receiver's, and take effect only with
+        /// a new receiver.
+        ///
+        /// For a receiver that was not made from rules: the settings among `app`, `me`, `loop` and `loop.writesAs` that
+        /// the file states and that are known to differ. Its `serving` and `dedupe` belong to the program, and cannot
+        /// be compared.
+        public let needRestart: [String]
+    }
+}
+
+extension RulesUpdate: CustomStringConvertible {
+    /// The result for a log: the generation, or every problem on a line.
+    public var description: String {
+        switch self {
+        case .loaded(let loaded):
+            let restart =
+                loaded.needRestart.isEmpty ? "" : "; restart for \(loaded.needRestart.joined(separator: ", "))"
+            let rules = counted(loaded.rules.rules.count, "rule")
+            return "\(loaded.rules.file): \(rules), generation \(loaded.generation)\(restart)"
+        case .refused(let problems): return problems.map(\.description).joined(separator: "\n")
+        case .overtaken: return "overtaken by a newer file"
         }
     }
 }

@@ -6,7 +6,6 @@ import Synchronization
 /// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. When `send` returns, the
 /// message has ended or waits for its pace; `advance` delivers those again that are due.
 package final class ReceiverHarness: Sendable {
-    /// The result of one payload.
     package struct Ended: Sendable {
         package let trace: Trace
         /// The number of the message's first delivery, if this one is another.
@@ -21,11 +20,9 @@ package final class ReceiverHarness: Sendable {
 
     package let receiver: PushReceiver
     private let clock: any TurnedClock
-    private let failures = PlannedFailures()
-    private let cloud = StandInCloud()
+    private let standIns = StandIns()
     private let waiting = Mutex<[Waiting]>([])
 
-    /// A payload that is delivered again.
     private struct Waiting {
         let due: MonotonicInstant
         let payload: RawPayload
@@ -33,7 +30,6 @@ package final class ReceiverHarness: Sendable {
         let first: UInt64
     }
 
-    /// Wraps a receiver that was made with this clock.
     package init(_ receiver: PushReceiver, clock: any TurnedClock) {
         (self.receiver, self.clock) = (receiver, clock)
         receiver.onTrace { trace in HarnessWork.current?.add(trace) }
@@ -50,12 +46,14 @@ package final class ReceiverHarness: Sendable {
 
     private func send(_ payload: RawPayload, _ handlers: [String], first: UInt64?) async -> Ended {
         var (id, answer): (UInt64?, Answer?) = (nil, nil)
-        let traces = await traces {
+        let work = HarnessWork(standIns)
+        await HarnessWork.$current.withValue(work) {
             answer = await receiver.receive(payload) { number in
                 id = number
-                failures.plan(number, handlers)
+                standIns.plan(number, handlers)
             }
         }
+        let traces = work.traces
         // An undecodable payload causes nothing: its trace is the only one.
         guard let own = traces.firstIndex(where: { id == nil || $0.messageID == id }) else {
             preconditionFailure("the receiver made no trace of the payload")
@@ -63,7 +61,6 @@ package final class ReceiverHarness: Sendable {
         var result = ended(traces[own])
         (result.first, result.answer) = (first, answer)
         result.caused = (traces[..<own] + traces[(own + 1)...]).map { ended($0) }
-        for trace in traces { failures.forget(trace.messageID) }
         if case .paced(let due) = result.trace.outcome {
             let again = Waiting(due: due, payload: payload, failing: handlers, first: first ?? result.trace.messageID)
             waiting.withLock { waiting in
@@ -91,34 +88,18 @@ package final class ReceiverHarness: Sendable {
     package func advance(by duration: Duration) async -> [Ended] {
         let end = clock.now.advanced(by: duration)
         var all: [Ended] = []
-        while let due = nextDue, due <= end {
-            if due > clock.now { clock.advance(by: clock.now.duration(to: due)) }
-            all += await deliverAgain()
+        while let next = waiting.withLock({ waiting in
+            waiting.first.flatMap { $0.due <= end ? waiting.removeFirst() : nil }
+        }) {
+            if next.due > clock.now { clock.advance(by: clock.now.duration(to: next.due)) }
+            let ended = await send(next.payload, next.failing, first: next.first)
+            if case .paced = ended.trace.outcome { all += ended.caused } else { all.append(ended) }
         }
         clock.advance(by: max(clock.now.duration(to: end), .zero))
         return all
     }
 
-    /// Delivers those again that are due now, and returns those that ended, in order.
-    private func deliverAgain() async -> [Ended] {
-        var all: [Ended] = []
-        let now = clock.now
-        while let next = waiting.withLock({ waiting in
-            waiting.first.flatMap { $0.due <= now ? waiting.removeFirst() : nil }
-        }) {
-            let ended = await send(next.payload, next.failing, first: next.first)
-            if case .paced = ended.trace.outcome { all += ended.caused } else { all.append(ended) }
-        }
-        return all
-    }
-
-    private func traces(of body: () async -> Void) async -> [Trace] {
-        let work = HarnessWork(failures, cloud)
-        await HarnessWork.$current.withValue(work) { await body() }
-        return work.traces
-    }
-
     private func ended(_ trace: Trace) -> Ended {
-        Ended(trace: trace, cloud: cloud.takeActions(for: trace.messageID))
+        Ended(trace: trace, cloud: standIns.takeActions(for: trace.messageID))
     }
 }

@@ -11,28 +11,19 @@ package import KiiPush
 package struct RuleCoverage: Sendable {
     /// A point that no test has covered.
     package struct Gap: Sendable, Hashable, CustomStringConvertible {
-        /// What was not covered.
         package enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// The rule matched no message.
             case taken
-            /// The condition never held.
             case held
-            /// The condition never failed.
             case missed
         }
 
-        /// What was not covered.
         package let kind: Kind
-        /// The rule.
         package let rule: String
         /// The condition's key in `when`, such as `bucket` or `data`; nil for the rule itself.
         package let condition: String?
-        /// The key of the data, if the condition is `data`.
         package let key: String?
-        /// The position of the rule, or of the condition's key.
         package let position: SourcePosition
 
-        /// The gap in words.
         package var description: String {
             guard let condition else { return "rule '\(rule)' took no message" }
             let name = key.map { "\(condition) \($0.quotedAsJSON)" } ?? condition
@@ -40,60 +31,33 @@ package struct RuleCoverage: Sendable {
         }
     }
 
-    fileprivate struct Tally {
-        let rule: RoutingRule
-        let conditions: [RoutingRule.JudgedCondition]
-        var isTaken = false
-        var held: [Bool]
-        var missed: [Bool]
-    }
+    /// The outcomes that a test can see: it has no service.
+    private static let allOutcomes = RuleExpectation.outcomes.filter { $0 != "quarantined" && $0 != "superseded" }
 
-    /// The outcomes that a test can see.
-    private static let allOutcomes = [
-        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "expired",
-        "undecodable",
-    ]
-
-    private var tallies: [Tally]
+    private var rules: [CoveredRule]
     /// Whether a rule limits the age of its messages; without a limit none can expire.
     private let limitsAge: Bool
     private var messages = [Int](repeating: 0, count: allOutcomes.count)
 
-    /// Begins with nothing covered.
     package init(_ rules: RoutingRules) {
         limitsAge = rules.rules.contains { rules.maxAge(of: $0) != nil }
-        tallies = rules.rules.map { rule in
-            let conditions = rule.judgedConditions
-            let none = [Bool](repeating: false, count: conditions.count)
-            return Tally(rule: rule, conditions: conditions, held: none, missed: none)
-        }
+        self.rules = rules.rules.map { CoveredRule($0) }
     }
 
     mutating func count(_ message: PushMessage) {
-        var decided: [(number: Int, holds: Bool)] = []
-        for index in tallies.indices {
-            decided.removeAll(keepingCapacity: true)
-            let isTaken = tallies[index].rule.judge(message) { decided.append(($0, $1)) }
-            for (number, holds) in decided {
-                if holds { tallies[index].held[number] = true } else { tallies[index].missed[number] = true }
-            }
-            guard isTaken else { continue }
-            tallies[index].isTaken = true
-            if tallies[index].rule.flow == .stop { return }
+        for index in rules.indices where rules[index].judge(message) && rules[index].rule.options.flow == .stop {
+            return
         }
     }
 
     /// Adds what tests of the same file with other values have covered.
     mutating func add(_ other: RuleCoverage) {
-        for (index, tally) in other.tallies.enumerated() where tallies.indices.contains(index) {
-            tallies[index].isTaken = tallies[index].isTaken || tally.isTaken
+        for (index, rule) in other.rules.enumerated() where rules.indices.contains(index) {
+            rules[index].isTaken = rules[index].isTaken || rule.isTaken
             // By position, since with other values a condition may match anything, and is then none.
-            let numbers = Dictionary(tally.conditions.enumerated().map { ($1.position, $0) }) { first, _ in first }
-            for (number, condition) in tallies[index].conditions.enumerated() {
-                guard let same = numbers[condition.position] else { continue }
-                if tally.held[same] { tallies[index].held[number] = true }
-                if tally.missed[same] { tallies[index].missed[number] = true }
+            let covered = Dictionary(rule.conditions.flatMap(\.withParts).map { ($0.position, $0) }) { first, _ in first
             }
+            for number in rules[index].conditions.indices { rules[index].conditions[number].add(covered) }
         }
         for index in messages.indices { messages[index] += other.messages[index] }
     }
@@ -105,21 +69,18 @@ package struct RuleCoverage: Sendable {
 
     // MARK: Results
 
-    /// How many points there are.
-    package var points: Int { tallies.reduce(0) { $0 + $1.points.count } }
+    package var points: Int { rules.reduce(0) { $0 + $1.points.count } }
 
-    /// How many of them are covered.
     package var covered: Int { points - uncovered.count }
 
     /// The covered share of the points, from 0 to 100; 100 when there are none.
     package var percent: Double { points == 0 ? 100 : Double(covered) * 100 / Double(points) }
 
-    /// Whether the covered share is at least this.
     package func reaches(percent wanted: Double) -> Bool { Double(covered) * 100 >= wanted * Double(points) }
 
     /// The points that are not covered, in order of position.
     package var uncovered: [Gap] {
-        tallies.flatMap { $0.points.filter { !$0.isCovered }.map(\.gap) }
+        rules.flatMap { $0.points.filter { !$0.isCovered }.map(\.gap) }
             .enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
             .map(\.element)
     }
@@ -131,19 +92,120 @@ package struct RuleCoverage: Sendable {
     }
 }
 
-extension RuleCoverage.Tally {
+/// What tests have covered of one rule.
+package struct CoveredRule: Sendable {
+    fileprivate let rule: RoutingRule
+    fileprivate var isTaken = false
+    /// The conditions in the order of evaluation, the same as that of ``RoutingRule/explain(_:)``.
+    package fileprivate(set) var conditions: [CoveredCondition]
+
+    package init(_ rule: RoutingRule) {
+        self.rule = rule
+        conditions = CoveredCondition.all(rule.criteria, path: "", rule.places)
+    }
+
+    /// Evaluates the conditions in order until one decides; returns whether the rule matches.
+    package mutating func judge(_ message: PushMessage) -> Bool {
+        guard rule.criteria.isGap == message.storage.isGap else { return false }
+        // This runs for every rule and every message, and most rules fail here: a quick test comes first.
+        guard rule.criteria.kinds.contains(KindSet(message.kind)) else {
+            conditions[0].isMissed = true
+            return false
+        }
+        let matches = CoveredCondition.judge(&conditions, rule.criteria, message)
+        if matches { isTaken = true }
+        return matches
+    }
+
     /// The rule's points, each with the gap to report if it is not covered.
     fileprivate var points: [(gap: RuleCoverage.Gap, isCovered: Bool)] {
-        func gap(_ kind: RuleCoverage.Gap.Kind, _ condition: RoutingRule.JudgedCondition? = nil) -> RuleCoverage.Gap {
+        func gap(_ kind: RuleCoverage.Gap.Kind, _ condition: CoveredCondition? = nil) -> RuleCoverage.Gap {
             RuleCoverage.Gap(
-                kind: kind, rule: rule.id, condition: condition?.name, key: condition?.key,
+                kind: kind, rule: rule.id, condition: condition?.name, key: condition?.condition.key,
                 position: condition?.position ?? rule.position)
         }
         var points = [(gap(.taken), isTaken)]
-        for (number, condition) in conditions.enumerated() where condition.position != nil {
-            points.append((gap(.held, condition), held[number]))
-            if condition.canMiss { points.append((gap(.missed, condition), missed[number])) }
+        for condition in conditions.flatMap(\.withParts) where condition.position != nil {
+            points.append((gap(.held, condition), condition.isHeld))
+            if condition.canMiss { points.append((gap(.missed, condition), condition.isMissed)) }
         }
         return points
+    }
+}
+
+/// What tests have covered of one condition.
+package struct CoveredCondition: Sendable {
+    fileprivate let condition: RuleCondition
+    /// The key of `when`, such as `bucket` or `data`, or its path inside `any`, `all` and `not`.
+    package let name: String
+    /// Its position; nil for a certainty that the rule requires implicitly.
+    fileprivate let position: SourcePosition?
+    /// Whether any message can fail it.
+    fileprivate let canMiss: Bool
+    package fileprivate(set) var isHeld = false
+    package fileprivate(set) var isMissed = false
+    /// The conditions inside a combined one, by its parts.
+    private var parts: [[CoveredCondition]] = []
+
+    fileprivate static func all(
+        _ criteria: RouteCriteria, path: String, _ places: [ExactText: SourcePosition]
+    ) -> [CoveredCondition] {
+        criteria.conditions(isRoot: path.isEmpty).map { CoveredCondition($0, criteria, path: path, places) }
+    }
+
+    private init(
+        _ condition: RuleCondition, _ criteria: RouteCriteria, path: String, _ places: [ExactText: SourcePosition]
+    ) {
+        self.condition = condition
+        name = path + condition.name
+        position = places[RoutingRule.label(name, condition.key)]
+        switch condition {
+        case .key(.certainty): canMiss = !Certainty.allCases.allSatisfy(criteria.certainty.contains)
+        case .key, .data, .group: canMiss = true
+        }
+        guard case .group(let group) = condition else { return }
+        parts = group.paths(name).map { Self.all($0.criteria, path: $0.path, places) }
+    }
+
+    /// The condition, and those inside it.
+    fileprivate var withParts: [CoveredCondition] { [self] + parts.joined().flatMap(\.withParts) }
+
+    /// Evaluates conditions in order until one fails.
+    fileprivate static func judge(
+        _ conditions: inout [CoveredCondition], _ criteria: RouteCriteria, _ message: PushMessage
+    ) -> Bool {
+        conditions.indices.allSatisfy { conditions[$0].judge(criteria, message) }
+    }
+
+    private mutating func judge(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
+        let holds =
+            switch condition {
+            case .key(let key): key.holds(criteria, message)
+            case .data(let data): data.holds(for: message)
+            case .group(let group): judge(group, message)
+            }
+        if holds { isHeld = true } else { isMissed = true }
+        return holds
+    }
+
+    /// Evaluates the parts of a combined condition until one decides.
+    private mutating func judge(_ group: ConditionGroup, _ message: PushMessage) -> Bool {
+        func holds(_ part: Int) -> Bool { Self.judge(&parts[part], group.parts[part], message) }
+        return switch group.combining {
+        case .any: group.parts.indices.contains(where: holds)
+        case .all: group.parts.indices.allSatisfy(holds)
+        case .not: !group.parts.indices.allSatisfy(holds)
+        }
+    }
+
+    /// Adds what others at the same positions have covered.
+    fileprivate mutating func add(_ covered: [SourcePosition?: CoveredCondition]) {
+        if let same = covered[position] {
+            isHeld = isHeld || same.isHeld
+            isMissed = isMissed || same.isMissed
+        }
+        for part in parts.indices {
+            for number in parts[part].indices { parts[part][number].add(covered) }
+        }
     }
 }

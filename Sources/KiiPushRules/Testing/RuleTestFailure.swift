@@ -52,11 +52,8 @@ extension RuleTestFailure: CustomStringConvertible {
     }
 }
 
-/// One rule's verdict on a message.
 package struct RuleVerdict: Sendable {
-    /// A verdict.
     package enum Answer: Sendable {
-        /// All its conditions hold.
         case takes
         /// The first condition that does not hold.
         case misses(RouteCheck)
@@ -64,14 +61,11 @@ package struct RuleVerdict: Sendable {
         case notTried(after: String)
     }
 
-    /// The rule's id.
     package let rule: String
     /// The position of the rule, or of the condition that does not hold.
     package let position: SourcePosition
-    /// The verdict.
     package let answer: Answer
 
-    /// The verdict with its position.
     func description(in file: String) -> String {
         switch answer {
         case .takes: "'\(rule)' takes it (\(file):\(position))"
@@ -93,10 +87,10 @@ package struct RuleVerdict: Sendable {
         return rules.map { rule in
             if let taker { return RuleVerdict(rule: rule.id, position: rule.position, answer: .notTried(after: taker)) }
             guard let missed = rule.explain(message).first(where: { !$0.holds }) else {
-                if rule.flow == .stop { taker = rule.id }
+                if rule.options.flow == .stop { taker = rule.id }
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }
-            let place = rule.place(missed.name, missed.key) ?? rule.position
+            let place = rule.places[RoutingRule.label(missed.name, missed.key)] ?? rule.position
             return RuleVerdict(rule: rule.id, position: place, answer: .misses(missed))
         }
     }

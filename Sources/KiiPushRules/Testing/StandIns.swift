@@ -2,20 +2,37 @@ import KiiCloud
 package import KiiPush
 import Synchronization
 
-/// Simulates Kii's cloud in a test: records the rules' actions, and keeps the fields that they write.
-final class StandInCloud: Sendable {
+/// Stands in for Kii's cloud in a test, and knows which handlers are to fail.
+///
+/// Records the rules' actions, and keeps the fields that they write.
+final class StandIns: Sendable {
     private struct State {
         var objects: [KiiURI: KeyedData] = [:]
+        /// The actions, and the handlers that are to fail, by message.
         var actions: [UInt64: [CloudAction]] = [:]
+        var failing: [UInt64: [String]] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Removes and returns the actions for a message.
-    func takeActions(for id: UInt64) -> [CloudAction] { state.withLock { $0.actions.removeValue(forKey: id) ?? [] } }
+    /// Makes these handlers fail for a message.
+    func plan(_ id: UInt64, _ handlers: [String]) { state.withLock { $0.failing[id] = handlers } }
+
+    /// Whether a handler is to fail for a message.
+    fileprivate func fails(_ id: UInt64, _ handler: String) -> Bool {
+        state.withLock { $0.failing[id]?.containsExactly(handler) == true }
+    }
+
+    /// Removes and returns the actions for a message, which has ended.
+    func takeActions(for id: UInt64) -> [CloudAction] {
+        state.withLock { state in
+            state.failing[id] = nil
+            return state.actions.removeValue(forKey: id) ?? []
+        }
+    }
 
     /// Performs an action, announced as a real one is; skips one that changes nothing.
-    func perform(_ action: CloudAction, _ context: HandlerContext) throws {
+    fileprivate func perform(_ action: CloudAction, _ context: HandlerContext) throws {
         guard changesSomething(action) else { return }
         if case .write(let uri, let fields, let replaces) = action, let object = uri.object {
             let announced = try context.willWrite(object)
@@ -35,24 +52,51 @@ final class StandInCloud: Sendable {
     }
 }
 
-/// Passes rules' cloud actions to the simulated cloud of the test that sent the message.
-private struct StandInCalls: RuleCloud {
-    func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
-        try HarnessWork.failurePoint(context.messageID, context.route)
-        try HarnessWork.current?.cloud.perform(action, context)
+/// One action of a test on a receiver, with its results.
+///
+/// Bound to the task, so that it never mixes with other tests that run at the same time, and includes whatever the
+/// handlers themselves send to the receiver.
+final class HarnessWork: Sendable {
+    @TaskLocal static var current: HarnessWork?
+
+    fileprivate let standIns: StandIns
+    private let ended = Mutex<[Trace]>([])
+
+    init(_ standIns: StandIns) { self.standIns = standIns }
+
+    var traces: [Trace] { ended.withLock { $0 } }
+
+    func add(_ trace: Trace) { ended.withLock { $0.append(trace) } }
+
+    /// Throws if the test makes this handler fail for the message; does nothing outside of a test.
+    fileprivate static func failurePoint(_ context: HandlerContext, _ handler: String) throws {
+        if current?.standIns.fails(context.messageID, handler) == true { throw StandInFailure(handler: handler) }
     }
 }
 
-/// Replaces programs, printing and cloud calls of rules: does nothing, and fails where a test says so.
-private struct StandInActions: RuleActions {
-    var cloud: (any RuleCloud)? { StandInCalls() }
+/// A stand-in failed because a test asked for it.
+struct StandInFailure: Error, CustomStringConvertible {
+    let handler: String
+
+    var description: String { "the test told '\(handler)' to fail" }
+}
+
+/// Replaces programs, printing and cloud calls of rules: does nothing but what ``StandIns`` do, and fails where a test
+/// says so.
+private struct StandInActions: RuleActions, RuleCloud {
+    var cloud: (any RuleCloud)? { self }
 
     func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
-        try HarnessWork.failurePoint(context.messageID, context.route)
+        try HarnessWork.failurePoint(context, context.route)
     }
 
     func print(_ message: PushMessage, _ context: HandlerContext) async throws {
-        try HarnessWork.failurePoint(context.messageID, context.route)
+        try HarnessWork.failurePoint(context, context.route)
+    }
+
+    func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
+        try HarnessWork.failurePoint(context, context.route)
+        try HarnessWork.current?.standIns.perform(action, context)
     }
 }
 
@@ -60,7 +104,7 @@ extension PushReceiver {
     /// Loads rules with a stand-in for each handler, which does nothing, and fails where a test says so.
     package func loadStandIns(_ rules: RoutingRules) throws(RulesError) {
         for case .handler(let name) in rules.rules.map(\.action) {
-            register(name) { _, context in try HarnessWork.failurePoint(context.messageID, name) }
+            register(name) { _, context in try HarnessWork.failurePoint(context, name) }
         }
         // No test knows a secret.
         try load(rules, StandInActions(), .none)

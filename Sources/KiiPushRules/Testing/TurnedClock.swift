@@ -10,9 +10,7 @@ package protocol TurnedClock: ReceiverClock, AnyObject {
     func advance(by duration: Duration)
 }
 
-/// The time of such a clock.
 package struct TurnedTime: Sendable {
-    /// The present moment.
     package private(set) var now: MonotonicInstant
     /// The wall clock's time at some moment.
     private var wall: (milliseconds: Int64, at: MonotonicInstant)?

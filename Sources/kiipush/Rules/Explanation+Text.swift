@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushAgent
+import KiiPushTesting
 
 extension Explanation {
     /// The whole explanation for people: the message, the rules in order, the chain, the outcome.
@@ -31,7 +32,9 @@ extension Explanation {
             let id = Self.shown(rule.rule.id).padded(to: idWidth)
             lines.append("  \(place)  \(id)  \(ink(verdict(rule), tone(rule)))")
             lines += checkLines(rule, indent: placeWidth + 4, ink)
-            if rule.isFirst, let dedupe = rule.rule.dedupe { lines.append(idLine(dedupe, indent: placeWidth + 4)) }
+            if rule.isFirst, let dedupe = rule.rule.options.dedupe {
+                lines.append(idLine(dedupe, indent: placeWidth + 4))
+            }
         }
         if untried > 0, let taker {
             lines.append(
@@ -45,7 +48,7 @@ extension Explanation {
         let misses = rule.misses.count
         switch rule.standing {
         case .taken:
-            let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            let ending = rule.rule.options.flow == .continue ? "; the next ones may try too" : ""
             if isTooOld(for: rule.rule) { return "TAKES IT, and does nothing: it is older than 'maxAge'\(ending)" }
             return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
         case .missed:
@@ -105,15 +108,15 @@ extension Explanation {
     }
 
     private func outcomeLine(_ ink: Ink) -> String {
-        "outcome: \(ink(escaped(outcome.description), .strong)): \(escaped(outcomeInWords))"
+        "outcome: \(ink(escaped(receipt.outcome.description), .strong)): \(escaped(outcomeInWords))"
     }
 
-    /// The rules' cloud actions, with placeholders filled in.
-    private var cloudLines: [String] { cloud.map { "would do, but not here: \(escaped($0.description))" } }
+    /// The rules' cloud actions, with placeholders filled in; an explanation performs none.
+    private var cloudLines: [String] { receipt.cloud.map { "would do, but not here: \(escaped($0.description))" } }
 
     /// Hints for a message that no rule matches.
     private func hintLines(_ ink: Ink) -> [String] {
-        guard case .unrouted = outcome else { return [] }
+        guard case .unrouted = receipt.outcome else { return [] }
         let near = rules.filter(\.isNearMiss).prefix(3)
         return near.map { rule in
             let check = rule.misses[0]

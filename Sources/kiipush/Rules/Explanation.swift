@@ -35,13 +35,7 @@ struct Explanation {
     let file: String
     let message: PushMessage
     let rules: [Rule]
-    let stages: [Trace.Stage]
-    let outcome: Outcome
-    let handlers: [String]
-    /// The rules' cloud actions; an explanation performs none.
-    let cloud: [CloudAction]
-    /// The ids of the rules whose age limit the message exceeds.
-    let expired: [String]
+    let receipt: TestReceipt
     /// The rule that stopped the message.
     let taker: RoutingRule?
 
@@ -50,27 +44,24 @@ struct Explanation {
         guard let message = receipt.trace.message else { return nil }
         self.source = source
         self.message = message
+        self.receipt = receipt
         file = rules.file
-        stages = receipt.trace.stages
-        outcome = receipt.outcome
-        handlers = receipt.handlers
-        cloud = receipt.cloud
-        expired = receipt.trace.expired
         var taker: RoutingRule?
         var isNamed = false
         self.rules = rules.rules.map { rule in
             let checks = rule.explain(message)
-            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks, isFirst: false) }
-            let isTaken = checks.allSatisfy(\.holds)
-            if isTaken, rule.flow == .stop { taker = rule }
-            defer { if isTaken { isNamed = true } }
-            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks, isFirst: isTaken && !isNamed)
+            let standing: Standing = taker != nil ? .notTried : checks.allSatisfy(\.holds) ? .taken : .missed
+            defer { isNamed = isNamed || standing == .taken }
+            if standing == .taken, rule.options.flow == .stop { taker = rule }
+            return Rule(rule: rule, standing: standing, checks: checks, isFirst: standing == .taken && !isNamed)
         }
         self.taker = taker
     }
 
+    var stages: [Trace.Stage] { receipt.trace.stages }
+
     var outcomeInWords: String {
-        switch outcome {
+        switch receipt.outcome {
         case .handled:
             let taken = rules.filter { $0.standing == .taken && !isTooOld(for: $0.rule) }
                 .map { Self.words($0.rule.action) }
@@ -79,8 +70,8 @@ struct Explanation {
         case .undecodable(let error): return error.detail
         case .expired:
             let unit = message.sentAt?.doubtOfUnit.map { ", but \($0)" }
-            return Self.words(outcome.name, reason: nil) + (unit ?? "")
-        default: return Self.words(outcome.name, reason: outcome.reason)
+            return Self.words(receipt.outcome.name, reason: nil) + (unit ?? "")
+        default: return Self.words(receipt.outcome.name, reason: receipt.outcome.reason)
         }
     }
 
@@ -109,7 +100,7 @@ struct Explanation {
 
     /// Whether a rule matches the message but ignores it because of its age.
     func isTooOld(for rule: RoutingRule) -> Bool {
-        expired.containsExactly(rule.id)
+        receipt.trace.expired.containsExactly(rule.id)
     }
 
     static func words(_ action: RoutingRule.Action) -> String {
@@ -152,12 +143,12 @@ struct Explanation {
                 writer.member("name", stage.name)
                 writer.member("verdict", stage.verdict)
             }
-            writer.member("outcome", outcome.name)
-            writer.member("reason", outcome.reason)
+            writer.member("outcome", receipt.outcome.name)
+            writer.member("reason", receipt.outcome.reason)
             writer.member("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
-            writer.member("handlers", handlers)
-            writer.member("expired", expired)
-            writer.list("cloud", cloud) { $0.value($1.value) }
+            writer.member("handlers", receipt.handlers)
+            writer.member("expired", receipt.trace.expired)
+            writer.list("cloud", receipt.cloud) { $0.value($1.value) }
             writer.member("words", outcomeInWords)
         }
     }
@@ -169,7 +160,7 @@ extension Explanation.Rule {
         writer.place(rule.position)
         writer.member("standing", standing.rawValue)
         writer.member("nearMiss", isNearMiss)
-        if isFirst, let dedupe = rule.dedupe {
+        if isFirst, let dedupe = rule.options.dedupe {
             writer.member("dedupe") { writer in
                 writer.member("by", dedupe.field)
                 writer.member("id", dedupe.id(of: message))

@@ -64,10 +64,7 @@ struct JUnitReport {
                 guard let fault = test.fault else { return [start + "/>"] }
                 let (kind, message) = (fault.kind.rawValue, JUnitReport.escaped(fault.message))
                 let text = JUnitReport.escaped(fault.text, isElement: true)
-                return [
-                    start + ">", "      <\(kind) message=\"\(message)\">\(text)</\(kind)>",
-                    "    </testcase>",
-                ]
+                return [start + ">", "      <\(kind) message=\"\(message)\">\(text)</\(kind)>", "    </testcase>"]
             }
             return ["  <testsuite name=\"\(file)\" \(counts)>"] + elements + ["  </testsuite>"]
         }

@@ -93,3 +93,152 @@ struct RulesDiffCommand: ReadsRules {
         ],
         action: { arguments, console in await run(arguments, console) })
 }
+
+/// Sends messages through two versions of rules and counts, by kind of change, those with different results.
+struct RulesDiff {
+    /// The result of a message under one version.
+    struct Fate: Hashable {
+        let outcome: String
+        let reason: String?
+        let rules: [String]
+        let handlers: [String]
+
+        init(_ receipt: TestReceipt) {
+            outcome = receipt.outcome.name
+            reason = receipt.outcome.reason
+            rules = receipt.routes
+            handlers = receipt.handlers
+        }
+
+        /// The result in a few words, such as `handled by settings` or `duplicate (done)`.
+        var words: String {
+            let name = reason.map { "\(outcome) (\($0))" } ?? outcome
+            guard !rules.isEmpty else { return name }
+            let by = "\(name) by \(rules.joined(separator: ", "))"
+            // Handlers are named if they differ from the rules' ids.
+            return handlers.isEmpty || handlers == rules ? by : "\(by), calling \(handlers.joined(separator: ", "))"
+        }
+    }
+
+    private struct Change: Hashable {
+        let old: Fate
+        let new: Fate
+    }
+
+    fileprivate struct Tally {
+        var count = 0
+        /// The first of them, as examples.
+        var lines: [Int] = []
+    }
+
+    /// The most kinds of change that are distinguished; further ones are counted together.
+    private static let mostChanges = 1000
+
+    private let old: TestReceiver
+    private let new: TestReceiver
+    private let examples: Int
+    /// By kind of change; nil for further ones.
+    private var tallies: [Change?: Tally] = [:]
+    private var elapsed = Duration.zero
+    private(set) var messages = 0
+    private(set) var changed = 0
+
+    init(old: TestReceiver, new: TestReceiver, examples: Int) {
+        self.old = old
+        self.new = new
+        self.examples = examples
+    }
+
+    /// Sends one message through both versions.
+    mutating func send(_ payload: RawPayload, at time: Duration, line: Int) async {
+        await old.advance(by: time - elapsed)
+        await new.advance(by: time - elapsed)
+        elapsed = time
+        old.startWallClock(with: payload)
+        new.startWallClock(with: payload)
+        let change = Change(old: Fate(await old.send(payload)), new: Fate(await new.send(payload)))
+        messages += 1
+        guard change.old != change.new else { return }
+        changed += 1
+        let key = tallies[change] != nil || tallies.count < Self.mostChanges ? change : nil
+        tallies[key, default: Tally()].count += 1
+        if tallies[key]?.lines.count ?? 0 < examples { tallies[key]?.lines.append(line) }
+    }
+
+    /// The most frequent first, and what was counted together last.
+    private var inOrder: [(change: Change?, tally: Tally)] {
+        tallies.map { (change: $0.key, tally: $0.value) }.sorted { left, right in
+            guard let first = left.change, let second = right.change else { return left.change != nil }
+            if left.tally.count != right.tally.count { return left.tally.count > right.tally.count }
+            if left.tally.lines.first != right.tally.lines.first {
+                return left.tally.lines.first ?? .max < right.tally.lines.first ?? .max
+            }
+            return (first.old.words, first.new.words) < (second.old.words, second.new.words)
+        }
+    }
+
+    // MARK: Text
+
+    func lines(old: String, new: String, corpus: String) -> [String] {
+        var lines = [
+            "\(escaped(corpus)): \(messages) message\(messages == 1 ? "" : "s"), \(changed) "
+                + "end\(changed == 1 ? "s" : "") otherwise under \(escaped(new)) than under \(escaped(old))"
+        ]
+        for (change, tally) in inOrder {
+            lines.append("")
+            let count = String(tally.count).leftPadded(to: 7)
+            if let change {
+                lines.append("\(count)  was  \(escaped(change.old.words))")
+                lines.append("         now  \(escaped(change.new.words))")
+            } else {
+                lines.append("\(count)  in other ways")
+            }
+            if change == nil || !tally.lines.isEmpty { lines.append("         \(Self.examples(tally, corpus))") }
+        }
+        return lines
+    }
+
+    private static func examples(_ tally: Tally, _ corpus: String) -> String {
+        let places = tally.lines.map { "\(escaped(corpus)):\($0)" }.joined(separator: ", ")
+        return "at   \(places)\(tally.count > tally.lines.count ? ", …" : "")"
+    }
+
+    // MARK: JSON
+
+    /// One object per change, and finally the summary.
+    var jsonLines: [String] {
+        let lines = inOrder.map { change, tally in
+            JSONWriter.object { writer in
+                for (name, fate) in [("old", change?.old), ("new", change?.new)] {
+                    writer.key(name)
+                    if let fate { fate.write(to: &writer) } else { writer.null() }
+                }
+                writer.member("count", tally.count)
+                writer.list("lines", tally.lines) { $0.integer(Int64($1)) }
+            }
+        }
+        let summary = JSONWriter.object { writer in
+            writer.member("messages", messages)
+            writer.member("changed", changed)
+        }
+        return lines + [summary]
+    }
+}
+
+extension RulesDiff.Fate {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("outcome", outcome)
+            writer.member("reason", reason)
+            writer.member("rules", rules)
+            writer.member("handlers", handlers)
+        }
+    }
+}
+
+extension String {
+    /// The text preceded by spaces, `width` characters in all.
+    fileprivate func leftPadded(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}

@@ -104,8 +104,7 @@ struct RulesExplainCommand: ReadsRules {
                 "The payload runs through the middleware that the file configures, as the first one of a new receiver, "
                     + "without running programs or handlers. The output shows the kind and the evidence for it, each "
                     + "rule in order with its conditions and the payload's values, the verdict of each middleware, and "
-                    + "the outcome."
-            )
+                    + "the outcome.")
         ],
         exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")],
         action: { arguments, console in await run(arguments, console) })

@@ -14,7 +14,7 @@ enum RulesFile {
         isWatched: Bool = false
     ) -> RoutingRules? {
         do {
-            return try isWatched ? readWatched(path, params) : read(path, params)
+            return try read(path, params, isWatched: isWatched)
         } catch {
             report(error, console)
             if format == .json { console.print(RulesTestJSON.line(file: path, problems(of: error, in: path))) }
@@ -22,17 +22,13 @@ enum RulesFile {
         }
     }
 
-    static func read(_ path: String, _ params: ParameterOptions) throws -> RoutingRules {
+    /// Reads rules; those that are watched will be read again, so nothing waits for another program.
+    static func read(_ path: String, _ params: ParameterOptions, isWatched: Bool = false) throws -> RoutingRules {
         let values = try params.values()
-        guard path == "-" else { return try RoutingRules(contentsOf: path, params: values) }
-        return try RoutingRules(
-            ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path, params: values)
-    }
-
-    /// Reads rules that will be checked again, and never waits for another program.
-    private static func readWatched(_ path: String, _ params: ParameterOptions) throws -> RoutingRules {
-        let values = try params.values()
-        let bytes = try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes)
+        let file =
+            try isWatched
+            ? ByteReader(regularFile: path) : path == "-" ? .standardInput() : ByteReader(path: path)
+        let bytes = try file.readAll(limit: RoutingRules.mostBytes)
         return try RoutingRules(bytes, file: escaped(path), params: values)
     }
 
@@ -55,5 +51,110 @@ enum RulesFile {
         default: what = "\(error)"
         }
         return [RulesError.Problem(file: path, position: SourcePosition(line: 1, column: 1), what: what)]
+    }
+}
+
+/// Reads a captured corpus for a command, a line at a time, and reports invalid lines.
+struct CorpusFile {
+    /// The most lines whose errors are reported.
+    ///
+    /// With this many before the first valid one, the file is not a corpus.
+    private static let mostBadLines = 20
+
+    static let mostBytesOfLine = PastedPayload.mostBytes
+
+    /// The file, or `-` for standard input.
+    let path: String
+    let console: Console
+
+    /// Reads the lines of the file, until `takes` wants no more; returns whether every line could be read.
+    ///
+    /// `takes` gets each line that is not empty, with its number, and throws its error.
+    func eachLine(
+        _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
+    ) async throws(ReadError) -> Bool {
+        var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
+        var (badLines, goodLines) = (0, 0)
+        while let line = try lines.next() {
+            switch line {
+            case .tooLong(let number):
+                badLines += 1
+                if badLines <= Self.mostBadLines {
+                    console.error("\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
+                }
+            case .bytes(let bytes, let number):
+                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
+                do {
+                    guard try await takes(bytes, number) else { return badLines == 0 }
+                    goodLines += 1
+                } catch {
+                    badLines += 1
+                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
+                }
+            }
+            if badLines == Self.mostBadLines, goodLines == 0 {
+                console.error(
+                    "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
+                        + "step per line")
+                return false
+            }
+        }
+        let untold = badLines - Self.mostBadLines
+        if untold > 0 {
+            let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
+            console.error("\(escaped(path)):1:1: and \(what)")
+        }
+        return badLines == 0
+    }
+}
+
+/// The options `--params` and `--param`: a device's values for the parameters of its rules.
+struct ParameterOptions {
+    fileprivate(set) var file: String?
+    fileprivate var texts: [(name: String, text: String)] = []
+
+    /// The values; those of `--param` win.
+    ///
+    /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it.
+    func values() throws -> ParameterValues {
+        var values = try file.map { try ParameterValues(contentsOf: $0) } ?? ParameterValues()
+        for (name, text) in texts { values.set(name, to: text, place: "--param \(escaped(name))") }
+        return values
+    }
+
+    /// Whether none is given.
+    var isEmpty: Bool { file == nil && texts.isEmpty }
+
+    /// Refuses values where no rules are given that could use them.
+    func check(rules: String?) throws(Arguments.Mistake) {
+        guard rules != nil || isEmpty else { throw Arguments.Mistake(text: "--params and --param need --rules") }
+    }
+}
+
+/// The options of a command that reads rules.
+protocol ReadsRules: SendableMetatype {
+    var params: ParameterOptions { get set }
+}
+
+extension CommandOption where Target: ReadsRules {
+    /// The file with values.
+    static var params: Self {
+        .value(
+            "--params", "FILE",
+            #"the values of the rules' parameters, such as {"thing": "th.7"}; readable by its owner only if some are secret"#,
+            completes: .file
+        ) { $0.params.file = $1 }
+    }
+
+    static var param: Self {
+        .value(
+            "--param", "NAME=VALUE", "a value of a parameter, instead of that of --params. May be repeated",
+            as: { option, text throws(Arguments.Mistake) in
+                guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+                    throw Arguments.Mistake(text: "\(option) takes a name and a value, such as thing=th.7")
+                }
+                return (name: String(text[..<sign]), text: String(text[text.index(after: sign)...]))
+            }
+        ) { target, value in target.params.texts.append(value) }
     }
 }

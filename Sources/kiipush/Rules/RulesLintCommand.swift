@@ -53,8 +53,12 @@ struct RulesLintCommand: ReadsRules {
             if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to check") }
             for finding in findings.all {
                 switch format {
-                case .text: console.error(console.errorInk.located(escaped(finding.text)))
-                case .json: console.print(finding.json)
+                case .text:
+                    let text = "\(corpus):\(finding.line):1: warning: \(finding.message) [\(finding.code)]"
+                    console.error(console.errorInk.located(escaped(text)))
+                case .json:
+                    let place = SourcePosition(line: finding.line, column: 1)
+                    console.print(Self.json(corpus, place, .warning, finding.code, rule: nil, finding.message))
                 }
             }
             return !isReadable || isEmpty || isStrict && !findings.all.isEmpty ? .failed : .fine
@@ -71,29 +75,33 @@ struct RulesLintCommand: ReadsRules {
         for finding in findings {
             switch format {
             case .text: console.error(console.errorInk.located(escaped(finding.description)))
-            case .json: console.print(Self.json(finding))
+            case .json:
+                console.print(
+                    Self.json(
+                        finding.file, finding.position, finding.severity, finding.code.rawValue, rule: finding.rule,
+                        finding.what, related: finding.related))
             }
         }
         if format == .text {
-            let ruleCount = counted(rules.rules.count, "rule")
-            let summary =
-                findings.isEmpty
-                ? "nothing found"
-                : "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
-            console.print("\(escaped(rules.file)): \(ruleCount): \(summary)")
+            let counts = "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
+            let summary = findings.isEmpty ? "nothing found" : counts
+            console.print("\(escaped(rules.file)): \(counted(rules.rules.count, "rule")): \(summary)")
         }
         return errors > 0 || isStrict && !findings.isEmpty ? .failed : .fine
     }
 
-    private static func json(_ finding: RuleFinding) -> String {
+    private static func json(
+        _ file: String, _ position: SourcePosition, _ severity: RuleFinding.Severity, _ code: String, rule: String?,
+        _ message: String, related: [RuleFinding.Related] = []
+    ) -> String {
         JSONWriter.object { writer in
-            writer.member("file", finding.file)
-            writer.place(finding.position)
-            writer.member("severity", finding.severity.rawValue)
-            writer.member("code", finding.code.rawValue)
-            writer.member("rule", finding.rule)
-            writer.member("message", finding.what)
-            writer.objects("related", finding.related) { writer, related in
+            writer.member("file", file)
+            writer.place(position)
+            writer.member("severity", severity.rawValue)
+            writer.member("code", code)
+            writer.member("rule", rule)
+            writer.member("message", message)
+            writer.objects("related", related) { writer, related in
                 writer.place(related.position)
                 writer.member("message", related.what)
             }
@@ -123,4 +131,45 @@ struct RulesLintCommand: ReadsRules {
             (.failed, "an error, or a warning under --strict, or a file cannot be read, or the corpus is empty"),
         ],
         action: { arguments, console in await run(arguments, console) })
+}
+
+/// What is wrong with the messages of a corpus: each finding once, with its first line and the number of lines.
+final class CorpusFindings {
+    struct Finding {
+        let line: Int
+        let code: String
+        let what: String
+        var count = 1
+
+        var message: String { count == 1 ? what : "\(what) (and \(counted(count - 1, "more line")))" }
+    }
+
+    /// The findings, in the order of their first lines; bounded, because few texts differ.
+    private(set) var all: [Finding] = []
+    private var reader: RuleCorpus
+
+    private static let most = 100
+
+    init(corpus: String) { reader = RuleCorpus(file: escaped(corpus)) }
+
+    /// Takes a line of the corpus; returns true, for more.
+    func take(_ bytes: [UInt8], _ number: Int) throws -> Bool {
+        let step = try reader.step(bytes, number: number)
+        guard case .receive(let incoming) = step.action else { return true }
+        do throws(DecodeError) {
+            let message = try PushMessage(incoming.payload)
+            for hint in message.hints { add("messageHint", hint, number) }
+        } catch {
+            add("undecodable", "the payload cannot be decoded: \(error.code.rawValue)", number)
+        }
+        return true
+    }
+
+    private func add(_ code: String, _ what: String, _ line: Int) {
+        if let index = all.firstIndex(where: { $0.code == code && $0.what == what }) {
+            all[index].count += 1
+        } else if all.count < Self.most {
+            all.append(Finding(line: line, code: code, what: what))
+        }
+    }
 }

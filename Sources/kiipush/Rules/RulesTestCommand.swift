@@ -1,8 +1,55 @@
 import KiiPush
-import KiiPushRules
 import KiiPushAgent
+import KiiPushRules
 import KiiPushSystem
 import KiiPushTesting
+
+struct RulesTestOptions: ReadsRules {
+    var params = ParameterOptions()
+    var wantsCoverage = false
+    /// The least required coverage, in percent.
+    var failUnder: Double?
+    var junit: String?
+    /// Whether to show the rules' cloud actions.
+    var showsCloud = false
+    var format = ReportFormat.text
+    var filter: String?
+    var files: [String] = []
+
+    /// Whether coverage is printed, or required by a limit.
+    var measuresCoverage: Bool { wantsCoverage || failUnder != nil }
+
+    static let table = OptionTable<RulesTestOptions>([
+        .flag(
+            "--coverage",
+            "reports which parts of the rules the tests cover: each rule matched, and each condition both met and not "
+                + "met where it decides"
+        ) { $0.wantsCoverage = true },
+        .value("--fail-under", "N", "fails if coverage is below N percent", as: percent) {
+            $0.failUnder = $1
+        },
+        .flag("--cloud", "shows what the rules would write to Kii's cloud and send; tests make no calls") {
+            $0.showsCloud = true
+        },
+        .value("--junit", "FILE", "writes the results as JUnit XML, for CI systems", completes: .file) {
+            $0.junit = $1
+        },
+        .params, .param,
+        .format("text for people (the default), or json: one object a line") { $0.format = $1 },
+        .value("--filter", "NAME", "runs only tests with this name; * matches any characters") {
+            $0.filter = $1
+        },
+    ])
+
+    private static let percent: @Sendable (String, String) throws(Arguments.Mistake) -> Double = {
+        option, text throws(Arguments.Mistake) in
+        let digits = text.hasSuffix("%") ? String(text.dropLast()) : text
+        guard let number = Double(digits), (0...100).contains(number) else {
+            throw Arguments.Mistake(text: "\(option) takes a number from 0 to 100, not '\(escaped(text))'")
+        }
+        return number
+    }
+}
 
 /// `kiipush rules test`: runs the tests of rules files.
 struct RulesTestCommand {
@@ -56,15 +103,14 @@ struct RulesTestCommand {
         var coverage = options.measuresCoverage ? RuleCoverage(rules) : nil
         var fileSums = RulesTestSums()
         let tests = rules.tests.filter { isWanted.matches($0.name) }
-        if let missing = runner.missingTests { fail([missing], &suite) }
+        if let missing = runner.missingTests { fail(missing, &suite) }
         var progress = Progress(rules.file, tests.count, console)
         for test in tests {
             let began = clock.now
             let result = await runner.run(test, counting: &coverage)
             fileSums.add(result)
             suite.add(result, began.duration(to: clock.now))
-            if !result.passed { progress.clear() }
-            if options.showsCloud, !result.cloud.isEmpty { progress.clear() }
+            if !result.passed || options.showsCloud && !result.cloud.isEmpty { progress.clear() }
             tell(result, in: rules.file)
             progress.step()
         }
@@ -85,17 +131,14 @@ struct RulesTestCommand {
 
     // MARK: Reporting
 
-    private mutating func fail(_ failures: [RuleTestFailure], _ suite: inout JUnitReport.Suite) {
+    private mutating func fail(_ failure: RuleTestFailure, _ suite: inout JUnitReport.Suite) {
         sums.unreadable += 1
         code = max(code, .failed)
-        for failure in failures {
-            console.error(console.errorInk.located(escaped(failure.description)))
-            suite.add(failure)
-            if options.format == .json {
-                let problem = RulesError.Problem(file: failure.file, position: failure.position, what: failure.what)
-                console.print(RulesTestJSON.line(file: failure.file, [problem]))
-            }
-        }
+        console.error(console.errorInk.located(escaped(failure.description)))
+        suite.add(failure)
+        guard options.format == .json else { return }
+        let problem = RulesError.Problem(file: failure.file, position: failure.position, what: failure.what)
+        console.print(RulesTestJSON.line(file: failure.file, [problem]))
     }
 
     private mutating func tell(_ result: RuleTestResult, in file: String) {
@@ -157,11 +200,27 @@ struct RulesTestCommand {
         }
         return code
     }
-}
 
-extension RulesTestOptions {
-    /// Whether coverage is printed, or required by a limit.
-    var measuresCoverage: Bool { wantsCoverage || failUnder != nil }
+    static let command = Command(
+        name: "rules test", summary: "runs the tests that are in rules files",
+        usage: ["[OPTION…] FILE…"],
+        about: [
+            .text(
+                "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
+                    + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
+                    + "fail where a step says so. A file without tests fails. '-' is standard input.")
+        ],
+        options: RulesTestOptions.table.texts, operands: .file,
+        notes: [
+            .text(
+                "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
+                    + "output, by middleware and rule.")
+        ],
+        exits: [
+            (.fine, "all tests passed"),
+            (.failed, "a test failed, a file could not be read, or coverage is too low"),
+        ],
+        action: { arguments, console in await run(arguments, console) })
 }
 
 /// How many tests ran, and their results.
@@ -183,8 +242,7 @@ struct RulesTestSums {
 
     func text(_ ink: Ink) -> String {
         let count = counted(tests, "test")
-        let refused =
-            unreadable == 0 ? "" : ink(", \(unreadable) of the files cannot be tested", .bad)
+        let refused = unreadable == 0 ? "" : ink(", \(unreadable) of the files cannot be tested", .bad)
         return (failed == 0 ? ink("\(count) passed", .good) : "\(count), \(ink("\(failed) failed", .bad))") + refused
     }
 }

@@ -62,10 +62,7 @@ struct RuleCloudReadingTests {
                 "expected the kiicloud:// URI of a topic, found 'kiicloud://buckets/b'"
             ),
             (#"{"send":{"topic":"kiicloud://topics/t","dta":{}}}"#, "dta: unknown key 'dta'; did you mean 'data'?"),
-            (
-                #"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#,
-                "apns.badge: expected a whole number"
-            ),
+            (#"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#, "apns.badge: expected a whole number"),
             (#"{"send":{"topic":"kiicloud://topics/t","as":"me","data":{}}}"#, "expected an identity: \"user:ID\""),
         ])
     func problems(then: String, expected: String) {
@@ -134,4 +131,19 @@ struct RuleCloudReadingTests {
         guard case .write(let uri, _, _)? = receipt.cloud.first else { return #expect(Bool(false)) }
         #expect(uri.resource == .object(bucket: "b", isEncrypted: false, id: "../../users/u"))
     }
+}
+
+/// One rule without conditions in a receiver of its own, and a payload for it.
+struct TestedRule {
+    let receiver: TestReceiver
+
+    init(_ then: String, settings: String = #""me":["thing:th.1"],"#) throws {
+        receiver = try TestReceiver(
+            rules: RoutingRules(#"{"version":1,\#(settings)"rules":[{"id":"r","then":\#(then)}]}"#))
+    }
+
+    static let payload = #"""
+        {"topic":"t","objectScopeType":"APP_AND_USER","objectScopeUserID":"u-1","sender":"u-2","when":1700000000033,
+         "n":7,"s":"8","b":true,"zero":0,"null":null,"path":"../../users/u"}
+        """#
 }

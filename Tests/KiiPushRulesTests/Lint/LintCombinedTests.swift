@@ -15,9 +15,7 @@ struct LintCombinedTests {
         "a part that no message meets is found",
         arguments: [
             (#"{"kind":"pushToApp","any":[{"topic":"t"},{"bucket":"b"}]}"#, ["r neverHolds"]),
-            (
-                #"{"topic":"t","all":[{"data":{"n":{"equals":1,"greater":2}}}]}"#, ["r neverHolds", "r neverMatches"]
-            ),
+            (#"{"topic":"t","all":[{"data":{"n":{"equals":1,"greater":2}}}]}"#, ["r neverHolds", "r neverMatches"]),
             (#"{"topic":"t","any":[{"not":{"data":{"n":[{"exists":true},{"exists":false}]}}}]}"#, ["r alwaysHolds"]),
             (#"{"kind":"pushToUser","not":{"bucket":"b"}}"#, ["r alwaysHolds"]),
             (#"{"kind":"pushToUser","any":[{"kind":"pushToApp"},{"topic":"t"}]}"#, ["r neverHolds"]),

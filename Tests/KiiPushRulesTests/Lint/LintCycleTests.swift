@@ -75,8 +75,7 @@ struct LintCycleTests {
         let other = LintSamples.rule("r", #"{"bucket":"b"}"#, #""writes":["kiicloud://other/buckets/b"]"#)
         #expect(try LintSamples.findings(LintSamples.file([other], settings: #""app":"mine","#)) == ["3:66 otherApp"])
 
-        let asking = LintSamples.rule(
-            "r", #"{"bucket":"b","sender":"*"}"#, #""writes":["kiicloud://buckets/b"]"#)
+        let asking = LintSamples.rule("r", #"{"bucket":"b","sender":"*"}"#, #""writes":["kiicloud://buckets/b"]"#)
         func findings(_ settings: String) throws -> Int {
             try LintSamples.findings(LintSamples.file([asking], settings: settings)).count
         }

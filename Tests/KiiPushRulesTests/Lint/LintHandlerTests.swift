@@ -41,8 +41,7 @@ struct LintHandlerTests {
             [LintSamples.rule("a", "{}", #""delivery":{}"#)], settings: #""delivery":{"attempts":2},"#,
             tests: "[\(test),\n\(test)]")
         let findings = try RoutingRules(file).lint()
-        #expect(
-            findings.map { "\($0.position) \($0.code.rawValue)" } == ["6:1 repeatedTestName"])
+        #expect(findings.map { "\($0.position) \($0.code.rawValue)" } == ["6:1 repeatedTestName"])
         #expect(findings.allSatisfy { $0.severity == .warning })
         #expect(findings.map(\.rule) == [nil])
         #expect(findings[0].related.map(\.position) == [SourcePosition(line: 5, column: 11)])

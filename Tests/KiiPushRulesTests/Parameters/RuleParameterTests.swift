@@ -42,13 +42,12 @@ struct RuleParameterTests {
         for (thing, limit) in [("th.1", "30"), ("th.2", "12.5")] {
             let rules = try Self.rules(["thing": thing, "limit": limit, "token": "s3cret-value"])
             #expect(rules.me == [.thing(id: thing)] && rules.writesAs.isEmpty)
-            #expect(rules.rules[0].writes.map(\.description) == ["kiicloud://things/\(thing)/buckets/log"])
+            #expect(rules.rules[0].writes.map(\.uri.description) == ["kiicloud://things/\(thing)/buckets/log"])
             #expect(rules.rules[0].criteria.topic == .exactly("heat-\(thing)"))
             #expect(rules.rules[0].criteria.data[0].predicate == DataPredicate(.greater(limit)))
             #expect(rules.rules[0].criteria.data[1].predicate == .equals(true))
             #expect(
-                rules.rules[0].action
-                    == .run(["/opt/\(thing)/alarm", "--limit=\(limit)", "Bearer ${param.token}"]))
+                rules.rules[0].action == .run(["/opt/\(thing)/alarm", "--limit=\(limit)", "Bearer ${param.token}"]))
             guard case .write(let write) = rules.rules[1].action else { throw TestError() }
             #expect(write.object.uri.description == "kiicloud://things/\(thing)/buckets/state/objects/heat")
             #expect(write.fields.source["limit"] == .number(limit))
@@ -177,8 +176,7 @@ struct RuleParameterTests {
         let actions = Recorder()
         let receiver = PushReceiver(rules: rules)
         try receiver.load(rules, actions: actions)
-        let payload = RawPayload(
-            #"{"topic":"heat-th.1","objectScopeType":"APP","loud":"true","room":{"temp":31}}"#)
+        let payload = RawPayload(#"{"topic":"heat-th.1","objectScopeType":"APP","loud":"true","room":{"temp":31}}"#)
         #expect(await receiver.receive(payload).name == "handled")
         #expect(actions.arguments.last == ["/opt/th.1/alarm", "--limit=30", "Bearer \(secret)"])
         #expect(actions.written["key"] == .string(secret))
@@ -247,9 +245,7 @@ struct RuleParameterTests {
               {"payload":{"topic":"u","objectScopeType":"APP"},"expect":{}}]}]}
             """#
         let rules = try RoutingRules(file, params: ["kind": "pushToUser"])
-        var counted: RuleCoverage? = RuleCoverage(rules)
-        _ = await (try RuleTestRunner(rules)).run(rules.tests[0], counting: &counted)
-        let coverage = try #require(counted)
+        let coverage = try await rules.coverage()
         #expect(coverage.uncovered.map(\.description) == [])
         #expect(coverage.outcomes.first { $0.name == "handled" }?.messages == 2)
     }
@@ -301,9 +297,7 @@ struct RuleParameterTests {
                 "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
                 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
             ),
-            (
-                String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
-            ),
+            (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
         ])
     func digest(text: String, expected: String) { #expect(FileDigest.text(Array(text.utf8)) == expected) }
 }

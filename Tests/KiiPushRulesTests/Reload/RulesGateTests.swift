@@ -27,6 +27,11 @@ struct RulesGateTests {
         return (receiver, RulesGate(receiver, needsTests: true, checks: checks))
     }
 
+    private func loaded(_ file: [UInt8], by gate: RulesGate) async throws -> RulesUpdate.Loaded {
+        guard case .loaded(let loaded) = await gate.update(file, file: "r.json") else { throw TestError() }
+        return loaded
+    }
+
     private func send(_ receiver: PushReceiver, _ number: Int) async -> String {
         await receiver.receive(RawPayload("{\"n\":\(number)}")).description
     }
@@ -38,10 +43,7 @@ struct RulesGateTests {
                 #"{"id":"b","thn":{}}"#, "",
                 ["1:33: unknown key 'thn'; did you mean 'then'?", "1:23: the key 'then' is missing"]
             ),
-            (
-                #"{"id":"b","then":{"handler":"second"}}"#, "",
-                ["1:1: the file has no tests; add a list 'tests'"]
-            ),
+            (#"{"id":"b","then":{"handler":"second"}}"#, "", ["1:1: the file has no tests; add a list 'tests'"]),
             (
                 #"{"id":"b","then":{"handler":"second"}}"#, "unrouted",
                 [#"1:122: test 'T', step 1 (line 1): outcome: expected "unrouted", found "handled""#]
@@ -75,7 +77,7 @@ struct RulesGateTests {
         receiver.loopGuard?.kill(
             .bucket(KiiURI(owner: .app, resource: .bucket(name: "off", isEncrypted: false))), for: .seconds(500))
         let new = text(#"{"id":"a","then":{"handler":"second"},"pace":"2s"}"#, tests: self.test("handled"))
-        guard case .loaded(let update) = await gate.update(new, file: "r.json") else { throw TestError() }
+        let update = try await loaded(new, by: gate)
         #expect(update.generation == 2 && update.needRestart.isEmpty)
         // Neither a seen message, nor the pace, nor the kill is forgotten.
         #expect(await send(receiver, 1) == "duplicate (done)")
@@ -104,7 +106,7 @@ struct RulesGateTests {
         async let old = send(receiver, 1)
         await entered.wait()
         let new = text(#"{"id":"b","then":{"handler":"second"}}"#, tests: test("handled"))
-        guard case .loaded = await gate.update(new, file: "r.json") else { throw TestError() }
+        _ = try await loaded(new, by: gate)
         #expect(await send(receiver, 2) == "handled" && log.events == ["second"])
         leave.open()
         #expect(await old == "handled" && log.events == ["second", "first"])
@@ -117,7 +119,7 @@ struct RulesGateTests {
         let settings =
             #""app":"x","serving":["app"],"dedupe":{"count":5},"me":["thing:th.1"],"loop":{"hops":3,"writesAs":["user:U"]},"#
         let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: settings, tests: test("handled"))
-        guard case .loaded(let update) = await gate.update(new, file: "r.json") else { throw TestError() }
+        let update = try await loaded(new, by: gate)
         #expect(update.needRestart == ["app", "serving", "dedupe"] && receiver.loopGuard?.settings.hops == 3)
         let own = RawPayload(#"{"topic":"t","sender":"th.1"}"#)
         #expect(await receiver.receive(own).description == "looped (identity)")
@@ -130,9 +132,7 @@ struct RulesGateTests {
         receiver.register("first") { _, _ in }
         receiver.loopGuard?.settings.layers.remove(.pace)
         let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: #""app":"x","loop":{"hops":3},"#)
-        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
-            throw TestError()
-        }
+        let update = try await loaded(new, by: RulesGate(receiver))
         #expect(update.needRestart.isEmpty && receiver.app == "mine")
         #expect(receiver.loopGuard?.settings.hops == 3 && receiver.loopGuard?.settings.layers.contains(.pace) == false)
     }
@@ -150,9 +150,7 @@ struct RulesGateTests {
             app: "a", me: [.thing(id: "th.1")], writesAs: [.user(id: "U")], loop: LoopSettings(hops: 3), clock: clock)
         receiver.register("first") { _, _ in }
         let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: settings)
-        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
-            throw TestError()
-        }
+        let update = try await loaded(new, by: RulesGate(receiver))
         #expect(update.needRestart == named && receiver.loopGuard?.settings == LoopSettings(hops: 3))
     }
 
@@ -162,9 +160,7 @@ struct RulesGateTests {
         receiver.register("first") { _, _ in }
         let settings = #""me":["thing:th.1"],"loop":{"hops":8,"writesAs":["user:U"]},"#
         let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: settings)
-        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
-            throw TestError()
-        }
+        let update = try await loaded(new, by: RulesGate(receiver))
         #expect(update.needRestart == ["me", "loop", "loop.writesAs"])
     }
 
@@ -194,8 +190,8 @@ struct RulesGateTests {
             for name in ["first", "second"] { receiver.register(name) { _, _ in } }
             let gate = RulesGate(receiver, params: ["room": device])
             let new = file(room, "new-${param.room}")
-            guard case .loaded(let loaded) = await gate.update(new, file: "r.json") else { throw TestError() }
-            #expect(loaded.digest == FileDigest.text(new))
+            let update = try await loaded(new, by: gate)
+            #expect(update.digest == FileDigest.text(new))
             let lacking = file("\(room),\"floor\":{\"type\":\"number\"}", "${param.room}-${param.floor}")
             guard case .refused(let problems) = await gate.update(lacking, file: "r.json") else { throw TestError() }
             #expect(

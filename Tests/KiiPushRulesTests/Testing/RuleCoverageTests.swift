@@ -54,12 +54,10 @@ struct RuleCoverageTests {
         ] as [([String], [String])])
     func gaps(payloads: [String], expected: [String]) async throws {
         let rules = try Self.file(payloads)
-        let runner = try RuleTestRunner(rules)
-        var counted: RuleCoverage? = RuleCoverage(rules)
-        _ = await runner.run(rules.tests[0], counting: &counted)
-        let coverage = try #require(counted)
-        let gaps = coverage.uncovered
-        #expect(gaps.map { "\($0.position) \($0.key ?? $0.condition ?? $0.rule) \($0.kind.rawValue)" } == expected)
+        let coverage = try await rules.coverage()
+        #expect(
+            coverage.uncovered.map { "\($0.position) \($0.key ?? $0.condition ?? $0.rule) \($0.kind.rawValue)" }
+                == expected)
         #expect(coverage.points == 9 && coverage.covered == 9 - expected.count)
         #expect(coverage.percent == Double(9 - expected.count) * 100 / 9)
         #expect(coverage.reaches(percent: coverage.percent) && !coverage.reaches(percent: coverage.percent + 0.01))
@@ -101,16 +99,25 @@ struct RuleCoverageTests {
             let message = try PushMessage(row.payload)
             for rule in rules.rules {
                 let checks = rule.explain(message)
-                #expect(checks.map(\.name) == rule.judgedConditions.map(\.name))
-                var held = 0
-                let isTaken = rule.judge(message) { number, holds in
-                    #expect(holds == checks[number].holds)
-                    if holds { held += 1 }
-                }
+                var covered = CoveredRule(rule)
+                let isTaken = covered.judge(message)
+                #expect(checks.map(\.name) == covered.conditions.map(\.name))
+                let held = covered.conditions.count(where: \.isHeld)
+                #expect(covered.conditions.map(\.isMissed) == checks.indices.map { $0 == held })
                 #expect(held == checks.firstIndex { !$0.holds } ?? checks.count && isTaken == (held == checks.count))
                 missed.insert(held)
             }
         }
         #expect(missed.count > 3)
+    }
+}
+
+extension RoutingRules {
+    /// What the file's tests cover.
+    func coverage() async throws -> RuleCoverage {
+        let runner = try RuleTestRunner(self)
+        var counted: RuleCoverage? = RuleCoverage(self)
+        for test in tests { _ = await runner.run(test, counting: &counted) }
+        return try #require(counted)
     }
 }

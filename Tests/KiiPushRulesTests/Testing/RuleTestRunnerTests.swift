@@ -100,10 +100,7 @@ struct RuleTestRunnerTests {
             (#""rules":["b"]"#, #"2:70: rules: expected ["b"], found ["a"]"#),
             (#""rules":["a","b"]"#, #"2:70: rules: expected ["a","b"], found ["a"]"#),
             (#""rules":[]"#, #"2:70: rules: expected [], found ["a"]"#),
-            (
-                #""handlers":["a"]"#,
-                #"2:70: handlers: expected ["a"], found ["h"]; unknown handler 'a'; known: h"#
-            ),
+            (#""handlers":["a"]"#, #"2:70: handlers: expected ["a"], found ["h"]; unknown handler 'a'; known: h"#),
             (#""kind":"pushToApp""#, #"2:70: kind: expected "pushToApp", found "directPush""#),
             (#""certainty":"certain""#, #"2:70: certainty: expected "certain", found "likely""#),
             (#""outcome":"handled","handlers":["h","h"]"#, #"2:90: handlers: expected ["h","h"], found ["h"]"#),

@@ -61,8 +61,7 @@ struct RulesLintToolTests {
 
     @Test("findings go to standard error, one a line, and a summary to standard output")
     func text() async throws {
-        let file = try TemporaryFile(
-            Self.wrong.replacing("\\u001b[2J", with: "\u{202E}"))
+        let file = try TemporaryFile(Self.wrong.replacing("\\u001b[2J", with: "\u{202E}"))
         let run = await ToolRun("rules", "lint", file.path)
         #expect(run.code == .failed)
         #expect(
