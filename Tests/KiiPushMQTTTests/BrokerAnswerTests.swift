@@ -250,8 +250,7 @@ struct BrokerAnswerTests {
         let settings = try MQTTSettings(endpointFile: try broker.folder.write(text, to: "endpoint.json"))
         let intake = TestIntake()
         try await running(settings, intake) { _ in
-            try broker.publish(
-                ["a"], to: "sFJGc3o0fmvSK8d3KRSMYZM", ["-u", "USERNAME", "-P", "PASSWORD"])
+            try broker.publish(["a"], to: "sFJGc3o0fmvSK8d3KRSMYZM", ["-u", "USERNAME", "-P", "PASSWORD"])
             try await eventually("it came") { intake.texts == ["a"] }
         }
         #expect(intake.connections == ["MQTT 3.1 not encrypted, lasting session, QoS 1 granted"])

@@ -47,9 +47,7 @@ struct GapTests {
     func sessionLostWithTopics() async throws {
         let publish = [0x32, 18, 0, 4] + Array("open".utf8) + [0, 9, 0] + Array(#"{"n":"1"}"#.utf8)
         // Two packets of the device after the message, such as requests, acknowledgements and pings.
-        let link: [[UInt8]] = [
-            [0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + publish, [], [0x90, 4, 0, 2, 0, 1],
-        ]
+        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + publish, [], [0x90, 4, 0, 2, 0, 1]]
         let broker = try ScriptedBroker(answers: [link], 10_000)
         let log = Mutex<[String]>([])
         let receiver = PushReceiver()
@@ -72,13 +70,9 @@ struct GapTests {
         let kept: [[UInt8]] = [[0x20, 3, 1, 0, 0], suback]
         let broker = try ScriptedBroker(answers: [[[0x20, 3, 0, 0, 0]], kept, kept], 10_000)
         let folder = try Folder()
-        let settings = broker.settings(.v5) {
-            ($0.hadSession, $0.retainedFile) = (true, "\(folder.path)/retained")
-        }
+        let settings = broker.settings(.v5) { ($0.hadSession, $0.retainedFile) = (true, "\(folder.path)/retained") }
         let first = TestIntake()
-        try await running(settings, first, connects: false) { _ in
-            try await eventually("subscribing") { broker.packets >= 2 }
-        }
+        try await running(settings, first, until: "subscribing") { broker.packets >= 2 }
         #expect(first.events.isEmpty)
         for gaps in [1, 0] {
             let next = TestIntake()

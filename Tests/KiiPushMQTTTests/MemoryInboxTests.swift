@@ -30,9 +30,7 @@ struct MemoryInboxTests {
             #expect(broker.log.count(of: "Received PUBACK from device") == 0)
             intake.end(1, .superseded)
             intake.end(0, .superseded)
-            try await eventually("both are acknowledged") {
-                broker.log.count(of: "Received PUBACK from device") == 2
-            }
+            try await eventually("both are acknowledged") { broker.log.count(of: "Received PUBACK from device") == 2 }
         }
         #expect(intake.losses.isEmpty && intake.gaps.isEmpty)
     }
@@ -46,9 +44,7 @@ struct MemoryInboxTests {
             let relay = try Relay(to: broker.port)
             try broker.publish(["kept"], isRetained: true)
             let intake = TestIntake(isDurable: false)
-            let settings = broker.settings {
-                ($0.version, $0.cleanSession, $0.port) = (version, isClean, relay.port)
-            }
+            let settings = broker.settings { ($0.version, $0.cleanSession, $0.port) = (version, isClean, relay.port) }
             try await running(settings, intake) { _ in
                 try await eventually("it came") { intake.texts == ["kept"] }
                 if isCut { relay.cut() } else { intake.end(0, .duplicate(.inFlight(.retryLater))) }

@@ -75,9 +75,7 @@ struct RefusalTests {
             $0.backoff = .milliseconds(5)
             $0.maxRefusalBackoff = .milliseconds(40)
         }
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("refused often") { intake.refusals.count >= 6 }
-        }
+        try await running(settings, intake, until: "refused often") { intake.refusals.count >= 6 }
         let pauses = intake.events.compactMap { if case .refused(_, let pause) = $0 { pause } else { nil } }
         #expect(pauses[0] <= .milliseconds(6))
         #expect(pauses.dropFirst(3).allSatisfy { $0 >= .milliseconds(32) && $0 <= .milliseconds(48) }, "\(pauses)")

@@ -38,9 +38,7 @@ final class TestIntake: IntakeService {
     var events: [TransportEvent] { state.withLock { $0.events } }
     var isWaitedFor: Bool { state.withLock { $0.waiter != nil } }
 
-    var connections: [String] {
-        events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } }
-    }
+    var connections: [String] { events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } } }
     var gaps: [String] { events.compactMap { if case .possibleGap(let why, _) = $0 { why } else { nil } } }
     var losses: [String] { events.compactMap { if case .disconnected(let why, _) = $0 { why } else { nil } } }
     var refusals: [String] { events.compactMap { if case .refused(let why, _) = $0 { why } else { nil } } }
@@ -136,6 +134,16 @@ func running(
     }
     task.cancel()
     try await task.value
+}
+
+/// Runs a transport, which need not connect, until a condition holds.
+func running(
+    _ settings: MQTTSettings, _ intake: TestIntake, until what: String, within seconds: Double = 60,
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+) async throws {
+    try await running(settings, intake, connects: false, sourceLocation: sourceLocation) { _ in
+        try await eventually(what, within: seconds, sourceLocation: sourceLocation, condition)
+    }
 }
 
 /// Runs a transport that gives up by itself, and returns why.

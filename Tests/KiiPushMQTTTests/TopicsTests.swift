@@ -55,9 +55,7 @@ struct TopicsTests {
         let broker = try ScriptedBroker(subscription: [0x90, 4, 0, 1, 0, 1, 0x90, 4, 0, 2, 0, 0x87])
         let intake = TestIntake()
         let settings = broker.settings(.v5) { $0.subscriptions = [.init("open"), .init("secret")] }
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("it was told") { !intake.refusals.isEmpty }
-        }
+        try await running(settings, intake, until: "it was told") { !intake.refusals.isEmpty }
         #expect(intake.refusals.first?.contains("for secret") == true, "\(intake.refusals)")
         #expect(intake.connections.isEmpty)
     }
