@@ -109,11 +109,10 @@ struct LatencyTests {
         let (receiver, latencies) = (receiver(clock), RouteLatencies())
         receiver.onTrace { latencies.count($0) }
         _ = await receiver.receive(payload(clock))
-        var gauges = MetricsGauges()
-        (gauges.deadLetters, gauges.areDeadLettersFull, gauges.kills) = (7, false, 2)
-        gauges.silent = ["": false, "news": true]
-        try MetricsFile(path: folder["m"]).write(
-            receiver.metrics, ServiceStatus(), latencies: latencies, gauges: gauges)
+        let file = MetricsFile(
+            metrics: receiver.metrics, status: ServiceStatus(), latencies: latencies.times, deadLetters: 7,
+            areDeadLettersFull: false, kills: 2, silent: ["": false, "news": true])
+        try file.write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n")
         let slow = lines.filter { $0.hasPrefix(#"kiipush_route_handling_seconds_bucket{route="slow""#) }
         #expect(slow.count == LatencyHistogram.bounds.count + 1)

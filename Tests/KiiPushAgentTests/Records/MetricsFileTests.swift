@@ -33,7 +33,7 @@ struct MetricsFileTests {
 
     @Test("the file is in Prometheus's text format, each family with its help and its type")
     func format() throws {
-        try MetricsFile(path: folder["m.prom"]).write(metrics, status)
+        try MetricsFile(metrics: metrics, status: status).write(to: folder["m.prom"])
         let expected = #"""
             # HELP kiipush_messages_total Messages that have ended.
             # TYPE kiipush_messages_total counter
@@ -90,7 +90,7 @@ struct MetricsFileTests {
             .transport("mqtt", .ignored("t")), .transport("mqtt", .ignored("t")), .transport("a", .connected("")),
         ]
         for event in events { counts.count(event) }
-        try MetricsFile(path: folder["m"]).write(metrics, status, counts)
+        try MetricsFile(metrics: metrics, status: status, counts: counts).write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n").suffix(19).filter { !$0.hasPrefix("#") }
         #expect(
             lines == [
@@ -117,7 +117,8 @@ struct MetricsFileTests {
             shortages.end(.disk)
         }
         shortages.begin(.log, "nobody reads")
-        try MetricsFile(path: folder["m"]).write(metrics, status, shortages: shortages, droppedLines: 7)
+        let file = MetricsFile(metrics: metrics, status: status, shortages: shortages, droppedLines: 7)
+        try file.write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n").filter {
             $0.contains("shortage") || $0.contains("dropped")
         }
@@ -145,7 +146,7 @@ struct MetricsFileTests {
             _ = await receiver.receive(fixture.payload(.long))
         }
         let loopGuard = try #require(receiver.loopGuard)
-        try MetricsFile(path: folder["m"]).write(receiver.metrics, status, paced: loopGuard.paced)
+        try MetricsFile(metrics: receiver.metrics, status: status, paced: loopGuard.paced).write(to: folder["m"])
         #expect(try folder.read("m").hasSuffix(#"kiipush_loop_paced{level="object"} 3"# + "\n"))
     }
 
@@ -156,7 +157,7 @@ struct MetricsFileTests {
         for payload in ["{", "{}", PayloadFixture.pushToApp().json(.long)] {
             _ = await receiver.receive(RawPayload(payload))
         }
-        try MetricsFile(path: folder["m"]).write(receiver.metrics, ServiceStatus())
+        try MetricsFile(metrics: receiver.metrics, status: ServiceStatus()).write(to: folder["m"])
         let values = try folder.read("m").split(separator: "\n").filter { $0.hasPrefix("kiipush_messages_total{") }
             .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
         #expect(values.reduce(0, +) == 3)
@@ -167,9 +168,10 @@ struct MetricsFileTests {
     func refused() throws {
         try folder.makeFolder("m")
         #expect(throws: WriteError(path: folder["m"], number: ErrorNumber(rawValue: EISDIR))) {
-            try MetricsFile(path: folder["m"]).write(metrics, status)
+            try MetricsFile(metrics: metrics, status: status).write(to: folder["m"])
         }
         #expect(folder.names == ["m"])
-        #expect(throws: WriteError.self) { try MetricsFile(path: folder["none/m"]).write(metrics, status) }
+        let file = MetricsFile(metrics: metrics, status: status)
+        #expect(throws: WriteError.self) { try file.write(to: folder["none/m"]) }
     }
 }

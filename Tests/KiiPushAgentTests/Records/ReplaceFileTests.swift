@@ -106,7 +106,7 @@ struct ReplaceFileTests {
         for (name, target) in [("m", "metrics"), ("kill.json", "kills"), ("c", "capture")] {
             try folder.link(name, to: target)
         }
-        try MetricsFile(path: folder["m"]).write(Metrics(outcomes: [], routes: []), ServiceStatus())
+        try MetricsFile(metrics: Metrics(outcomes: [], routes: []), status: ServiceStatus()).write(to: folder["m"])
         try KillFile(path: folder["kill.json"]).kill(.everything, until: UTCDate(milliseconds: 4_000_000_000_000)!)
         let capture = CaptureFile(path: folder["c"], limit: 1024)
         let payload = RawPayload("{\"a\":\"\(String(repeating: "x", count: 700))\"}")

@@ -68,8 +68,7 @@ struct TransportLinkTests {
         let transport = ScriptedTransport { intake in
             do { _ = try intake.submit([RawPayload([UInt8](repeating: 32, count: 10)), RawPayload("{}")]) } catch {}
         }
-        let service = PushService(
-            PushReceiver(), [WatchedTransport(transport, counts)], inbox: FullInbox())
+        let service = PushService(PushReceiver(), [WatchedTransport(transport, counts)], inbox: FullInbox())
         try await service.run()
         #expect(counts.links.first?.lastMessageAt == nil && counts.links.first?.messages == 0)
     }
@@ -85,7 +84,8 @@ struct TransportLinkTests {
         counts.count(.transport("mqtt", .connected("")))
         counts.took(3, "mqtt")
         clock.advance(by: .seconds(5))
-        try MetricsFile(path: folder["m"]).write(PushReceiver().metrics, ServiceStatus(), counts)
+        let file = MetricsFile(metrics: PushReceiver().metrics, status: ServiceStatus(), counts: counts)
+        try file.write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n").filter { !$0.hasPrefix("#") }
         for line in [
             "kiipush_uptime_seconds 15", #"kiipush_transport_up{transport="mqtt"} 1"#,
