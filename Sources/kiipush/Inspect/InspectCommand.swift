@@ -1,7 +1,7 @@
 import CLibrary
 import KiiPush
-import KiiPushRules
 import KiiPushAgent
+import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush inspect`: shows what each payload is and why.
@@ -23,15 +23,11 @@ struct InspectCommand {
         return command.code
     }
 
+    private let tooLarge = PastedPayload.limits.tooLarge
+
     private init(options: InspectOptions, console: Console) {
-        self.options = options
-        self.console = console
+        (self.options, self.console) = (options, console)
     }
-
-    /// The most bytes of a file or a line: a line of a capture is longer than its payload.
-    private static let mostBytes = PastedPayload.mostBytes
-
-    private static let tooLarge = PastedPayload.limits.tooLarge
 
     private mutating func inspect(file: String) {
         do throws(ReadError) {
@@ -51,23 +47,23 @@ struct InspectCommand {
 
     private mutating func inspectWhole(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
         do throws(ReadError) {
-            inspect(try reader.readAll(limit: Self.mostBytes), source: file, line: nil)
+            inspect(try reader.readAll(limit: PastedPayload.mostBytes), source: file, line: nil)
         } catch .tooLarge {
             report(
-                Self.tooLarge, source: file, at: (1, PastedPayload.limits.bytes + 1),
+                tooLarge, source: file, at: (1, PastedPayload.limits.bytes + 1),
                 hint: "; if each line is a payload, use --lines")
         }
     }
 
     private mutating func inspectLines(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
-        var lines = LineReader(reader, limit: Self.mostBytes)
+        var lines = LineReader(reader, limit: PastedPayload.mostBytes)
         while let line = try lines.next() {
             switch line {
             case .bytes(let bytes, let number):
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 inspect(bytes, source: "\(file):\(number)", line: number)
             case .tooLong(let number):
-                report(Self.tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))
+                report(tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))
             }
         }
     }
@@ -116,4 +112,49 @@ struct InspectCommand {
     }
 
     private mutating func raise(_ other: ExitCode) { code = max(code, other) }
+}
+
+struct InspectOptions {
+    var transport: Transport?
+    var app: String?
+    var byLines = false
+    var isStrict = false
+    var format = ReportFormat.text
+    var files: [String] = []
+
+    static let table = OptionTable<InspectOptions>([
+        .choice(
+            "--transport", "NAME",
+            "the network that delivered the payload: apns, fcm, jpush, mqtt or quickblox; detected from the payload if "
+                + "not given", of: [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map { ($0.name, $0) }
+        ) { $0.transport = $1 },
+        .value("--app", "ID", "the expected app; a payload of another app gets the conflict appID") { $0.app = $1 },
+        .flag("--lines", "reads one payload per line; skips empty lines") { $0.byLines = true },
+        .flag("--strict", "exits with 2 if a payload is ambiguous") { $0.isStrict = true },
+        .format("text for people (the default), or json: one object a line") { $0.format = $1 },
+    ])
+}
+
+extension InspectCommand {
+    static let command = Command(
+        name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
+        usage: ["[OPTION…] [FILE…]"],
+        about: [
+            .text(
+                "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
+                    + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
+                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal, or a map of Java.")
+        ],
+        options: InspectOptions.table.texts, operands: .file,
+        notes: [
+            .text(
+                "Unreadable payloads are reported on standard error as FILE:LINE:COLUMN: CODE: MESSAGE, and do not "
+                    + "stop the run.")
+        ],
+        exits: [
+            (.fine, "every payload is readable"), (.failed, "a payload is unreadable"),
+            (.ambiguous, "a payload is ambiguous, under --strict"),
+        ],
+        examples: [#"echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect"#],
+        action: { arguments, console in run(arguments, console) })
 }
