@@ -1,8 +1,8 @@
 import CLibrary
 import KiiCloud
 import KiiPush
-import KiiPushRules
 import KiiPushAgent
+import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
@@ -10,17 +10,10 @@ struct SendCommand {
     private let options: SendOptions
     private let console: Console
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: SendOptions.table, into: SendOptions(), console) {
-            options, operands throws(Arguments.Mistake) in try options.check(operands)
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        let command = SendCommand(options: options, console: console)
-        return options.isDryRun ? command.show() : await command.send()
-    }
+    init(_ options: SendOptions, _ console: Console) { (self.options, self.console) = (options, console) }
 
     /// Sends the push, unless there is a problem.
-    private func send() async -> ExitCode {
+    func send() async -> ExitCode {
         guard let bytes = read() else { return .failed }
         let message: OutgoingMessage
         do throws(MessageBodyError) { message = try OutgoingMessage(body: bytes) } catch {
@@ -41,7 +34,7 @@ struct SendCommand {
         }
     }
 
-    private func show() -> ExitCode {
+    func show() -> ExitCode {
         guard let bytes = read() else { return .failed }
         do throws(MessageBodyError) {
             let report = SendReport(try OutgoingMessage(body: bytes), options.address)
@@ -71,8 +64,7 @@ struct SendCommand {
 
     private func complain(at place: SourcePosition, _ error: MessageBodyError) {
         let path = error.path.isEmpty ? "" : "\(escaped(error.path)): "
-        console.error(
-            console.errorInk.located("\(escaped(options.message)):\(place): \(path)\(escaped(error.detail))"))
+        console.error(console.errorInk.located("\(escaped(options.message)):\(place): \(path)\(escaped(error.detail))"))
     }
 
     private func read() -> [UInt8]? {
@@ -90,7 +82,9 @@ struct SendCommand {
             return nil
         }
     }
+}
 
+extension SendOptions {
     static let command = Command(
         name: "send", summary: "sends a push to a topic, or shows the payloads that devices would receive",
         usage: [
@@ -103,7 +97,7 @@ struct SendCommand {
                     + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
                     + "network's limit, and the bytes that each suppression saves.")
         ],
-        options: SendOptions.table.texts,
+        options: table.texts,
         notes: [
             .text(
                 "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
@@ -122,4 +116,103 @@ struct SendCommand {
             "    --as user:U --message message.json",
         ],
         action: { arguments, console in await run(arguments, console) })
+}
+
+struct SendOptions: CommandWithOptions {
+    /// The topic, the sender, and the time.
+    private(set) var address = PushAddress(
+        app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
+    /// The file with the request's body.
+    private(set) var message = ""
+    private(set) var format = ReportFormat.text
+    /// The file with the account; empty for a dry run without one.
+    private(set) var account = ""
+    private(set) var isDryRun = false
+
+    private var topic: String?
+    private var sender: String?
+    private var app: String?
+    private var sentAt: Int64?
+
+    /// The placeholder for an app id that was not named: as long as all app ids in Kii's documents.
+    static let unknownApp = "<app id>"
+
+    static let table = OptionTable<SendOptions>([
+        .value(
+            "--topic", "URI",
+            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, likewise for groups and things; may "
+                + "start with an app's id, as in kiicloud://APP/users/ID/topics/T"
+        ) { $0.topic = $1 },
+        .value("--as", "SENDER", "the sender: user:ID, thing:ID, or developer for the app's administrator") {
+            $0.sender = $1
+        },
+        .value(
+            "--message", "FILE", "the body for Kii's REST API, a SendPushMessageRequest; - is standard input",
+            completes: .file
+        ) { $0.message = $1 },
+        .account { $0.account = $1 },
+        .flag("--dry-run", "sends nothing, and shows what devices would receive") { $0.isDryRun = true },
+        .value("--app", "ID", "the app's id, which is part of the scope in the payload") { $0.app = $1 },
+        .value(
+            "--at", "MILLISECONDS", "the time of sending, in milliseconds since 1970; now if not given",
+            as: Arguments.milliseconds()
+        ) { $0.sentAt = $1 },
+        .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
+    ])
+
+    /// Refuses operands, and makes the address from the options.
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands)
+        guard isDryRun || CloudConnection.isBuilt else {
+            throw Arguments.Mistake(
+                text: CloudConnection.missing + ", or add --dry-run, which shows what devices would get")
+        }
+        guard let topic else { throw Arguments.Mistake(text: "--topic is missing: name the topic by its URI") }
+        guard let sender else { throw Arguments.Mistake(text: "--as is missing: say who sends, such as user:ID") }
+        guard !message.isEmpty else { throw Arguments.Mistake(text: "--message is missing: name a file, or -") }
+        if !isDryRun {
+            try CloudOption.check(account: account)
+            guard account != "-" || message != "-" else {
+                throw Arguments.Mistake(text: "--account and --message cannot both be standard input")
+            }
+        }
+        address.sender = try Self.sender(sender)
+        try setTopic(topic)
+        address.sentAt = sentAt ?? UTCDate.now.milliseconds
+    }
+
+    func run(_ console: Console) async -> ExitCode {
+        let command = SendCommand(self, console)
+        return isDryRun ? command.show() : await command.send()
+    }
+
+    private mutating func setTopic(_ text: String) throws(Arguments.Mistake) {
+        guard let uri = KiiURI(text), let topic = uri.topic else {
+            throw Arguments.Mistake(
+                text: "--topic takes the URI of a topic, such as kiicloud://users/ID/topics/T, not '\(escaped(text))'")
+        }
+        if let app, let named = uri.appID, app != named {
+            throw Arguments.Mistake(text: "--app and --topic name different apps")
+        }
+        address.topic = topic
+        address.app = app ?? uri.appID ?? Self.unknownApp
+    }
+
+    /// The address with the account's app.
+    func address(in app: String) -> PushAddress {
+        var address = address
+        address.app = app
+        return address
+    }
+
+    /// The app of the command line, if it names one.
+    var namedApp: String? { address.app == Self.unknownApp ? nil : address.app }
+
+    private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {
+        if text == "developer" { return PushAddress.developer }
+        let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
+        if parts.count == 2, parts[0] == "user" { return .user(id: parts[1]) }
+        if parts.count == 2, parts[0] == "thing" { return .thing(id: parts[1]) }
+        throw Arguments.Mistake(text: "--as takes user:ID, thing:ID or developer, not '\(escaped(text))'")
+    }
 }

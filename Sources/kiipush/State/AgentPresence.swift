@@ -3,7 +3,6 @@ import KiiPushAgent
 
 /// Who uses a state directory, as far as another process can determine.
 enum AgentPresence: Sendable {
-    /// An agent that answered.
     case agent(AgentIdentity)
     /// An agent that uses the directory, but does not identify itself.
     case silent(String)
