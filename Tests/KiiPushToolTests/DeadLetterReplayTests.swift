@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushTesting
-import Synchronization
 import Testing
 
 @testable import kiipush
@@ -39,18 +38,13 @@ struct DeadLetterReplayTests {
         let running = Task { try await service.run() }
         for await _ in stream {}
 
-        let printed = Mutex<[String]>([])
-        let errors = Mutex<[String]>([])
-        let console = Console(
-            print: { line in printed.withLock { $0.append(line) } },
-            error: { line in errors.withLock { $0.append(line) } })
         let session = StateSession(deadLetters: letters, receiver: receiver, service: service)
-        let code = await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, console.desk)
+        let run = await ToolRun { await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, $0.desk) }
         running.cancel()
         _ = try await running.value
-        #expect(code == .failed, "one of them is garbage still")
-        #expect(printed.withLock { $0 } == ["1: handled", "2: undecodable (unexpectedCharacter)"])
-        #expect(errors.withLock { $0 } == [] && letters.letters().map(\.id) == [2])
+        #expect(run.code == .failed, "one of them is garbage still")
+        #expect(run.output == ["1: handled", "2: undecodable (unexpectedCharacter)"])
+        #expect(run.errors == [] && letters.letters().map(\.id) == [2])
         #expect(receiver.metrics.routes.map(\.handled) == [1])
     }
 }

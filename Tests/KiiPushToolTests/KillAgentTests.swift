@@ -81,8 +81,7 @@ struct KillAgentTests {
         let run = await ToolRun("kill", "*", "--state", state)
         kill(agent.process, SIGCONT)
         #expect(run.code == .failed)
-        #expect(
-            run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
+        #expect(run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
         #expect(try agent.stop() == 0)
     }
 

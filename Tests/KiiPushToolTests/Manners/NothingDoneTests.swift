@@ -1,5 +1,4 @@
 import KiiPush
-import Synchronization
 import Testing
 
 @testable import kiipush
@@ -7,14 +6,8 @@ import Testing
 
 @Suite("commands on dead letters that do nothing say so")
 struct NothingDoneTests {
-    private func run(_ arguments: [String], _ session: StateSession) async -> (ExitCode, [String], [String]) {
-        let printed = Mutex<[String]>([])
-        let reported = Mutex<[String]>([])
-        let console = Console(
-            print: { line in printed.withLock { $0.append(line) } },
-            error: { line in reported.withLock { $0.append(line) } })
-        let code = await DeadLetterDesk.run(Array(arguments.dropFirst()), session, console.desk)
-        return (code, printed.withLock { $0 }, reported.withLock { $0 })
+    private func run(_ arguments: [String], _ session: StateSession) async -> ToolRun {
+        await ToolRun { await DeadLetterDesk.run(arguments, session, $0.desk) }
     }
 
     private func session(letters: Int) async throws -> StateSession {
@@ -44,20 +37,27 @@ struct NothingDoneTests {
             (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),
         ])
     func filters(arguments: [String], error: String) async throws {
-        let (code, output, errors) = await run(["dead-letters"] + arguments, try await session(letters: 1))
-        #expect(code == .failed && output.isEmpty && errors == [error], "\(errors)")
+        let run = await run(arguments, try await session(letters: 1))
+        #expect(run.code == .failed && run.output.isEmpty && run.errors == [error], "\(run.errors)")
     }
 
     @Test("all of none is fine, and said")
     func none() async throws {
-        let (code, output, errors) = await run(["dead-letters", "drop", "--all"], try await session(letters: 0))
-        #expect(code == .fine && errors.isEmpty && output == ["no dead letters, so nothing dropped"])
+        let run = await run(["drop", "--all"], try await session(letters: 0))
+        #expect(run.code == .fine && run.errors.isEmpty && run.output == ["no dead letters, so nothing dropped"])
     }
 
     @Test("without an agent there is no answer to what only it could do")
     func noAgent() async throws {
-        var session = try await session(letters: 1)
-        session = StateSession(deadLetters: session.deadLetters, receiver: nil)
-        #expect(await run(["dead-letters", "replay", "--all"], session).0 == .nobody)
+        let letters = try await session(letters: 1).deadLetters
+        #expect(
+            await run(["replay", "--all"], StateSession(deadLetters: letters, receiver: nil)).code == .nobody)
+    }
+
+    @Test("a state directory that is not there is not made")
+    func noDirectory() async {
+        let run = await ToolRun("dead-letters", "list", "--state", "/nowhere/at/all")
+        #expect(run.code == .failed)
+        #expect(run.errors == ["kiipush dead-letters: there is no state directory /nowhere/at/all"])
     }
 }

@@ -84,8 +84,7 @@ struct AgentTests {
     @Test("a metrics file that cannot be written is told once, and in the status while it lasts; payloads are taken")
     func unwritableMetrics() throws {
         let metrics = directory + "/gone/metrics.prom"
-        let agent = try RunningAgent(
-            ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
+        let agent = try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
         let what = "metrics.prom: cannot be written: No such file or directory"
         // The second round comes a second after the first.
         try agent.wait { _ in (try? tool("status", "--format", "json"))?.output.contains(what) == true }

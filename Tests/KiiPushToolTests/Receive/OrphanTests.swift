@@ -21,9 +21,7 @@ struct OrphanTests {
         for line in ReceiveTests.lines.split(separator: "\n").suffix(2) {
             #expect(unsafe write(feed, "\(line)\n", line.utf8.count + 1) == line.utf8.count + 1)
         }
-        func processes() -> [pid_t] {
-            ((try? pids.contents()) ?? "").split(separator: "\n").compactMap { pid_t($0) }
-        }
+        func processes() -> [pid_t] { ((try? pids.contents()) ?? "").split(separator: "\n").compactMap { pid_t($0) } }
         try agent.wait { _ in processes().count == 4 }
         // Without the shell that guards them, the next program brings another one.
         let shells = try Self.children(of: agent.process).filter { !processes().contains($0) }
