@@ -37,7 +37,7 @@ struct Tool {
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
             KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
-            SendOptions.command, RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
+            SendCommand.command, RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 

@@ -6,128 +6,16 @@ import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
-struct SendCommand {
-    private let options: SendOptions
-    private let console: Console
-
-    init(_ options: SendOptions, _ console: Console) { (self.options, self.console) = (options, console) }
-
-    /// Sends the push, unless there is a problem.
-    func send() async -> ExitCode {
-        guard let bytes = read() else { return .failed }
-        let message: OutgoingMessage
-        do throws(MessageBodyError) { message = try OutgoingMessage(body: bytes) } catch {
-            complain(at: SourcePosition(error.offset, in: bytes), error)
-            return .failed
-        }
-        return await CloudConnection.run("send", account: options.account, console, names: options.namedApp) { client in
-            let address = options.address(in: client.app.id)
-            let report = SendReport(message, address)
-            tell(report)
-            guard !report.hasProblem else { return .failed }
-            let id = try await client.send(message, to: address.topic, as: address.sender)
-            switch options.format {
-            case .text: console.print("sent \(escaped(id.text))")
-            case .json: console.print(SendReport.jsonLine(id))
-            }
-            return .fine
-        }
-    }
-
-    func show() -> ExitCode {
-        guard let bytes = read() else { return .failed }
-        do throws(MessageBodyError) {
-            let report = SendReport(try OutgoingMessage(body: bytes), options.address)
-            switch options.format {
-            case .json: for line in report.jsonLines { console.print(line) }
-            case .text: for line in report.textLines { console.print(line) }
-            }
-            tell(report)
-            return report.hasProblem ? .failed : .fine
-        } catch {
-            complain(at: SourcePosition(error.offset, in: bytes), error)
-            if options.format == .json { console.print(SendReport.jsonLine(error)) }
-            return .failed
-        }
-    }
-
-    /// Reports the problems, by network; the JSON already contains warnings.
-    private func tell(_ report: SendReport) {
-        let file = escaped(options.message)
-        for finding in report.findings where !finding.isWarning || options.format == .text {
-            let word = console.errorInk(finding.isWarning ? "warning" : "problem", finding.isWarning ? .warning : .bad)
-            let network = finding.network.map { "\($0.rawValue): " } ?? ""
-            let place = finding.path.isEmpty ? network : "\(network)\(escaped(finding.path)): "
-            console.error("\(file): \(word): \(place)\(finding.code): \(escaped(finding.message))")
-        }
-    }
-
-    private func complain(at place: SourcePosition, _ error: MessageBodyError) {
-        let path = error.path.isEmpty ? "" : "\(escaped(error.path)): "
-        console.error(console.errorInk.located("\(escaped(options.message)):\(place): \(path)\(escaped(error.detail))"))
-    }
-
-    private func read() -> [UInt8]? {
-        if options.message == "-", isatty(STDIN_FILENO) == 1 {
-            console.error("kiipush send: reading a message from the terminal; end it with Ctrl-D")
-        }
-        do throws(ReadError) {
-            let reader = options.message == "-" ? .standardInput() : try ByteReader(path: options.message)
-            return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
-        } catch {
-            // A message in the place of a file name is not repeated in the error: its contents are private.
-            let isMessage = options.message.utf8.contains(UInt8(ascii: "{"))
-            console.error(
-                isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")
-            return nil
-        }
-    }
-}
-
-extension SendOptions {
-    static let command = Command(
-        name: "send", summary: "sends a push to a topic, or shows the payloads that devices would receive",
-        usage: [
-            "--topic URI --as SENDER --message FILE --account FILE [OPTION…]",
-            "--topic URI --as SENDER --message FILE --dry-run [OPTION…]",
-        ],
-        about: [
-            .text(
-                "Reads the body of a request to Kii's REST API and checks it; a push with a problem is not sent. For "
-                    + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
-                    + "network's limit, and the bytes that each suppression saves.")
-        ],
-        options: table.texts,
-        notes: [
-            .text(
-                "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
-                    + "large, no network, a sender without permission. A warning is something receivers may misread, "
-                    + "such as a push without its topic, which looks like a Direct Push."),
-            .text("kiipush inspect shows how a receiver classifies a payload."),
-        ],
-        exits: [
-            (.fine, "the push was sent, or could be sent"),
-            (.failed, "there is a problem, the message cannot be read, or the call failed"),
-        ],
-        examples: [
-            #"kiipush send --dry-run --topic kiicloud://users/U/topics/t \"#,
-            "    --as user:U --message message.json",
-            #"kiipush send --account account.json --topic kiicloud://users/U/topics/t \"#,
-            "    --as user:U --message message.json",
-        ],
-        action: { arguments, console in await run(arguments, console) })
-}
-
-struct SendOptions: CommandWithOptions {
+struct SendCommand: CommandWithOptions {
     /// The topic, the sender, and the time.
-    private(set) var address = PushAddress(
+    private var address = PushAddress(
         app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
     /// The file with the request's body.
-    private(set) var message = ""
-    private(set) var format = ReportFormat.text
+    private var message = ""
+    private var format = ReportFormat.text
     /// The file with the account; empty for a dry run without one.
-    private(set) var account = ""
-    private(set) var isDryRun = false
+    private var account = ""
+    private var isDryRun = false
 
     private var topic: String?
     private var sender: String?
@@ -137,7 +25,7 @@ struct SendOptions: CommandWithOptions {
     /// The placeholder for an app id that was not named: as long as all app ids in Kii's documents.
     static let unknownApp = "<app id>"
 
-    static let table = OptionTable<SendOptions>([
+    static let table = OptionTable<SendCommand>([
         .value(
             "--topic", "URI",
             "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, likewise for groups and things; may "
@@ -181,10 +69,7 @@ struct SendOptions: CommandWithOptions {
         address.sentAt = sentAt ?? UTCDate.now.milliseconds
     }
 
-    func run(_ console: Console) async -> ExitCode {
-        let command = SendCommand(self, console)
-        return isDryRun ? command.show() : await command.send()
-    }
+    func run(_ console: Console) async -> ExitCode { isDryRun ? show(console) : await send(console) }
 
     private mutating func setTopic(_ text: String) throws(Arguments.Mistake) {
         guard let uri = KiiURI(text), let topic = uri.topic else {
@@ -198,16 +83,6 @@ struct SendOptions: CommandWithOptions {
         address.app = app ?? uri.appID ?? Self.unknownApp
     }
 
-    /// The address with the account's app.
-    func address(in app: String) -> PushAddress {
-        var address = address
-        address.app = app
-        return address
-    }
-
-    /// The app of the command line, if it names one.
-    var namedApp: String? { address.app == Self.unknownApp ? nil : address.app }
-
     private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {
         if text == "developer" { return PushAddress.developer }
         let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
@@ -215,4 +90,109 @@ struct SendOptions: CommandWithOptions {
         if parts.count == 2, parts[0] == "thing" { return .thing(id: parts[1]) }
         throw Arguments.Mistake(text: "--as takes user:ID, thing:ID or developer, not '\(escaped(text))'")
     }
+
+    /// Sends the push, unless there is a problem.
+    private func send(_ console: Console) async -> ExitCode {
+        guard let bytes = read(console) else { return .failed }
+        let message: OutgoingMessage
+        do throws(MessageBodyError) { message = try OutgoingMessage(body: bytes) } catch {
+            complain(at: SourcePosition(error.offset, in: bytes), error, console)
+            return .failed
+        }
+        let app = address.app == Self.unknownApp ? nil : address.app
+        return await CloudConnection.run("send", account: account, console, names: app) { client in
+            var address = address
+            address.app = client.app.id
+            let report = SendReport(message, address)
+            tell(report, console)
+            guard !report.hasProblem else { return .failed }
+            let id = try await client.send(message, to: address.topic, as: address.sender)
+            switch format {
+            case .text: console.print("sent \(escaped(id.text))")
+            case .json: console.print(SendReport.jsonLine(id))
+            }
+            return .fine
+        }
+    }
+
+    private func show(_ console: Console) -> ExitCode {
+        guard let bytes = read(console) else { return .failed }
+        do throws(MessageBodyError) {
+            let report = SendReport(try OutgoingMessage(body: bytes), address)
+            switch format {
+            case .json: for line in report.jsonLines { console.print(line) }
+            case .text: for line in report.textLines { console.print(line) }
+            }
+            tell(report, console)
+            return report.hasProblem ? .failed : .fine
+        } catch {
+            complain(at: SourcePosition(error.offset, in: bytes), error, console)
+            if format == .json { console.print(SendReport.jsonLine(error)) }
+            return .failed
+        }
+    }
+
+    /// Reports the problems, by network; the JSON already contains warnings.
+    private func tell(_ report: SendReport, _ console: Console) {
+        let file = escaped(message)
+        for finding in report.findings where !finding.isWarning || format == .text {
+            let word = console.errorInk(finding.isWarning ? "warning" : "problem", finding.isWarning ? .warning : .bad)
+            let network = finding.network.map { "\($0.rawValue): " } ?? ""
+            let place = finding.path.isEmpty ? network : "\(network)\(escaped(finding.path)): "
+            console.error("\(file): \(word): \(place)\(finding.code): \(escaped(finding.message))")
+        }
+    }
+
+    private func complain(at place: SourcePosition, _ error: MessageBodyError, _ console: Console) {
+        let path = error.path.isEmpty ? "" : "\(escaped(error.path)): "
+        console.error(console.errorInk.located("\(escaped(message)):\(place): \(path)\(escaped(error.detail))"))
+    }
+
+    private func read(_ console: Console) -> [UInt8]? {
+        if message == "-", isatty(STDIN_FILENO) == 1 {
+            console.error("kiipush send: reading a message from the terminal; end it with Ctrl-D")
+        }
+        do throws(ReadError) {
+            let reader = message == "-" ? .standardInput() : try ByteReader(path: message)
+            return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
+        } catch {
+            // A message in the place of a file name is not repeated in the error: its contents are private.
+            let isMessage = message.utf8.contains(UInt8(ascii: "{"))
+            console.error(
+                isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")
+            return nil
+        }
+    }
+
+    static let command = Command(
+        name: "send", summary: "sends a push to a topic, or shows the payloads that devices would receive",
+        usage: [
+            "--topic URI --as SENDER --message FILE --account FILE [OPTION…]",
+            "--topic URI --as SENDER --message FILE --dry-run [OPTION…]",
+        ],
+        about: [
+            .text(
+                "Reads the body of a request to Kii's REST API and checks it; a push with a problem is not sent. For "
+                    + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
+                    + "network's limit, and the bytes that each suppression saves.")
+        ],
+        options: table.texts,
+        notes: [
+            .text(
+                "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
+                    + "large, no network, a sender without permission. A warning is something receivers may misread, "
+                    + "such as a push without its topic, which looks like a Direct Push."),
+            .text("kiipush inspect shows how a receiver classifies a payload."),
+        ],
+        exits: [
+            (.fine, "the push was sent, or could be sent"),
+            (.failed, "there is a problem, the message cannot be read, or the call failed"),
+        ],
+        examples: [
+            #"kiipush send --dry-run --topic kiicloud://users/U/topics/t \"#,
+            "    --as user:U --message message.json",
+            #"kiipush send --account account.json --topic kiicloud://users/U/topics/t \"#,
+            "    --as user:U --message message.json",
+        ],
+        action: { arguments, console in await run(arguments, console) })
 }

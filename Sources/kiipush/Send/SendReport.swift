@@ -24,7 +24,7 @@ struct SendReport {
                 network: problem.network, code: problem.code.rawValue, path: problem.path, message: problem.message,
                 isWarning: problem.isWarning)
         }
-        if address.app == SendOptions.unknownApp, !message.sends.isDisjoint(with: [.objectScope, .appID]) {
+        if address.app == SendCommand.unknownApp, !message.sends.isDisjoint(with: [.objectScope, .appID]) {
             findings.append(
                 Finding(
                     network: nil, code: "appUnknown", path: "app",
