@@ -14,7 +14,7 @@ struct KillTests {
 
     init() throws {
         folder = try TemporaryFile("", name: "unused")
-        state = URL(filePath: folder.path).deletingLastPathComponent().path + "/state/kiipush"
+        state = folder.directory + "/state/kiipush"
         try StateDirectory.make(state)
     }
 

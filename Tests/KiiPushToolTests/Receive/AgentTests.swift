@@ -10,14 +10,11 @@ import Testing
 @Suite("an agent with a state directory, and the commands that work on it", .serialized)
 struct AgentTests {
     private let folder: TemporaryFile
-    private let directory: String
+    private var directory: String { folder.directory }
     private var state: String { directory + "/state" }
     private var socket: String { directory + "/push.sock" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        directory = String(folder.path.dropLast("/rules.json".count))
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     private func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
 

@@ -12,7 +12,7 @@ struct HealedAgentTests {
         "it starts, and says what was saved, in its log, its status, its metrics and at each start", arguments: [0, 1])
     func heals(kind: Int) throws {
         let folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let directory = String(folder.path.dropLast("/rules.json".count))
+        let directory = folder.directory
         let (state, socket, metrics) = (directory + "/state", directory + "/push.sock", directory + "/metrics.prom")
         func agent() throws -> RunningAgent {
             try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
@@ -54,7 +54,7 @@ struct HealedAgentTests {
         arguments: ["removed", "emptied", "replaced"])
     func ends(how: String) throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let directory = String(rules.path.dropLast("/rules.json".count))
+        let directory = rules.directory
         let (state, socket) = (directory + "/state", directory + "/push.sock")
         func agent() throws -> RunningAgent {
             try RunningAgent(["--rules", rules.path, "--unix", socket, "--state", state])

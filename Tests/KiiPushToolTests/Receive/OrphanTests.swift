@@ -13,25 +13,19 @@ struct OrphanTests {
         let script = "cat > /dev/null; echo $$ >> \(pids.path); sleep 1000 & echo $! >> \(pids.path); wait"
         let rules = try TemporaryFile(
             #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
-        let input = rules.path + ".in"
-        #expect(unsafe mkfifo(input, 0o600) == 0)
-        let feed = unsafe open(input, O_RDWR | O_CLOEXEC)
-        defer { close(feed) }
-        let agent = try RunningAgent(["--rules", rules.path, "--stdin"], input: input)
-        for line in ReceiveTests.lines.split(separator: "\n").suffix(2) {
-            #expect(unsafe write(feed, "\(line)\n", line.utf8.count + 1) == line.utf8.count + 1)
-        }
+        let run = try WatchedRun(rules.path)
+        let lines = ReceiveTests.lines.split(separator: "\n").map { String($0) }
+        for line in lines.suffix(2) { try run.send(line) }
         func processes() -> [pid_t] { ((try? pids.contents()) ?? "").split(separator: "\n").compactMap { pid_t($0) } }
-        try agent.wait { _ in processes().count == 4 }
+        try run.agent.wait { _ in processes().count == 4 }
         // Without the shell that guards them, the next program brings another one.
-        let shells = try Self.children(of: agent.process).filter { !processes().contains($0) }
+        let shells = try Self.children(of: run.agent.process).filter { !processes().contains($0) }
         #expect(shells.count == 1)
         for shell in shells { #expect(kill(shell, SIGKILL) == 0) }
-        let third = ReceiveTests.lines.split(separator: "\n")[0]
-        #expect(unsafe write(feed, "\(third)\n", third.utf8.count + 1) == third.utf8.count + 1)
-        try agent.wait { _ in processes().count == 6 }
-        #expect(try agent.stop(SIGKILL) == 256 + SIGKILL)
-        try agent.wait { _ in processes().allSatisfy { Self.isOver($0) } }
+        try run.send(lines[0])
+        try run.agent.wait { _ in processes().count == 6 }
+        #expect(try run.agent.stop(SIGKILL) == 256 + SIGKILL)
+        try run.agent.wait { _ in processes().allSatisfy { Self.isOver($0) } }
     }
 
     private static func children(of process: pid_t) throws -> [pid_t] {

@@ -73,7 +73,7 @@ struct ReadinessTests {
     @Test("a lock whose owner lets go within two seconds is waited for, one whose owner does not is told of")
     func lock() throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let state = URL(filePath: rules.path).deletingLastPathComponent().path + "/state"
+        let state = rules.directory + "/state"
         try StateDirectory.make(state)
         let path = "\(state)/agent.lock"
         let lock = try FileLock(path, limit: .zero)

@@ -18,7 +18,7 @@ struct ReportAdviceTests {
         folder = try TemporaryFile(
             #"{"version":1,"rules":[{"id":"\#(Self.odd)","when":{"bucket":"counter"},"then":{"print":true}}]}"#,
             name: "rules.json")
-        state = String(folder.path.dropLast("/rules.json".count)) + "/agent's state"
+        state = folder.directory + "/agent's state"
     }
 
     /// The commands of a capture's report.
@@ -93,15 +93,10 @@ struct ReportAdviceTests {
 @Suite("kiipush report --watch, and the agent that it watches", .timeLimit(.minutes(5)))
 struct WatchReportTests {
     private let folder: TemporaryFile
-    private let state: String
-    private let page: String
+    private var state: String { folder.directory + "/state" }
+    private var page: String { folder.directory + "/report.html" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let directory = String(folder.path.dropLast("/rules.json".count))
-        state = directory + "/state"
-        page = directory + "/report.html"
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     private func report(_ arguments: String...) throws -> RunningAgent {
         try RunningAgent(command: ["report", "--watch", "--state", state, "-o", page] + arguments)

@@ -11,13 +11,9 @@ import Testing
 @Suite("kiipush status, and the agent that it asks", .timeLimit(.minutes(5)))
 struct StatusTests {
     private let folder: TemporaryFile
-    private let directory: String
-    private var state: String { directory + "/state" }
+    private var state: String { folder.directory + "/state" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        directory = String(folder.path.dropLast("/rules.json".count))
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     @Test("an agent that runs is healthy, and its status has what has passed")
     func running() async throws {
@@ -77,20 +73,19 @@ struct StatusTests {
     }
 }
 
-/// An agent on a pipe that stays open, which answers commands when this is made.
+/// An agent on a pipe that stays open; one with a state directory answers commands when this is made.
 final class WatchedRun {
     let agent: RunningAgent
     private let pipe: Int32
-    private let state: String
 
-    init(_ rules: String, _ state: String, _ options: [String] = []) throws {
+    init(_ rules: String, _ state: String? = nil, _ options: [String] = []) throws {
         let input = rules + ".input"
         guard unsafe mkfifo(input, 0o600) == 0 else { throw ChildRun.Failure(what: "mkfifo", code: errno) }
         // Both ends, so that neither the agent waits for a writer nor its input ends.
         pipe = unsafe open(input, O_RDWR | O_CLOEXEC)
-        self.state = state
-        agent = try RunningAgent(["--rules", rules, "--stdin", "--state", state] + options, input: input)
-        try agent.wait { _ in unsafe access(state + "/control.sock", F_OK) == 0 }
+        let place = state.map { ["--state", $0] } ?? []
+        agent = try RunningAgent(["--rules", rules, "--stdin"] + place + options, input: input)
+        if let state { try agent.wait { _ in unsafe access(state + "/control.sock", F_OK) == 0 } }
     }
 
     deinit { close(pipe) }
@@ -163,7 +158,7 @@ struct TopTests {
     @Test("where there is no terminal it prints as many snapshots as it is asked for, without colours")
     func snapshots() async throws {
         let folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let state = String(folder.path.dropLast("/rules.json".count)) + "/state"
+        let state = folder.directory + "/state"
         let run = try WatchedRun(folder.path, state)
         let top = await ToolRun("top", "--state", state, "--count", "2", "--interval", "100ms")
         #expect(top.code == .fine && top.errors.isEmpty)
