@@ -57,7 +57,7 @@ struct SocketListener: ~Copyable {
         unsafe unlink(path)
     }
 
-    /// The next waiting client, non-blocking; nil if there is none. Throws, such as `EMFILE`, if none can be accepted.
+    /// The next waiting client, non-blocking; nil if there is none; an error, as `EMFILE`, if none can be accepted.
     borrowing func acceptClient() throws(ErrorNumber) -> Int32? {
         try DescriptorLimit.checkReserve(descriptor)
         return try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
