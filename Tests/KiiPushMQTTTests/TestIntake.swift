@@ -166,6 +166,13 @@ extension Broker {
     }
 }
 
+extension Relay {
+    /// The same for the broker that it leads to.
+    func settings(_ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
+        localSettings(port: port, change)
+    }
+}
+
 /// Settings for a port of this machine, with short pauses.
 func localSettings(
     port: Int, usesTLS: Bool = false, _ change: (inout MQTTSettings) -> Void = { _ in }

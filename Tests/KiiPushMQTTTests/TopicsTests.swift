@@ -103,8 +103,7 @@ struct TopicsTests {
             $0.clientID = "watcher"
             $0.subscriptions = [.init("status")]
         }
-        let settings = broker.settings {
-            $0.port = relay.port
+        let settings = relay.settings {
             $0.birth = .init(topic: "status", payload: "on".utf8)
             $0.will = .init(topic: "status", payload: "off".utf8)
         }
