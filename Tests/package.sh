@@ -14,8 +14,8 @@ fail() { printf 'package.sh: %s\n' "$*" >&2; exit 1; }
 
 out=.build/package
 changes=Sources/KiiPush/KiiPush.docc/Changes.md
-version=$(sed -n 's/.*number = "\(.*\)"/\1/p' Sources/kiipush/Console/Version.swift)
-date=$(sed -n 's/.*date = "\(.*\)"/\1/p' Sources/kiipush/Console/Version.swift)
+version=$(sed -n 's/.*number = "\(.*\)"/\1/p' Sources/KiiPushAgent/Words/Version.swift)
+date=$(sed -n 's/.*date = "\(.*\)"/\1/p' Sources/KiiPushAgent/Words/Version.swift)
 grep -qx "## $version, $date" $changes || fail "$changes has no section '## $version, $date', as Version.swift has it"
 arch=$(dpkg --print-architecture)
 deb=$out/kiipush_${version}_$arch.deb

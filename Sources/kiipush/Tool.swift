@@ -13,7 +13,6 @@ struct Tool {
         exitProcess(code)
     }
 
-    /// Runs one command line and returns the exit code.
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         if arguments.first == versionOption.name || arguments.first == versionOption.short {
             console.print("kiipush \(Version.number)")
@@ -22,14 +21,10 @@ struct Tool {
         return await command.run(arguments, console)
     }
 
-    /// The tool itself, with all its commands.
     static let command: Command = Command(
         name: "", summary: "receives, inspects and sends Kii push messages",
         usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
-        notes: [
-            .text(
-                "Colours are used on terminals only, and not with TERM=dumb or if NO_COLOR is set.")
-        ],
+        notes: [.text("Colours are used on terminals only, and not with TERM=dumb or if NO_COLOR is set.")],
         exits: [
             (.fine, "fine, or yes"), (.failed, "no, or an input, a test or the command failed"),
             (

@@ -71,9 +71,7 @@ struct AnswerTests {
                 if round.isMultiple(of: 2) { relay.cut() }
                 for send in sends { try await send.value }
             }
-            try await eventually("all came") {
-                Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count == 100
-            }
+            try await eventually("all came") { Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count == 100 }
         }
     }
 

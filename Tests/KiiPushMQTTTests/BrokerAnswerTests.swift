@@ -28,10 +28,7 @@ struct BrokerAnswerTests {
         let relay = try Relay(to: broker.port)
         if !isLive { try broker.publish(["kept"], isRetained: true) }
         let intake = TestIntake()
-        let settings = broker.settings {
-            $0.version = version
-            $0.port = relay.port
-        }
+        let settings = relay.settings { $0.version = version }
         try await running(settings, intake) { _ in
             if isLive { try broker.publish(["kept"], isRetained: true) }
             try await eventually("it came") { intake.texts == ["kept"] }
@@ -112,8 +109,8 @@ struct BrokerAnswerTests {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
         let folder = try Folder()
-        let settings = broker.settings {
-            ($0.version, $0.cleanSession, $0.port) = (.v5, true, relay.port)
+        let settings = relay.settings {
+            ($0.version, $0.cleanSession) = (.v5, true)
             // Longer than it takes to publish a request.
             $0.backoff = .seconds(1)
             $0.retainedFile = "\(folder.path)/retained"
@@ -250,8 +247,7 @@ struct BrokerAnswerTests {
         let settings = try MQTTSettings(endpointFile: try broker.folder.write(text, to: "endpoint.json"))
         let intake = TestIntake()
         try await running(settings, intake) { _ in
-            try broker.publish(
-                ["a"], to: "sFJGc3o0fmvSK8d3KRSMYZM", ["-u", "USERNAME", "-P", "PASSWORD"])
+            try broker.publish(["a"], to: "sFJGc3o0fmvSK8d3KRSMYZM", ["-u", "USERNAME", "-P", "PASSWORD"])
             try await eventually("it came") { intake.texts == ["a"] }
         }
         #expect(intake.connections == ["MQTT 3.1 not encrypted, lasting session, QoS 1 granted"])

@@ -43,10 +43,7 @@ struct FullIntakeTests {
         let relay = try Relay(to: broker.port)
         let (intake, door) = Self.closedIntake()
         let texts = (1...60).map(String.init)
-        let settings = broker.settings {
-            $0.port = relay.port
-            $0.connectLimit = .seconds(2)
-        }
+        let settings = relay.settings { $0.connectLimit = .seconds(2) }
         try await running(settings, intake) { _ in
             try broker.publish(texts)
             try await eventually("it is full") { intake.isWaitedFor }
@@ -68,11 +65,7 @@ struct FullIntakeTests {
         let relay = try Relay(to: broker.port)
         let (intake, door) = Self.closedIntake()
         intake.onEvent { if case .disconnected = $0 { door.open(intake) } }
-        let settings = broker.settings {
-            $0.port = relay.port
-            $0.backoff = .seconds(60)
-            $0.maxBackoff = .seconds(60)
-        }
+        let settings = relay.settings { ($0.backoff, $0.maxBackoff) = (.seconds(60), .seconds(60)) }
         try await running(settings, intake) { _ in
             try broker.publish(["a"])
             try await eventually("it is full") { intake.isWaitedFor }

@@ -58,10 +58,7 @@ struct LinkTests {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
         let intake = TestIntake()
-        let settings = broker.settings {
-            $0.version = version
-            $0.port = relay.port
-        }
+        let settings = relay.settings { $0.version = version }
         let texts = (1...24).map { "m\($0)" }
         try await running(settings, intake) { _ in
             for (round, text) in texts.enumerated() {
@@ -97,11 +94,7 @@ struct LinkTests {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
         let intake = TestIntake()
-        let settings = broker.settings {
-            $0.port = relay.port
-            $0.cleanSession = true
-            $0.clientID = ""
-        }
+        let settings = relay.settings { ($0.cleanSession, $0.clientID) = (true, "") }
         try await running(settings, intake) { transport in
             #expect(transport.abilities == .acknowledges)
             relay.cut()

@@ -18,9 +18,7 @@ struct NoBrokerTests {
             ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
         }
         let intake = TestIntake()
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("tried often") { intake.losses.count >= 6 }
-        }
+        try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
         #expect(intake.losses.allSatisfy { $0.contains("refused") })
         #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }
@@ -39,9 +37,7 @@ struct NoBrokerTests {
             ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
         }
         let intake = TestIntake()
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("tried often") { intake.losses.count >= 6 }
-        }
+        try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
         // A library that writes first learns no more than that the link is gone.
         #expect(intake.losses.allSatisfy { $0.contains("reset by peer") || $0.contains("Broken pipe") })
         #expect(intake.losses.contains { $0.contains("reset by peer") }, "\(intake.losses)")
@@ -64,7 +60,7 @@ struct NoBrokerTests {
         for _ in 1...5 {
             let arrivals = MosquittoInbox(settings, clientID: "device", retained: RetainedMarks())
             let client = try MosquittoClient(settings, clientID: "device", arrivals)
-            try? client.connect(settings, LinkFiles.Contents(), nil)
+            try? client.connect(settings, (nil, nil), nil)
             #expect(client.encryption != nil)
         }
     }
@@ -99,9 +95,7 @@ struct NoBrokerTests {
     func unknownHost() async throws {
         let settings = localSettings(port: 1883) { $0.host = "broker.invalid" }
         let intake = TestIntake()
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("told") { !intake.losses.isEmpty }
-        }
+        try await running(settings, intake, until: "told") { !intake.losses.isEmpty }
         #expect(intake.losses[0].contains("the host was not found"))
     }
 
@@ -114,9 +108,7 @@ struct NoBrokerTests {
         }
         try #require(listen(listener, 8) == 0)
         let intake = TestIntake()
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("told twice") { intake.losses.count >= 2 }
-        }
+        try await running(settings, intake, until: "told twice") { intake.losses.count >= 2 }
         #expect(intake.losses[0].contains("every subscription within"))
     }
 
@@ -124,9 +116,7 @@ struct NoBrokerTests {
     func takenOver() async throws {
         let broker = try ScriptedBroker(then: [0xE0, 0x02, 0x8E, 0x00])
         let intake = TestIntake()
-        try await running(broker.settings(.v5), intake, connects: false) { _ in
-            try await eventually("lost") { !intake.losses.isEmpty }
-        }
+        try await running(broker.settings(.v5), intake, until: "lost") { !intake.losses.isEmpty }
         #expect(intake.connections.count >= 1)
         #expect(intake.losses[0].contains("Session taken over") && intake.losses[0].contains("another program"))
     }
@@ -140,9 +130,7 @@ struct NoBrokerTests {
         for (version, connection, subscription, reason) in cases {
             let broker = try ScriptedBroker(connection: connection, subscription: subscription)
             let intake = TestIntake()
-            try await running(broker.settings(version), intake, connects: false) { _ in
-                try await eventually("refused twice") { intake.losses.count >= 2 }
-            }
+            try await running(broker.settings(version), intake, until: "refused twice") { intake.losses.count >= 2 }
             #expect(intake.connections.isEmpty)
             #expect(intake.losses[0].lowercased().contains(reason), "\(intake.losses[0])")
         }
@@ -210,6 +198,55 @@ struct NoBrokerTests {
         }
         try await task.value
         #expect(intake.events.isEmpty)
+    }
+}
+
+/// What is told of links that end, and how long the next one waits.
+struct LinkPausesTests {
+    private let settings: MQTTSettings = {
+        var settings = MQTTSettings(host: "h", topic: "t")
+        (settings.backoff, settings.maxBackoff) = (.seconds(1), .seconds(8))
+        settings.maxRefusalBackoff = .seconds(60)
+        return settings
+    }()
+
+    @Test("from the third short link in a row on the hint at another program counts them", arguments: [3, 4, 21, 102])
+    func hint(links: Int) {
+        var pauses = LinkPauses(settings, clientID: "lamp")
+        var told: [String] = []
+        for _ in 0..<links {
+            told.append(pauses.afterLoss("gone", isByBroker: true, held: .milliseconds(1), random: 0.5).words)
+        }
+        #expect(told[1] == "gone")
+        #expect(told[links - 1].hasPrefix("gone; that makes \(links) short links in a row: another program"))
+        #expect(told[links - 1].contains("'lamp'"))
+    }
+
+    @Test("a link that held for long, or that this side has lost, begins the count anew", arguments: [true, false])
+    func anew(isByBroker: Bool) {
+        var pauses = LinkPauses(settings, clientID: "lamp")
+        func lose(_ pauses: inout LinkPauses, _ held: Duration, isByBroker: Bool = true) -> String {
+            pauses.afterLoss("gone", isByBroker: isByBroker, held: held, random: 0.5).words
+        }
+        let first = (0..<2).map { _ in lose(&pauses, .milliseconds(1)) }
+        let between = lose(&pauses, isByBroker ? .seconds(3600) : .milliseconds(1), isByBroker: isByBroker)
+        let last = lose(&pauses, .milliseconds(1))
+        #expect(first + [between, last] == ["gone", "gone", "gone", "gone"])
+    }
+
+    @Test("a refusal is told once, and again after anything else; only an admission makes its pause the first again")
+    func refusals() {
+        var pauses = LinkPauses(settings, clientID: "lamp")
+        func refuse(_ why: String) -> String {
+            let (words, pause) = pauses.afterRefusal(why, random: 0.5)
+            return "\(words ?? "-") \(pause / .seconds(1))"
+        }
+        let told = [refuse("a"), refuse("a"), refuse("b")]
+        pauses.forgetRefusal()
+        let again = refuse("b")
+        pauses.noteAdmission()
+        let first = refuse("b")
+        #expect(told + [again, first] == ["a 1.0", "- 2.0", "b 4.0", "b 8.0", "b 1.0"])
     }
 }
 #endif

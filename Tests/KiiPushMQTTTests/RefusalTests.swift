@@ -3,6 +3,7 @@ import Foundation
 import KiiPush
 import KiiPushDelivery
 import KiiPushMQTT
+import Synchronization
 import Testing
 
 /// Brokers that do not let a device in, or have it subscribe, until they do.
@@ -75,9 +76,7 @@ struct RefusalTests {
             $0.backoff = .milliseconds(5)
             $0.maxRefusalBackoff = .milliseconds(40)
         }
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("refused often") { intake.refusals.count >= 6 }
-        }
+        try await running(settings, intake, until: "refused often") { intake.refusals.count >= 6 }
         let pauses = intake.events.compactMap { if case .refused(_, let pause) = $0 { pause } else { nil } }
         #expect(pauses[0] <= .milliseconds(6))
         #expect(pauses.dropFirst(3).allSatisfy { $0 >= .milliseconds(32) && $0 <= .milliseconds(48) }, "\(pauses)")
@@ -97,6 +96,111 @@ struct RefusalTests {
         }
         #expect(intake.refusals.isEmpty && intake.connections.count == 1)
         #expect(intake.ignored == ["an unexpected reply to a subscription"])
+    }
+}
+
+/// What a service does when a broker has forgotten this device.
+@Suite(.timeLimit(.minutes(2)))
+struct GapTests {
+    @Test(
+        "a session lost in an outage calls the handler once, after the link is back and before new messages",
+        arguments: [MQTTSettings.Version.v311, .v5])
+    func sessionLost(version: MQTTSettings.Version) async throws {
+        let broker = try Broker()
+        let log = Mutex<[String]>([])
+        let receiver = PushReceiver()
+        receiver.onGap("resync") { gap, _ in
+            log.withLock { $0.append("\(gap.cause.rawValue) of \(gap.transport ?? "-")") }
+        }
+        receiver.onDirectPush { event, _ in
+            log.withLock { $0.append(event.data["n"]?.string ?? "-") }
+        }
+        let transport = try MQTTTransport(broker.settings { $0.version = version })
+        let service = PushService(receiver, [transport])
+        let connections = Mutex(0)
+        service.onEvent { event in
+            if case .transport(_, .connected) = event { connections.withLock { $0 += 1 } }
+        }
+        let run = Task { try await service.run() }
+        try await eventually("connected") { connections.withLock { $0 } == 1 }
+        try broker.publish([#"{"n":"1"}"#])
+        try await eventually("handled") { log.withLock { $0 } == ["1"] }
+        try broker.stop()
+        try broker.forget()
+        try broker.start()
+        try await eventually("connected again") { connections.withLock { $0 } == 2 }
+        try broker.publish([#"{"n":"2"}"#, #"{"n":"3"}"#])
+        try await eventually("handled") { log.withLock { $0.count } == 4 }
+        #expect(log.withLock { $0 } == ["1", "sessionLost of mqtt", "2", "3"])
+        #expect(service.status.gaps.isEmpty)
+        run.cancel()
+        _ = try await run.value
+    }
+
+    @Test("a message between two answers to subscriptions waits for the handler of the lost session")
+    func sessionLostWithTopics() async throws {
+        let publish = [0x32, 18, 0, 4] + Array("open".utf8) + [0, 9, 0] + Array(#"{"n":"1"}"#.utf8)
+        // Two packets of the device after the message, such as requests, acknowledgements and pings.
+        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1] + publish, [], [0x90, 4, 0, 2, 0, 1]]
+        let broker = try ScriptedBroker(answers: [link], 10_000)
+        let log = Mutex<[String]>([])
+        let receiver = PushReceiver()
+        receiver.onGap("resync") { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
+        receiver.onDirectPush { event, _ in log.withLock { $0.append(event.data["n"]?.string ?? "-") } }
+        let settings = broker.settings(.v5) {
+            ($0.subscriptions, $0.hadSession, $0.keepAlive) = ([.init("open"), .init("other")], true, 5)
+        }
+        let service = PushService(receiver, [try MQTTTransport(settings)])
+        let run = Task { try await service.run() }
+        try await eventually("both were handled") { log.withLock { $0.count } == 2 }
+        #expect(log.withLock { $0 } == ["sessionLost", "1"])
+        run.cancel()
+        _ = try await run.value
+    }
+
+    @Test("a session lost is reported once, also if the process ends before the subscription is granted")
+    func sessionLostOverRestart() async throws {
+        let suback: [UInt8] = [0x90, 4, 0, 1, 0, 1]
+        let kept: [[UInt8]] = [[0x20, 3, 1, 0, 0], suback]
+        let broker = try ScriptedBroker(answers: [[[0x20, 3, 0, 0, 0]], kept, kept], 10_000)
+        let folder = try Folder()
+        let settings = broker.settings(.v5) { ($0.hadSession, $0.retainedFile) = (true, "\(folder.path)/retained") }
+        let first = TestIntake()
+        try await running(settings, first, until: "subscribing") { broker.packets >= 2 }
+        #expect(first.events.isEmpty)
+        for gaps in [1, 0] {
+            let next = TestIntake()
+            try await running(settings, next) { _ in }
+            #expect(next.gaps.count == gaps)
+        }
+    }
+
+    @Test("messages without a key are handled in order of each topic, beside other topics")
+    func order() async throws {
+        let broker = try Broker()
+        let log = Mutex<[String: [Int]]>([:])
+        let receiver = PushReceiver()
+        receiver.onDirectPush(
+            mqtt: MQTTPattern(topic: "t/+"), options: RouteOptions(pace: .unlimited)
+        ) { event, context in
+            // Of a topic's own messages none runs beside another.
+            await Task.yield()
+            let number = event.data["n"]?.integer ?? -1
+            log.withLock { $0[context.mqtt?.topic ?? "", default: []].append(Int(number)) }
+        }
+        let transport = try MQTTTransport(broker.settings { $0.subscriptions = [.init("t/#")] })
+        let service = PushService(receiver, [transport])
+        let isConnected = Mutex(false)
+        service.onEvent { event in if case .transport(_, .connected) = event { isConnected.withLock { $0 = true } } }
+        let run = Task { try await service.run() }
+        try await eventually("connected") { isConnected.withLock(\.self) }
+        for topic in 0..<5 {
+            try broker.publish((0..<40).map { #"{"n":\#($0),"topicOfMine":\#(topic)}"# }, to: "t/\(topic)")
+        }
+        try await eventually("all came") { log.withLock { $0.values.reduce(0) { $0 + $1.count } } == 200 }
+        for (topic, numbers) in log.withLock({ $0 }) { #expect(numbers == Array(0..<40), "\(topic)") }
+        run.cancel()
+        _ = try await run.value
     }
 }
 #endif

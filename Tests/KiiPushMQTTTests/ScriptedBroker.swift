@@ -54,9 +54,7 @@ final class ScriptedBroker: Sendable {
     var packets: Int { heard.counts.withLock(\.packets) }
 
     /// Settings for it, with short pauses.
-    func settings(
-        _ version: MQTTSettings.Version, _ change: (inout MQTTSettings) -> Void = { _ in }
-    ) -> MQTTSettings {
+    func settings(_ version: MQTTSettings.Version, _ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
         localSettings(port: port) {
             $0.version = version
             change(&$0)

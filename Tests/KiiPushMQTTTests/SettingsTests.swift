@@ -1,5 +1,6 @@
 import Foundation
 import KiiPush
+import KiiPushDelivery
 import Testing
 
 @testable import KiiPushMQTT
@@ -118,5 +119,154 @@ struct SettingsTests {
         for (reason, words) in [
             ("Connection Refused: not authorised.", "not authorised"), ("Not authorized", "not authorized"), ("", ""),
         ] { #expect(MQTTAnswers.words(reason) == words) }
+    }
+}
+
+/// Settings from an address.
+struct AddressTests {
+    @Test("an address says host, port, topic, user and whether the link is encrypted")
+    func parts() throws {
+        let cases: [(address: String, host: String, port: Int, topic: String, user: String?, usesTLS: Bool)] = [
+            ("mqtt://h/t", "h", 1883, "t", nil, false),
+            ("mqtts://h/t", "h", 8883, "t", nil, true),
+            ("mqtt://broker.example:18830/a/b//c/", "broker.example", 18830, "a/b//c/", nil, false),
+            ("mqtts://me@h:1/t", "h", 1, "t", "me", true),
+            ("mqtt://a%40b%3A@h/t", "h", 1883, "t", "a@b:", false),
+            ("mqtt://[::1]:99/t", "::1", 99, "t", nil, false),
+            ("mqtt://[fe80::1.2.3.4]/t", "fe80::1.2.3.4", 1883, "t", nil, false),
+            ("mqtt://h/caf%C3%A9%2Fx%3F%20y", "h", 1883, "café/x? y", nil, false),
+            ("mqtt://h/a:b@c", "h", 1883, "a:b@c", nil, false),
+            ("mqtt://h//t", "h", 1883, "/t", nil, false),
+            ("mqtt://h/+/a/#", "h", 1883, "+/a/#", nil, false), ("mqtt://h/%23", "h", 1883, "#", nil, false),
+        ]
+        for expected in cases {
+            let settings = try MQTTSettings(address: expected.address)
+            #expect(settings.host == expected.host, "\(expected.address)")
+            #expect(settings.port == expected.port, "\(expected.address)")
+            #expect(settings.subscriptions == [.init(expected.topic)], "\(expected.address)")
+            #expect(settings.user == expected.user, "\(expected.address)")
+            #expect(settings.usesTLS == expected.usesTLS, "\(expected.address)")
+        }
+        let settings = try MQTTSettings(address: "mqtt://h/t")
+        #expect(settings.version == .v311 && settings.subscriptions[0].quality == .one && !settings.cleanSession)
+        #expect(settings.keepAlive == 60 && settings.payloadLimit == 65_536)
+    }
+
+    @Test(
+        "an address that is wrong is refused with the column",
+        arguments: [
+            ("", 1, "form"), ("http://h/t", 1, "form"), ("mqtt:/h/t", 1, "form"), ("MQTT://h/t", 1, "form"),
+            ("mqtt://", 8, "host"), ("mqtt:///t", 8, "host"), ("mqtt://:1/t", 8, "host"), ("mqtt://me@/t", 11, "host"),
+            ("mqtt://h/", 10, "topic"),
+            ("mqtt://h:/t", 10, "port"), ("mqtt://h:0/t", 10, "port"), ("mqtt://h:65536/t", 10, "port"),
+            ("mqtt://h:1x/t", 10, "port"), ("mqtt://h:+1/t", 10, "port"), ("mqtt://h:000001/t", 10, "port"),
+            ("mqtt://me:secret@h/t", 10, "password"), ("mqtt://@h/t", 8, "user"),
+            ("mqtt://h h/t", 9, "host"), ("mqtt://h%20/t", 9, "host"),
+            ("mqtt://[::1/t", 8, "]"), ("mqtt://[]/t", 9, "IPv6"), ("mqtt://[1.2.3.4]/t", 9, "IPv6"),
+            ("mqtt://[::1]x/t", 13, "port"),
+            ("mqtt://h/a/#/b", 10, "last level"), ("mqtt://h/a+/a", 10, "whole level"),
+            ("mqtt://h/$share/g/t", 10, "shared"), ("mqtt://h/t?x=1", 11, "%3F"),
+            ("mqtt://h/%", 10, "hexadecimal"), ("mqtt://h/t%2", 11, "hexadecimal"), ("mqtt://h/%zz", 10, "hexadecimal"),
+            ("mqtt://h/%FF", 10, "UTF-8"), ("mqtt://h/a%00", 10, "control"), ("mqtt://h/a%0A", 10, "control"),
+        ])
+    func wrong(address: String, column: Int, what: String) throws {
+        let error = try #require(throws: MQTTSettingsError.self) {
+            try MQTTSettings(address: address, source: "--mqtt")
+        }
+        #expect(error.description.hasPrefix("--mqtt:1:\(column): "), "\(error)")
+        #expect(error.description.contains(what), "\(error)")
+        #expect(!error.description.contains("secret"))
+    }
+}
+
+#if MQTT
+/// The code of doc comments, so that it compiles.
+struct DocumentedMQTTTests {
+    @Test("a transport is made of an address, and asks for nothing before it runs")
+    func transport() throws {
+        let (receiver, inbox) = (PushReceiver(), InMemoryInbox())
+        var settings = try MQTTSettings(address: "mqtts://device@broker.example/pushes/device")
+        settings.password = .file("mqtt-password")
+        settings.clientID = "device-17"
+        let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
+        #expect(service.status == ServiceStatus())
+    }
+}
+#endif
+
+/// Settings from what Kii's cloud answers.
+struct EndpointTests {
+    private func settings(_ text: String) throws -> MQTTSettings {
+        try MQTTSettings(endpoint: Array(text.utf8), source: "e.json")
+    }
+
+    @Test("the documented answer is accepted as it stands")
+    func documented() throws {
+        let settings = try settings(
+            """
+            {"installationID":"INSTALLATION_ID","username":"USERNAME","password":"PASSWORD",\
+            "mqttTopic":"sFJGc3o0fmvSK8d3KRSMYZM","host":"jp-mqtt-0a0bfd4468f3.kii.com","portTCP":1883,\
+            "portSSL":8883,"portWS":12470,"portWSS":12473,"X-MQTT-TTL":2147483647}
+            """)
+        #expect(settings.host == "jp-mqtt-0a0bfd4468f3.kii.com" && settings.port == 8883 && settings.usesTLS)
+        #expect(settings.subscriptions == [.init("sFJGc3o0fmvSK8d3KRSMYZM")])
+        #expect(settings.clientID == "sFJGc3o0fmvSK8d3KRSMYZM")
+        #expect(settings.user == "USERNAME" && settings.password == .text("PASSWORD"))
+        #expect(settings.version == .v31 && !settings.cleanSession)
+        #expect(settings.keepAlive == 60 && settings.caFile == nil)
+        #expect(!"\(settings)".contains("PASSWORD") && !"\(settings)".contains("\"PASS"))
+    }
+
+    @Test("what stands beside Kii's keys counts, null is absent, and unknown keys are ignored")
+    func more() throws {
+        let settings = try settings(
+            """
+            {"host":"h","mqttTopic":"t","portTCP":18830,"portSSL":null,"username":null,"ttl":60,"new":{"a":[1]},
+             "keepAlive":300,"version":"5","cleanSession":true}
+            """)
+        #expect(settings.port == 18830 && !settings.usesTLS && settings.user == nil && settings.password == nil)
+        #expect(settings.keepAlive == 300 && settings.version == .v5 && settings.cleanSession)
+        let numbered = try self.settings(
+            """
+            {"host":"h","mqttTopic":"t","portSSL":1,"caFile":"ca.pem","certificateFile":"c","keyFile":"k","version":3.1}
+            """)
+        #expect(numbered.version == .v31 && numbered.caFile == "ca.pem")
+        #expect(numbered.certificateFile == "c" && numbered.keyFile == "k" && numbered.usesTLS)
+    }
+
+    @Test(
+        "a wrong type or value is refused with its place",
+        arguments: [
+            ("", "1:1", "nothing"), ("[]", "1:1", "an object"), ("{", "1:2", "ends"),
+            (#"{"host":1,"mqttTopic":"t","portTCP":1}"#, "1:9", "'host'"),
+            (#"{"host":"","mqttTopic":"t","portTCP":1}"#, "1:9", "'host'"),
+            ("{\n\"host\":\"h\",\n \"mqttTopic\":[],\"portTCP\":1}", "3:14", "'mqttTopic'"),
+            (#"{"mqttTopic":"t","portTCP":1}"#, "1:1", "'host' is missing"),
+            (#"{"host":"h","portTCP":1}"#, "1:1", "'mqttTopic' is missing"),
+            (#"{"host":"h","mqttTopic":"t"}"#, "1:1", "'portTCP'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":"1883"}"#, "1:39", "65535"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":0}"#, "1:39", "65535"),
+            (#"{"host":"h","mqttTopic":"t","portSSL":1.5}"#, "1:39", "65535"),
+            (#"{"host":"h","mqttTopic":"a/#","portTCP":1}"#, "1:25", "wildcards"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"password":"x"}"#, "1:52", "'username'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":5}"#, "1:67", "'password'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":"a\u0000b"}"#, "1:67", "NUL"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u\n"}"#, "1:52", "control"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"keepAlive":4}"#, "1:53", "'keepAlive'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"version":"4"}"#, "1:51", "'version'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"cleanSession":1}"#, "1:56", "'cleanSession'"),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1,"caFile":true}"#, "1:50", "'caFile'"),
+            (#"{"host":"h","host":"i","mqttTopic":"t","portTCP":1}"#, "1:13", "duplicate key"),
+        ])
+    func wrong(text: String, place: String, what: String) throws {
+        let error = try #require(throws: MQTTSettingsError.self) { try settings(text) }
+        #expect(error.problems[0].description.hasPrefix("e.json:\(place): "), "\(error)")
+        #expect(error.problems[0].what.contains(what), "\(error)")
+    }
+
+    @Test("everything that is wrong is told at once")
+    func all() throws {
+        let error = try #require(throws: MQTTSettingsError.self) { try settings(#"{"host":1,"version":2}"#) }
+        #expect(error.problems.count == 4, "\(error)")
     }
 }

@@ -56,9 +56,7 @@ struct TLSTests {
             let broker = try Self.broker(certificate)
             let intake = TestIntake()
             let settings = Self.settings(broker) { if !trustsIssuer { $0.caFile = nil } }
-            try await running(settings, intake, connects: false) { _ in
-                try await eventually("\(certificate): refused twice") { intake.losses.count >= 2 }
-            }
+            try await running(settings, intake, until: "\(certificate): refused twice") { intake.losses.count >= 2 }
             #expect(intake.connections.isEmpty, "\(certificate)")
             #expect(intake.losses[0].contains(sign), "\(certificate)")
             #expect(!broker.log.contains("New client connected"), "\(certificate)")
@@ -130,9 +128,7 @@ struct TLSTests {
         let settings = Self.settings(broker) {
             ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/locked")
         }
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("told") { !intake.losses.isEmpty }
-        }
+        try await running(settings, intake, until: "told") { !intake.losses.isEmpty }
         #expect(intake.connections.isEmpty && intake.losses[0].contains("key"), "\(intake.losses)")
     }
 
@@ -159,9 +155,7 @@ struct TLSTests {
     }
 
     static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {
-        let lines = [
-            "cafile FOLDER/ca.crt", "certfile FOLDER/\(certificate.rawValue).crt", "keyfile FOLDER/key.pem",
-        ]
+        let lines = ["cafile FOLDER/ca.crt", "certfile FOLDER/\(certificate.rawValue).crt", "keyfile FOLDER/key.pem"]
         return try Broker(["allow_anonymous true"], options: lines + more) { folder in _ = try Certificates(folder) }
     }
 
@@ -193,9 +187,7 @@ struct Certificates {
 
     private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
 
-    private func openssl(_ arguments: [String]) throws {
-        try run(["openssl"] + arguments, output: path("openssl.log"))
-    }
+    private func openssl(_ arguments: [String]) throws { try run(["openssl"] + arguments, output: path("openssl.log")) }
 
     private func sign(_ name: String, _ subject: String, days: Int) throws {
         try folder.write("subjectAltName=\(subject)\n", to: "names")
@@ -219,6 +211,68 @@ struct Certificates {
                 "openssl", "x509", "-req", "-in", "\(path).csr", "-CA", "\(folder.path)/ca.crt", "-CAkey",
                 "\(folder.path)/ca.key", "-CAcreateserial", "-days", "2", "-out", "\(path).crt",
             ], output: log)
+    }
+}
+
+/// Files of passwords and certificates that are replaced while a transport runs.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct RotationTests {
+    @Test("a new certificate and key make the link anew in the same session, and useless ones leave it as it is")
+    func certificate() async throws {
+        let broker = try TLSTests.broker(.right, ["require_certificate true", "use_identity_as_username true"])
+        let folder = broker.folder
+        _ = unsafe chmod("\(folder.path)/key.pem", 0o600)
+        try copy("right.crt", to: "own.crt", folder)
+        try copy("key.pem", to: "own.key", folder)
+        let intake = TestIntake()
+        let settings = TLSTests.settings(broker) {
+            ($0.certificateFile, $0.keyFile) = ("\(folder.path)/own.crt", "\(folder.path)/own.key")
+            $0.fileInterval = .milliseconds(100)
+        }
+        let ca = ["--cafile", "\(folder.path)/ca.crt", "--cert", "\(folder.path)/right.crt", "--key"]
+        try await running(settings, intake) { _ in
+            try broker.publish(["a"], ca + ["\(folder.path)/key.pem"])
+            try await eventually("a came") { intake.texts == ["a"] }
+            _ = unsafe chmod("\(folder.path)/own.key", 0o644)
+            try await eventually("told of the open key") { !intake.ignored.isEmpty }
+            #expect(intake.ignored[0].contains("chmod 600") && intake.losses.isEmpty)
+            try Certificates.sign("device", folder)
+            try copy("device.crt", to: "own.crt", folder)
+            try copy("device.key", to: "own.key", folder)
+            try await eventually("connected anew: \(intake.losses)") { intake.connections.count == 2 }
+            try broker.publish(["b"], ca + ["\(folder.path)/key.pem"])
+            try await eventually("b came") { intake.texts == ["a", "b"] }
+        }
+        #expect(intake.losses == ["a file of a certificate, key or password has changed"])
+        #expect(intake.connections[1].contains("session kept") && intake.gaps.isEmpty)
+        #expect(broker.log.contains("u'broker'") && broker.log.contains("u'device'"))
+    }
+
+    @Test("a new password is tried at once, however long the pause of a refusal is")
+    func password() async throws {
+        let broker = try Broker(user: "device", password: "new")
+        let file = try broker.folder.write("old", to: "password")
+        let settings = broker.settings {
+            ($0.user, $0.password) = ("device", .file(file))
+            $0.backoff = .seconds(600)
+            $0.maxRefusalBackoff = .seconds(600)
+            $0.fileInterval = .milliseconds(50)
+        }
+        let intake = TestIntake()
+        try await running(settings, intake, connects: false) { _ in
+            try await eventually("refused") { !intake.refusals.isEmpty }
+            let fresh = try broker.folder.write("new\n", to: "fresh")
+            try #require(unsafe rename(fresh, file) == 0)
+            try await eventually("let in") { !intake.connections.isEmpty }
+        }
+        #expect(intake.refusals.count == 1 && intake.losses.isEmpty)
+    }
+
+    /// Puts a copy in a file's place, as a whole and readable by its owner only.
+    private func copy(_ name: String, to other: String, _ folder: Folder) throws {
+        let text = try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
+        let fresh = try folder.write(text, to: "fresh")
+        try #require(unsafe rename(fresh, "\(folder.path)/\(other)") == 0)
     }
 }
 #endif

@@ -38,9 +38,7 @@ final class TestIntake: IntakeService {
     var events: [TransportEvent] { state.withLock { $0.events } }
     var isWaitedFor: Bool { state.withLock { $0.waiter != nil } }
 
-    var connections: [String] {
-        events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } }
-    }
+    var connections: [String] { events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } } }
     var gaps: [String] { events.compactMap { if case .possibleGap(let why, _) = $0 { why } else { nil } } }
     var losses: [String] { events.compactMap { if case .disconnected(let why, _) = $0 { why } else { nil } } }
     var refusals: [String] { events.compactMap { if case .refused(let why, _) = $0 { why } else { nil } } }
@@ -138,6 +136,16 @@ func running(
     try await task.value
 }
 
+/// Runs a transport, which need not connect, until a condition holds.
+func running(
+    _ settings: MQTTSettings, _ intake: TestIntake, until what: String, within seconds: Double = 60,
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+) async throws {
+    try await running(settings, intake, connects: false, sourceLocation: sourceLocation) { _ in
+        try await eventually(what, within: seconds, sourceLocation: sourceLocation, condition)
+    }
+}
+
 /// Runs a transport that gives up by itself, and returns why.
 func failure(_ settings: MQTTSettings, _ intake: TestIntake) async throws -> MQTTError? {
     let transport = try MQTTTransport(settings)
@@ -153,6 +161,13 @@ func failure(_ settings: MQTTSettings, _ intake: TestIntake) async throws -> MQT
 
 extension Broker {
     /// Settings for this broker, with short pauses.
+    func settings(_ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
+        localSettings(port: port, change)
+    }
+}
+
+extension Relay {
+    /// The same for the broker that it leads to.
     func settings(_ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
         localSettings(port: port, change)
     }

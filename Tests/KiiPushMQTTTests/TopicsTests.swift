@@ -55,9 +55,7 @@ struct TopicsTests {
         let broker = try ScriptedBroker(subscription: [0x90, 4, 0, 1, 0, 1, 0x90, 4, 0, 2, 0, 0x87])
         let intake = TestIntake()
         let settings = broker.settings(.v5) { $0.subscriptions = [.init("open"), .init("secret")] }
-        try await running(settings, intake, connects: false) { _ in
-            try await eventually("it was told") { !intake.refusals.isEmpty }
-        }
+        try await running(settings, intake, until: "it was told") { !intake.refusals.isEmpty }
         #expect(intake.refusals.first?.contains("for secret") == true, "\(intake.refusals)")
         #expect(intake.connections.isEmpty)
     }
@@ -105,8 +103,7 @@ struct TopicsTests {
             $0.clientID = "watcher"
             $0.subscriptions = [.init("status")]
         }
-        let settings = broker.settings {
-            $0.port = relay.port
+        let settings = relay.settings {
             $0.birth = .init(topic: "status", payload: "on".utf8)
             $0.will = .init(topic: "status", payload: "off".utf8)
         }

@@ -133,8 +133,7 @@ struct InspectDescriptionTests {
         ("{ a = \"↓\\U12", "invalidEscape: \\U needs four hexadecimal digits"),
         // What is wrong with the payload itself is found where it stands in the description.
         (
-            "{\n  a = \"\\U00e9\";\n  \"\\U00e9\" = c;\n  ↓a = d;\n}",
-            "duplicateKey: duplicate key; send it once"
+            "{\n  a = \"\\U00e9\";\n  \"\\U00e9\" = c;\n  ↓a = d;\n}", "duplicateKey: duplicate key; send it once"
         ),
     ]
 

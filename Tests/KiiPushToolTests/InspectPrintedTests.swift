@@ -76,9 +76,7 @@ struct InspectPrintedTests {
             "7b22746f706963223a2274227d", "0x7B22746F706963223A2274227D\n", "7b 22 74 6f 70 69 63 22 3a 22 74 22 7d",
             "[123, 34, 116, 111, 112, 105, 99, 34, 58, 34, 116, 34, 125]",
         ])
-    func bytes(text: String) async throws {
-        #expect(try await report(text) == (try await report(#"{"topic":"t"}"#)))
-    }
+    func bytes(text: String) async throws { #expect(try await report(text) == (try await report(#"{"topic":"t"}"#))) }
 
     @Test(
         "JSON in quotes is read",
@@ -180,8 +178,7 @@ struct InspectPrintedTests {
         let payload = #"{"aps":{},"bi":"b","st":"APP","w":5}"#
         let expected = try await report(payload, "--transport", "apns")
         let raw = payload.quotedAsJSON
-        let tapped = TappedMessage(
-            trace: try await Self.trace(payload), time: .now)
+        let tapped = TappedMessage(trace: try await Self.trace(payload), time: .now)
         for line in [
             #"{"at":"2s","transport":"apns","payload":\#(payload)}"#, #"{"at":"0s","transport":"apns","raw":\#(raw)}"#,
             tapped.line(.json, app: nil),

@@ -9,12 +9,9 @@ import Testing
 @Suite("kiipush kill and the agent that is to obey", .timeLimit(.minutes(5)))
 struct KillAgentTests {
     private let folder: TemporaryFile
-    private let state: String
+    private var state: String { folder.directory + "/state" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        state = URL(filePath: folder.path).deletingLastPathComponent().path + "/state"
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     /// An agent to which nothing is sent.
     private func agent() throws -> RunningAgent {
@@ -81,8 +78,7 @@ struct KillAgentTests {
         let run = await ToolRun("kill", "*", "--state", state)
         kill(agent.process, SIGCONT)
         #expect(run.code == .failed)
-        #expect(
-            run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
+        #expect(run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
         #expect(try agent.stop() == 0)
     }
 

@@ -2,7 +2,6 @@ import Foundation
 import KiiPush
 import KiiPushAgent
 import KiiPushSystem
-import Synchronization
 import Testing
 
 @testable import kiipush
@@ -15,7 +14,7 @@ struct KillTests {
 
     init() throws {
         folder = try TemporaryFile("", name: "unused")
-        state = URL(filePath: folder.path).deletingLastPathComponent().path + "/state/kiipush"
+        state = folder.directory + "/state/kiipush"
         try StateDirectory.make(state)
     }
 
@@ -36,12 +35,9 @@ struct KillTests {
         _ command: ([String], Console, UTCDate) async -> ExitCode, _ arguments: String...,
         at time: String = "2026-11-21T12:00:00Z"
     ) async throws -> (code: ExitCode, output: [String], errors: [String]) {
-        let lines = Mutex<(output: [String], errors: [String])>(([], []))
-        let console = Console(
-            print: { line in lines.withLock { $0.output.append(line) } },
-            error: { line in lines.withLock { $0.errors.append(line) } })
-        let code = await command(arguments + ["--state", state], console, try #require(UTCDate(time)))
-        var (output, errors) = lines.withLock { ($0.output, $0.errors) }
+        let now = try #require(UTCDate(time))
+        let run = await ToolRun { await command(arguments + ["--state", state], $0, now) }
+        var (code, output, errors) = (run.code, run.output, run.errors)
         let isOfNobody = errors.last?.hasSuffix(nobody) == true
         #expect(isOfNobody == (code == .nobody))
         #expect(isOfNobody || !output.contains { $0.hasPrefix("kept in") || $0.contains(" is on again") })
@@ -105,9 +101,7 @@ struct KillTests {
     func noDuration(text: String) async throws {
         let run = try await run(kill, "a", "--for=\(text)")
         #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
-        #expect(
-            run.errors.first?.hasPrefix("kiipush kill: --for takes a number above 0 and ms, s, m, h or d") == true
-        )
+        #expect(run.errors.first?.hasPrefix("kiipush kill: --for takes a number above 0 and ms, s, m, h or d") == true)
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
@@ -224,8 +218,7 @@ struct KillTests {
         #expect(try KillFile(path: file).read().kills.keys.first == .everything)
     }
 
-    @Test(
-        "a file that is broken as a whole is put out of the way, and kept", arguments: ["{", "{\"version\":2}", nil])
+    @Test("a file that is broken as a whole is put out of the way, and kept", arguments: ["{", "{\"version\":2}", nil])
     func reset(text: String?) async throws {
         // Nil is one that is too large, whatever is in it.
         let broken = text ?? String(repeating: " ", count: KillFile.largestSize + 1)

@@ -12,7 +12,7 @@ struct SessionFilesTests {
 
     init() throws {
         folder = try TemporaryFile("", name: "x")
-        files = SessionFiles(directory: String(folder.path.dropLast("/x".count)))
+        files = SessionFiles(directory: folder.directory)
     }
 
     @Test("a client id is made once, and no longer than MQTT 3.1 allows")

@@ -3,6 +3,8 @@ import Foundation
 /// A file that a test writes, gone when the test lets go of it.
 final class TemporaryFile {
     let path: String
+    /// The folder of its own in which it lies.
+    let directory: String
 
     convenience init(_ text: String, name: String = "payload.json") throws {
         try self.init(Array(text.utf8), name: name)
@@ -13,7 +15,7 @@ final class TemporaryFile {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: name)
         try Data(bytes).write(to: file)
-        path = file.path
+        (path, directory) = (file.path, folder.path)
     }
 
     /// Makes the file longer with zeros that take no room on the disk.
@@ -31,5 +33,5 @@ final class TemporaryFile {
         return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     }
 
-    deinit { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
 }

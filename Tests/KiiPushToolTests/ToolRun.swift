@@ -13,15 +13,16 @@ struct ToolRun {
     /// Runs the tool in this process; only standard input needs a process of its own.
     init(_ arguments: String...) async { await self.init(arguments) }
 
-    init(_ arguments: [String]) async {
-        let printed = Mutex<[String]>([])
-        let reported = Mutex<[String]>([])
+    init(_ arguments: [String]) async { await self.init { await Tool.run(arguments, $0) } }
+
+    /// Runs a part of the tool.
+    init(_ command: (Console) async -> ExitCode) async {
+        let lines = Mutex<(output: [String], errors: [String])>(([], []))
         let console = Console(
-            print: { line in printed.withLock { $0.append(line) } },
-            error: { line in reported.withLock { $0.append(line) } })
-        code = await Tool.run(arguments, console)
-        output = printed.withLock { $0 }
-        errors = reported.withLock { $0 }
+            print: { line in lines.withLock { $0.output.append(line) } },
+            error: { line in lines.withLock { $0.errors.append(line) } })
+        code = await command(console)
+        (output, errors) = lines.withLock { ($0.output, $0.errors) }
     }
 
     /// How a wrong command line is told: what is wrong, and where to look; behind a question in a sentence of its own,

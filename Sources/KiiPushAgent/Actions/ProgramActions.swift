@@ -2,7 +2,6 @@ import CLibrary
 public import KiiPush
 public import KiiPushRules
 public import KiiPushSystem
-import Synchronization
 
 /// Performs the `run` and `print` actions of rules.
 ///
@@ -81,13 +80,11 @@ public final class ProgramActions: RuleActions {
         shortages: Shortages = Shortages(), noteOf note: @escaping @Sendable (UInt64, String) -> Void,
         logOf log: @escaping @Sendable (UInt64, String) -> Void
     ) {
-        self.app = app
-        self.cloud = cloud
+        (self.app, self.cloud) = (app, cloud)
         printer = LinePrinter(output, shortages)
         self.grace = min(max(grace, .zero), .seconds(3600))
         starts = ProgramStarts(shortages)
-        self.log = log
-        self.note = note
+        (self.log, self.note) = (log, note)
     }
 
     /// Runs a program for a message and returns when it has ended.

@@ -32,9 +32,7 @@ final class ProgramGuardian: Sendable {
             _ = send(groups.map { "b \($0)\n" }.joined())
         }
 
-        /// Sends lines to the shell; false if it has ended.
-        ///
-        /// Never blocks: nobody waits for the shell. A few lines are written completely.
+        /// Sends a few lines to the shell, which never blocks; false if the shell has ended.
         func send(_ lines: String) -> Bool {
             guard let writeEnd else { return false }
             let bytes = Array(lines.utf8)
@@ -49,11 +47,8 @@ final class ProgramGuardian: Sendable {
     }
 
     /// Starts the shell if there is none; call it before starting a program, so that its group can be reported at once.
-    func prepare() {
-        state.withLock { state in if state.writeEnd == nil { state.start() } }
-    }
+    func prepare() { state.withLock { state in if state.writeEnd == nil { state.start() } } }
 
-    /// Records that a process group has begun.
     func began(_ group: pid_t) {
         state.withLock { state in
             state.groups.insert(group)

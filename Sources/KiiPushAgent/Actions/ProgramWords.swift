@@ -6,7 +6,6 @@ struct ProgramWords {
     /// The size limit of a line, and of the part of all lines that is passed to the log.
     static let longestLine = 4096
     static let mostBytes = 65_536
-    /// How many writes a run may announce.
     static let mostWrites = 1000
 
     private let name: String
@@ -24,13 +23,7 @@ struct ProgramWords {
     init(
         _ name: String, _ context: HandlerContext, app: String?, log: @escaping @Sendable (String) -> Void,
         note: @escaping @Sendable (String) -> Void
-    ) {
-        self.name = name
-        self.context = context
-        self.app = app
-        self.log = log
-        self.note = note
-    }
+    ) { (self.name, self.context, self.app, self.log, self.note) = (name, context, app, log, note) }
 
     /// A program's name in reports: the file's name, without directories.
     static func name(of vector: [String]) -> String {
@@ -40,20 +33,19 @@ struct ProgramWords {
     private static let slash = UInt8(ascii: "/")
     private static let announcements = ["write kiicloud://", "delete kiicloud://"]
 
-    /// Processes a line of the program's standard output; of one that is too long, its start is known.
-    ///
-    /// - Throws: why the announced write is refused.
+    /// Processes a line of standard output, and throws why its write is refused; of one too long, the start is known.
     mutating func output(_ line: InputLine, _ start: [UInt8]) throws {
-        if case .tooLong = line, start.starts(with: Self.answer.utf8) {
-            // An earlier answer must not count in its place.
-            try context.answer(.failed("the program's answer is too long"))
+        guard case .bytes(let bytes, _) = line else {
+            // An earlier answer must not count in the place of one that is too long.
+            if start.starts(with: Self.answer.utf8) { try context.answer(.failed("the program's answer is too long")) }
+            return say(line, note)
         }
-        if case .bytes(let bytes, _) = line, bytes.starts(with: Self.answer.utf8) {
+        if bytes.starts(with: Self.answer.utf8) {
             return try answer(String(decoding: bytes.dropFirst(Self.answer.utf8.count), as: UTF8.self))
         }
-        guard case .bytes(let bytes, _) = line,
-            let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) })
-        else { return say(line, note) }
+        guard let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) }) else {
+            return say(line, note)
+        }
         let isDeletion = announcement == Self.announcements[1]
         let verb = isDeletion ? "delete " : "write "
         let text = String(decoding: bytes.dropFirst(verb.utf8.count), as: UTF8.self)
@@ -93,7 +85,6 @@ struct ProgramWords {
         if !context.expectsAnswer { say("nobody waits for the answer", log) }
     }
 
-    /// Processes a line of its standard error.
     mutating func error(_ line: InputLine) {
         if case .bytes(let bytes, _) = line {
             tail.append(EscapedText(String(decoding: bytes.prefix(Self.mostTail), as: UTF8.self)).description)

@@ -62,15 +62,38 @@ package final class AgentHost: Sendable {
         return true
     }
 
-    /// Calls `look` at each SIGHUP.
     func onHangUp(_ look: @escaping @Sendable () -> Void) { looks.withLock { $0.append(look) } }
 
-    /// Logs why the agent cannot start or go on.
     package func fail(_ why: String) { log.line("\(name): \(why)") }
 
     /// Ends with the log written, as far as it can be within a second.
     package func finish() {
         signals.withLock { $0 = nil }
         log.writer.finish(within: .seconds(1))
+    }
+}
+
+/// Whether an agent was asked to stop, possibly before it runs.
+package final class StopRequest: Sendable {
+    private let state = Mutex<(isMade: Bool, action: (@Sendable () -> Void)?)>((false, nil))
+
+    package func make() {
+        let action = state.withLock { state in
+            state.isMade = true
+            return state.action
+        }
+        action?()
+    }
+
+    /// Whether the stop was requested.
+    package var isMade: Bool { state.withLock { $0.isMade } }
+
+    /// Calls `action` when the stop is requested, at once if it already was.
+    func onMade(_ action: @escaping @Sendable () -> Void) {
+        let isMade = state.withLock { state in
+            state.action = action
+            return state.isMade
+        }
+        if isMade { action() }
     }
 }

@@ -43,7 +43,6 @@ package struct AgentLog: Sendable {
         if !isLeftOut(line.priority), quota.takes(LineQuota.Key(event), line.priority) { write(line) }
     }
 
-    /// Logs a line of a message's program.
     func tell(_ priority: JournalLine.Priority, _ line: String, of message: UInt64) {
         write(JournalLine(priority, "kiipush: \(line)", message: message))
     }
@@ -65,21 +64,16 @@ package struct AgentLog: Sendable {
         if !isLeftOut(line.priority) { writer.add(line) }
     }
 
-    /// Logs that a shortage has begun or ended.
     func tell(_ change: Shortages.Change) {
         switch change {
-        // Later readers see the line in the place of the dropped ones.
-        case .began(let shortage) where shortage.kind == .log: break
-        case .ended(let shortage) where shortage.kind == .log: break
-        // The transport reports both itself.
-        case .began(let shortage) where shortage.kind == .broker: break
-        case .ended(let shortage) where shortage.kind == .broker: break
+        // Later readers see a line in the place of dropped ones; a transport reports its broker itself.
+        case .began(let shortage) where [.log, .broker].contains(shortage.kind): break
+        case .ended(let shortage) where [.log, .broker].contains(shortage.kind): break
         case .began: trouble("\(change)")
         case .ended: note("\(change)")
         }
     }
 
-    /// Logs that a silence has begun or ended.
     func tell(_ change: SilenceWatch.Change) {
         if change.isSilent { trouble(change.description) } else { note(change.description) }
     }

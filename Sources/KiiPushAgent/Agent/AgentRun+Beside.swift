@@ -5,21 +5,16 @@ import KiiPushSystem
 
 // The tasks beside an agent's service.
 extension AgentRun {
-    /// The tasks that run beside the service.
     struct Beside {
         /// Kills, rules, the log's counts, the watchdog.
         var tasks: [Task<Void, Never>]
-        /// The metrics file and the status.
-        var reports: Task<Void, Never>?
-        /// The control socket.
-        var commands: Task<Void, Never>?
+        /// The control socket; the metrics file and the status.
+        var awaited: [Task<Void, Never>] = []
 
-        /// Ends all, and waits until the control socket is removed and the metrics file is written: the process ends,
-        /// and writes that file once more.
+        /// Ends all, and waits for the control socket's removal and the metrics file, which is written once more.
         func end() async {
-            for task in tasks { task.cancel() }
-            for task in [reports, commands] { task?.cancel() }
-            for task in [reports, commands] { await task?.value }
+            for task in tasks + awaited { task.cancel() }
+            for task in awaited { await task.value }
         }
     }
 
@@ -40,16 +35,55 @@ extension AgentRun {
             let commands = AgentCommands(
                 control: state.control, session: session, taps: taps, app: receiver.app, log: log)
             let (tries, tried) = AsyncStream.makeStream(of: Void.self)
-            beside.commands = Task { await commands.run { tried.finish() } }
+            beside.awaited.append(Task { await commands.run { tried.finish() } })
             for await _ in tries {}
         }
         var tell: (@Sendable (AgentStatus) -> Void)?
         if manager.isPresent { tell = { [weak self] in self?.tellManager($0) } }
-        beside.reports = Task { [tell] in await reports.keep(tell) }
+        beside.awaited.append(Task { [tell] in await reports.keep(tell) })
         beside.tasks.append(Task { await log.keepTellingLeftOut() })
         beside.tasks.append(Task { await reports.silence.run { log.tell($0) } })
         let most = settings.service.concurrency
         beside.tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return beside
+    }
+}
+
+/// Answers commands that are sent to an agent.
+struct AgentCommands: Sendable {
+    let control: ControlSocket
+    let session: StateSession
+    let taps: TapBoard
+    /// The served app; nil if unknown.
+    let app: String?
+    let log: AgentLog
+
+    /// Serves commands on the control socket until its task is cancelled.
+    ///
+    /// If the socket cannot be created, it retries every five seconds, and reports that once. `tried` is called when
+    /// the socket listens, and when it cannot be created.
+    func run(_ tried: @escaping @Sendable () -> Void) async {
+        var isTold = false
+        defer { tried() }
+        while !Task.isCancelled {
+            do { return try await serve(tried) } catch {
+                tried()
+                if !isTold { log.trouble("the control socket is unavailable, retrying: \(error)") }
+                isTold = true
+            }
+            try? await Task.sleep(for: .seconds(5))
+        }
+    }
+
+    private func serve(_ listening: @escaping @Sendable () -> Void) async throws {
+        try await control.serve(shortages: log.shortages, listening: listening) { arguments, reply in
+            let rest = Array(arguments.dropFirst())
+            if arguments.first == "tap" {
+                let routes = session.receiver?.routes.map(\.id) ?? []
+                return await taps.serve(rest, app: app, routes: routes, reply).rawValue
+            }
+            let console = DeskConsole(print: { reply.print($0) }, error: { reply.error($0) })
+            return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
+        }
     }
 }

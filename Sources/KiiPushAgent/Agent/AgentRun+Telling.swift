@@ -24,7 +24,6 @@ extension AgentRun {
         if count > most { log.trouble("--silent-after: there are \(count) limits, and only the first \(most) count") }
     }
 
-    /// Starts reporting outcomes and events.
     func watch() {
         // Captures parts of the reports only: as a whole, they retain the receiver and the service.
         let (log, counts) = (log, reports.counts)

@@ -17,7 +17,6 @@ final class AgentRun: Sendable {
     let reports: AgentReports
     let taps = TapBoard()
     let transports: AgentTransports
-    /// The rules file; nil for none.
     private let rules: AgentRules?
     /// Whether the state was found damaged at run time, so that another process must heal it.
     private let isStateDamaged = Atomic<Bool>(false)
@@ -33,7 +32,6 @@ final class AgentRun: Sendable {
     var log: AgentLog { host.log }
     var manager: ServiceManager { host.manager }
 
-    /// What is reported to the service manager.
     struct Managed {
         /// What each transport has reported of its connection, by name.
         var links: [String: Link] = [:]
@@ -48,7 +46,6 @@ final class AgentRun: Sendable {
         var text: String { problems.isEmpty ? link ?? "accepts payloads" : problems.joined(separator: "; ") }
     }
 
-    /// The state of a transport's connection.
     struct Link {
         let text: String
         var isConnected = false
@@ -180,7 +177,6 @@ final class AgentRun: Sendable {
         }
     }
 
-    /// Reports how it ended.
     private func end(_ report: DrainReport) -> ExitCode {
         log.note(
             "stopped: \(receiver.metrics.received) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "

@@ -42,8 +42,6 @@ public enum StatePlace: Sendable, Hashable {
     case memory
 
     /// The directory; nil for none.
-    ///
-    /// - Throws: ``AgentError`` if no directory is known.
     var directory: String? {
         get throws(AgentError) {
             switch self {
@@ -98,9 +96,7 @@ extension AgentSettings {
     }
 
     /// The problems of a rules file, one a line, found without an agent; empty if it would be loaded.
-    package func problems(
-        _ path: String, _ rules: RoutingRules, app: String?, _ log: AgentLog
-    ) async -> [String] {
+    package func problems(_ path: String, _ rules: RoutingRules, app: String?, _ log: AgentLog) async -> [String] {
         let problems = Mutex<[String]>([])
         let gate = gate(PushReceiver(rules: rules, app: app), rules.given, log)
         let watch = RulesWatch(path: path, gate: gate) { update in

@@ -1,24 +1,20 @@
-import KiiPush
+public import KiiPush
 public import KiiPushDelivery
 import KiiPushSystem
-import KiiPushMQTT
+public import KiiPushMQTT
 
 /// The transports of an agent's payloads, with their wrappers.
 struct AgentTransports: Sendable {
     /// All transports of the service, in the order in which they start.
     let all: [any PushTransport]
-    /// The sockets that clients connect to.
     let sockets: [SocketTransport]
-    /// Those that deliver answers.
     let answers: [any AnswerSender]
     /// Whether every unacknowledged payload is redelivered.
     let bringsAgain: Bool
     /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
     private let session: (transport: String, note: @Sendable () throws -> Void)?
 
-    /// Makes them; they accept nothing before the service runs.
-    ///
-    /// - Throws: ``AgentError`` or an error of the MQTT settings.
+    /// Makes them, or throws an error of the MQTT settings; they accept nothing before the service runs.
     init(
         _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
         _ counts: ServiceCounts
@@ -102,6 +98,34 @@ public struct MQTTSource: PushTransport {
     }
 }
 
+extension PushTransport where Self == LinesTransport {
+    /// Standard input, a payload a line; see ``LinesTransport``.
+    public static var stdin: LinesTransport { LinesTransport() }
+}
+
+extension PushTransport where Self == SocketTransport {
+    /// A Unix socket, a payload a line, and an answer to each; see ``SocketTransport``.
+    ///
+    /// - Parameters:
+    ///   - path: the socket's path, at most 107 bytes.
+    ///   - transport: the network of the payloads, if known.
+    /// - Returns: the source.
+    public static func unix(_ path: String, transport: Transport? = nil) -> SocketTransport {
+        SocketTransport(path: path, transport: transport)
+    }
+}
+
+extension PushTransport where Self == MQTTSource {
+    /// A broker, `mqtt[s]://[user@]host[:port]/topic`, with MQTT 3.1.1, quality of service 1 and a persistent session.
+    ///
+    /// The topic may be a filter with `+` and `#`; for several, pass settings.
+    /// The client id is generated and kept in the state directory. An address that is wrong ends the run.
+    public static func mqtt(_ address: String) -> MQTTSource { MQTTSource { try MQTTSettings(address: address) } }
+
+    /// A broker with settings; without a client id in them, one is generated and kept in the state directory.
+    public static func mqtt(_ settings: MQTTSettings) -> MQTTSource { MQTTSource { settings } }
+}
+
 /// Reports that payloads are accepted, which is when the service runs its transports.
 private struct ReadyTransport: PushTransport {
     let name = "ready"
@@ -119,7 +143,5 @@ struct HealedState: PushTransport {
     let abilities: TransportAbilities = []
     static let reason = "the state was damaged or missing; the start of this log says what was saved"
 
-    func run(_ intake: PushIntake) async {
-        intake.report(.possibleGap(Self.reason))
-    }
+    func run(_ intake: PushIntake) async { intake.report(.possibleGap(Self.reason)) }
 }

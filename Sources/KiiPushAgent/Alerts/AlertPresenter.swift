@@ -1,4 +1,3 @@
-import CLibrary
 public import KiiPush
 import KiiPushSystem
 
@@ -40,8 +39,7 @@ public struct AlertPresenter: Sendable, Hashable {
     ///   - appName: the title of an alert without a title.
     ///   - destination: where alerts are shown.
     public init(appName: String, to destination: Destination = .terminal()) {
-        self.appName = appName
-        self.destination = destination
+        (self.appName, self.destination) = (appName, destination)
     }
 
     /// Shows a message's alert on a thread of its own, and returns when it is shown.
@@ -56,18 +54,16 @@ public struct AlertPresenter: Sendable, Hashable {
     @discardableResult
     public func show(_ message: PushMessage, title: String? = nil) async throws(ProgramError) -> Bool {
         guard let text = AlertText(message.alert, title: title, appName: appName) else { return false }
-        try await withThread { () -> Result<Void, ProgramError> in
-            do throws(ProgramError) { return .success(try present(text)) } catch { return .failure(error) }
-        }.get()
+        try await withThread { Result { () throws(ProgramError) in try present(text) } }.get()
         return true
     }
 
     private func present(_ text: AlertText) throws(ProgramError) {
         switch destination {
         case .terminal(let descriptor):
-            do throws(ErrorNumber) {
-                try writeAll(text.terminalText, to: descriptor)
-            } catch { throw .cannotPrint(error) }
+            do throws(ErrorNumber) { try writeAll(text.terminalText, to: descriptor) } catch {
+                throw .cannotPrint(error)
+            }
         case .desktop(let program, let timeLimit):
             try run(program, text.notificationArguments, timeLimit)
         }
@@ -75,16 +71,9 @@ public struct AlertPresenter: Sendable, Hashable {
 
     private func run(_ program: String, _ texts: [String], _ limit: Duration) throws(ProgramError) {
         let end: ChildProcess.End
-        do throws(ErrorNumber) {
-            end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
-        } catch {
+        do throws(ErrorNumber) { end = try ChildProcess.run(program, ["--"] + texts, limit: limit) } catch {
             throw ProgramError(program, error)
         }
-        switch end {
-        case .exited(0): return
-        case .exited(let status): throw .exited(program: program, status: status)
-        case .signaled(let signal): throw .signaled(program: program, signal: signal)
-        case .timedOut: throw .stopped(program: program)
-        }
+        if let error = ProgramError(end, program: program) { throw error }
     }
 }

@@ -21,16 +21,12 @@ struct AlertText {
         return text
     }
 
-    // MARK: On a terminal
-
     /// The title on a line, each paragraph on its own; a payload's text cannot add further lines.
     var terminalText: String {
         var text = "\(EscapedText(title))\n"
         for paragraph in paragraphs { text += "  \(EscapedText(paragraph))\n" }
         return text
     }
-
-    // MARK: By notify-send
 
     /// The title and the body as arguments of `notify-send`.
     ///

@@ -1,3 +1,5 @@
+import KiiPush
+
 /// The protocol of a control socket: a command line in, lines and an exit code out.
 ///
 /// A command consists of the number of arguments and each one's length, on lines of their own, followed by the bytes:
@@ -7,37 +9,26 @@ enum ControlMessage {
     static let longestCommand = 65_536
     static let mostArguments = 2048
 
-    /// A command in encoded form.
     static func command(_ arguments: [String]) -> [UInt8] {
-        var bytes = Array("\(arguments.count)\n".utf8)
-        for argument in arguments {
-            bytes += Array("\(argument.utf8.count)\n".utf8)
-            bytes += Array(argument.utf8)
+        arguments.reduce(into: Array("\(arguments.count)\n".utf8)) { bytes, argument in
+            bytes += Array("\(argument.utf8.count)\n".utf8) + argument.utf8
         }
-        return bytes
     }
 
-    /// The state of a command that is being read.
     enum Reading: Equatable {
         case whole([String])
         /// More is to come.
         case part
-        /// It is not a command.
         case wrong
     }
 
-    /// Parses a command from the bytes so far.
     static func read(_ bytes: [UInt8]) -> Reading {
         var left = bytes[...]
         guard bytes.count <= longestCommand else { return .wrong }
-        guard case .some(let count) = takeNumber(&left, most: mostArguments) else {
-            return isPart(left) ? .part : .wrong
-        }
+        guard let count = takeNumber(&left, most: mostArguments) else { return isPart(left) ? .part : .wrong }
         var arguments: [String] = []
         for _ in 0..<count {
-            guard case .some(let length) = takeNumber(&left, most: longestCommand) else {
-                return isPart(left) ? .part : .wrong
-            }
+            guard let length = takeNumber(&left, most: longestCommand) else { return isPart(left) ? .part : .wrong }
             guard left.count >= length else { return .part }
             guard let text = String(validating: left.prefix(length), as: UTF8.self) else { return .wrong }
             arguments.append(text)
@@ -50,24 +41,17 @@ enum ControlMessage {
     private static func takeNumber(_ bytes: inout ArraySlice<UInt8>, most: Int) -> Int? {
         guard let end = bytes.prefix(8).firstIndex(of: UInt8(ascii: "\n")), end > bytes.startIndex else { return nil }
         let digits = bytes[bytes.startIndex..<end]
-        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let number = Int(String(decoding: digits, as: UTF8.self)), number <= most
+        guard digits.allSatisfy(\.isDigit), let number = Int(String(decoding: digits, as: UTF8.self)), number <= most
         else { return nil }
         bytes = bytes[(end + 1)...]
         return number
     }
 
     /// Whether the bytes may be the beginning of a number.
-    private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool {
-        bytes.count < 8 && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
+    private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool { bytes.count < 8 && bytes.allSatisfy(\.isDigit) }
 
     /// Lines of an answer; a text with several lines makes several.
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            bytes += Array("\(mark)\(line)\n".utf8)
-        }
-        return bytes
+        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { "\(mark)\($0)\n".utf8 }
     }
 }

@@ -24,8 +24,7 @@ package struct ControlSocket: Sendable {
     ///
     /// - Throws: why it cannot listen.
     package func serve(
-        shortages: Shortages? = nil, farewell: Duration = .seconds(1),
-        listening: @escaping @Sendable () -> Void = {},
+        shortages: Shortages? = nil, farewell: Duration = .seconds(1), listening: @escaping @Sendable () -> Void = {},
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -81,9 +80,7 @@ package struct ControlSocket: Sendable {
         }
     }
 
-    private static func serve(
-        _ client: Int32, _ answer: @Sendable ([String], ControlReply) async -> Int32
-    ) async {
+    private static func serve(_ client: Int32, _ answer: @Sendable ([String], ControlReply) async -> Int32) async {
         let arguments = await withThread { command(from: client) }
         let reply = ControlReply(client)
         guard let arguments else {
@@ -123,13 +120,13 @@ package struct ControlSocket: Sendable {
         _ arguments: [String], patience: Duration? = nil, until end: ContinuousClock.Instant? = nil,
         print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
-        try await withThread { [path] in
-            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, end, print, error) }
+        try await withThread {
+            Result { () throws(SocketError) in try answer(to: arguments, patience, end, print, error) }
         }.get()
     }
 
-    private static func ask(
-        _ path: String, _ arguments: [String], _ patience: Duration?, _ end: ContinuousClock.Instant?,
+    private func answer(
+        to arguments: [String], _ patience: Duration?, _ end: ContinuousClock.Instant?,
         _ print: (String) -> Void, _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
@@ -170,6 +167,20 @@ package struct ControlSocket: Sendable {
     }
 }
 
+extension ControlSocket {
+    package init(state directory: String) { self.init(path: "\(directory)/control.sock") }
+
+    /// Sends a command that is answered in one line; returns the first one of output or error output, else none.
+    ///
+    /// - Throws: why there is no answer, at the latest after ``patience``.
+    package func firstLine(of arguments: [String]) async throws -> (code: Int32, line: String) {
+        let heard = Mutex<String?>(nil)
+        let hear: @Sendable (String) -> Void = { line in heard.withLock { $0 = $0 ?? line } }
+        let code = try await ask(arguments, patience: Self.patience, print: hear, error: hear)
+        return (code, heard.withLock { $0 } ?? "")
+    }
+}
+
 /// The output of a command, line by line.
 package final class ControlReply: Sendable {
     fileprivate let client: Mutex<Int32?>
@@ -178,7 +189,6 @@ package final class ControlReply: Sendable {
 
     package func print(_ text: String) { deliver(ControlMessage.lines("o", text)) }
 
-    /// Prints a line of error output.
     package func error(_ text: String) { deliver(ControlMessage.lines("e", text)) }
 
     fileprivate func end(_ code: Int32) {
@@ -189,10 +199,11 @@ package final class ControlReply: Sendable {
         }
     }
 
-    /// Sends bytes; disconnects a client that does not read them.
-    private func deliver(_ bytes: [UInt8]) {
+    /// Sends bytes, and disconnects a client that has gone, or does not read them within a time limit; false then.
+    @discardableResult
+    fileprivate func deliver(_ bytes: [UInt8], within limit: Duration? = .seconds(5)) -> Bool {
         client.withLock { client in
-            guard let descriptor = client else { return }
+            guard let descriptor = client else { return false }
             var left = bytes[...]
             while !left.isEmpty {
                 let sent = unsafe left.withUnsafeBytes {
@@ -202,14 +213,17 @@ package final class ControlReply: Sendable {
                     left.removeFirst(sent)
                     continue
                 }
+                let isGone = ![EAGAIN, EINTR].contains(errno)
                 var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
-                if [EAGAIN, EINTR].contains(errno) { pollAll(&polled, for: .seconds(5)) }
-                guard polled[0].revents & Int16(POLLOUT) != 0 else {
+                if !isGone { pollAll(&polled, for: limit) }
+                // A signal may end a wait without a limit.
+                guard !isGone, polled[0].revents & Int16(POLLOUT) != 0 || limit == nil && polled[0].revents == 0 else {
                     close(descriptor)
                     client = nil
-                    return
+                    return false
                 }
             }
+            return true
         }
     }
 }
@@ -235,37 +249,23 @@ extension ControlReply {
     /// signal is raised when there may be more; one thread calls `next`.
     package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
         await withThread { [self] in
-            guard let descriptor = client.withLock({ $0 }) else { return false }
-            var left: [UInt8] = []
-            var isOver = false
-            while true {
-                if left.isEmpty {
-                    if isOver { return true }
-                    signal.clear()
-                    switch next() {
-                    case .lines(let lines): left = lines.flatMap { ControlMessage.lines("o", $0) }
-                    case .end: isOver = true
-                    case .later:
-                        guard Self.wait(for: signal, descriptor, 0) else { return false }
-                    }
-                    continue
+            while let descriptor = client.withLock({ $0 }) {
+                signal.clear()
+                switch next() {
+                case .lines(let lines):
+                    guard deliver(lines.flatMap { ControlMessage.lines("o", $0) }, within: nil) else { return false }
+                case .end: return true
+                case .later:
+                    var polled = [
+                        pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+                        pollfd(fd: descriptor, events: 0, revents: 0),
+                    ]
+                    pollAll(&polled, for: nil)
+                    if polled[1].revents & Int16(POLLHUP | POLLERR) != 0 { return false }
                 }
-                guard Self.wait(for: nil, descriptor, Int16(POLLOUT)) else { return false }
-                let sent = unsafe send(
-                    descriptor, left, left.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                if sent > 0 { left.removeFirst(sent) } else if ![EAGAIN, EINTR].contains(errno) { return false }
             }
+            return false
         }
-    }
-
-    /// Waits for the signal or for the client; false if the client has gone.
-    private static func wait(for signal: ThreadSignal?, _ descriptor: Int32, _ events: Int16) -> Bool {
-        var polled = [
-            pollfd(fd: signal?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: descriptor, events: events, revents: 0),
-        ]
-        pollAll(&polled, for: nil)
-        return polled[1].revents & (Int16(POLLHUP) | Int16(POLLERR)) == 0
     }
 }
 

@@ -4,19 +4,13 @@ import KiiPushSystem
 
 /// Performs `kiipush dead-letters` on the stores of an agent: lists, replays or drops dead letters.
 package enum DeadLetterDesk {
-    package static func run(
-        _ arguments: [String], _ session: StateSession, _ console: DeskConsole
-    ) async -> ExitCode {
+    package static func run(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) async -> ExitCode {
         let options: StateOptions
         do throws(Arguments.Mistake) { options = try StateOptions(words: arguments) } catch {
-            console.error("kiipush dead-letters: \(error.text)")
-            return .usage
+            return console.fail("kiipush dead-letters: \(error.text)", .usage)
         }
         let all: [DeadLetter]
-        do { all = try session.deadLetters.letters() } catch {
-            console.error("kiipush dead-letters: \(error)")
-            return .failed
-        }
+        do { all = try session.deadLetters.letters() } catch { return console.fail("kiipush dead-letters: \(error)") }
         let letters = all.filter { options.takes($0) }
         for id in options.ids.sorted() where !letters.contains(where: { $0.id == id }) {
             console.error("kiipush dead-letters: there is no dead letter \(id) that matches")
@@ -50,9 +44,7 @@ package enum DeadLetterDesk {
                 ? nil : "; " + Suggestion.unknown("route", route, known: routes)
         }
         let count = counted(all.count, "dead letter")
-        console.error(
-            escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
-        return .failed
+        return console.fail(escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
     }
 
     private static func replay(
@@ -63,9 +55,8 @@ package enum DeadLetterDesk {
             return .fine
         }
         guard let service = session.service else {
-            console.error(
-                "kiipush dead-letters: no agent runs in this directory, and only an agent can replay them")
-            return .nobody
+            return console.fail(
+                "kiipush dead-letters: no agent runs in this directory, and only an agent can replay them", .nobody)
         }
         var code = ExitCode.fine
         for (index, letter) in letters.enumerated() {
@@ -95,17 +86,13 @@ package enum DeadLetterDesk {
                     console.error("kiipush dead-letters: \(letter.id): it has changed meanwhile; list it again")
                     code = .failed
                 }
-            } catch {
-                console.error("kiipush dead-letters: \(letter.id): \(error)")
-                return .failed
-            }
+            } catch { return console.fail("kiipush dead-letters: \(letter.id): \(error)") }
         }
         return code
     }
 }
 
 extension StateOptions {
-    /// Whether the filters accept a dead letter.
     func takes(_ letter: DeadLetter) -> Bool {
         (ids.isEmpty || ids.contains(letter.id)) && (reason == nil || letter.reason == reason)
             && (route.map { letter.routes.containsExactly($0) } ?? true)

@@ -3,7 +3,6 @@ import KiiPushSystem
 
 /// The options of `kiipush dead-letters`: the filters, and the action.
 package struct StateOptions {
-    /// The action on the selected messages.
     package enum Action: String {
         case list
         case show
@@ -58,8 +57,7 @@ package struct StateOptions {
         if action == .replay {
             options.append(
                 .value(
-                    "--rate", "N",
-                    "replays at most N messages per second", as: Arguments.number(1...10_000)
+                    "--rate", "N", "replays at most N messages per second", as: Arguments.number(1...10_000)
                 ) { $0.rate = $1 })
         }
         options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
@@ -79,7 +77,6 @@ package struct StateOptions {
         directory = try StateOption.directory(directory)
     }
 
-    /// Whether any filter is set.
     var isNarrowed: Bool { !ids.isEmpty || reason != nil || route != nil || transport != nil }
 
     private static func ids(_ operands: [String]) throws(Arguments.Mistake) -> Set<UInt64> {
@@ -95,7 +92,6 @@ package struct StateOptions {
 }
 
 extension StateOptions.Action {
-    /// Whether the action changes messages.
     var changes: Bool {
         switch self {
         case .list, .show: false
@@ -103,7 +99,6 @@ extension StateOptions.Action {
         }
     }
 
-    /// The past participle for messages after the action.
     var done: String {
         switch self {
         case .list: "listed"

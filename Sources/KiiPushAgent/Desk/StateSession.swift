@@ -1,6 +1,7 @@
 import KiiPush
-import KiiPushSystem
 import KiiPushDelivery
+import KiiPushSQLite
+import KiiPushSystem
 
 /// Takes the lines of a command's answer.
 package struct DeskConsole: Sendable {
@@ -9,6 +10,12 @@ package struct DeskConsole: Sendable {
 
     package init(print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void) {
         (self.print, self.error) = (print, error)
+    }
+
+    /// Prints a line of error output, and returns the exit code of the failure.
+    func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
+        error(text)
+        return code
     }
 }
 
@@ -27,6 +34,17 @@ package struct StateSession: Sendable {
     var lookAtKills: @Sendable () -> Void = {}
 }
 
+extension AgentState {
+    /// The session for commands while no agent runs.
+    package func session() throws -> StateSession {
+        #if SQLite
+        return StateSession(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil)
+        #else
+        throw AgentError("\(escaped(directory)): this kiipush keeps nothing there; build it with the trait SQLite")
+        #endif
+    }
+}
+
 /// Runs a typed command on an agent's session: in the agent's process, or in one that opened its files.
 package enum DeskCommand {
     package static func run(
@@ -40,8 +58,7 @@ package enum DeskCommand {
         case "who": return who(arguments, session, console)
         case "status": return status(session, console)
         default:
-            console.error("kiipush: the agent does not know the command '\(escaped(name))'")
-            return .usage
+            return console.fail("kiipush: the agent does not know the command '\(escaped(name))'", .usage)
         }
     }
 
@@ -57,10 +74,7 @@ package enum DeskCommand {
 
     /// Prints the agent's status as one line of JSON.
     private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard let status = session.status?() else {
-            console.error("kiipush: no agent runs here")
-            return .nobody
-        }
+        guard let status = session.status?() else { return console.fail("kiipush: no agent runs here", .nobody) }
         console.print(status.json)
         return status.isHealthy ? .fine : .failed
     }
@@ -68,8 +82,7 @@ package enum DeskCommand {
     /// Checks the kill file, and prints the agent's identity and what is off in it as one line of JSON.
     private static func who(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) -> ExitCode {
         guard var identity = session.agent, let receiver = session.receiver else {
-            console.error("kiipush: no agent runs here")
-            return .nobody
+            return console.fail("kiipush: no agent runs here", .nobody)
         }
         session.lookAtKills()
         identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()

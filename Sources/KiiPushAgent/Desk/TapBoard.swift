@@ -4,7 +4,6 @@ import Synchronization
 
 /// The watchers of an agent's messages: a few, each with a bounded queue, so that none of them slows the agent.
 final class TapBoard: Sendable {
-    /// The most watchers at once.
     static let mostReaders = 4
 
     private struct State {
@@ -35,7 +34,6 @@ final class TapBoard: Sendable {
         }
     }
 
-    /// Removes a watcher.
     func remove(_ reader: TapReader) {
         state.withLock { state in
             state.readers.removeAll { $0 === reader }
@@ -46,7 +44,6 @@ final class TapBoard: Sendable {
     /// Whether the agent ends, so that nobody can watch it any more.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// The current number of watchers.
     var count: Int { state.withLock { $0.readers.count } }
 
     /// Reports the agent's end to all; the socket of commands waits until they have received their queues.
@@ -56,6 +53,51 @@ final class TapBoard: Sendable {
             return state.readers
         }
         for reader in readers { reader.end() }
+    }
+}
+
+extension TapBoard {
+    /// Serves a watcher, in the agent, until it has enough or has gone, or the agent ends.
+    func serve(_ arguments: [String], app: String?, routes: [String], _ reply: ControlReply) async -> ExitCode {
+        let reader: TapReader
+        do {
+            guard let added = try add(TapOptions.read(arguments) ?? TapOptions()) else {
+                let isOver = isOver
+                let why = isOver ? "the agent is stopping" : "\(Self.mostReaders) clients are watching already"
+                reply.error("kiipush tap: \(why)")
+                return isOver ? .nobody : .failed
+            }
+            reader = added
+        } catch let error as Arguments.Mistake {
+            reply.error("kiipush tap: \(error.text)")
+            return .usage
+        } catch {
+            reply.error("kiipush tap: the agent cannot be watched: \(error)")
+            return .failed
+        }
+        defer { remove(reader) }
+        if let route = reader.options.route, !routes.containsExactly(route) {
+            let unknown = Suggestion.unknown("route", route, known: routes)
+            reply.error("kiipush tap: \(escaped(unknown)); waiting until the rules have one of that name")
+        }
+        let format = reader.options.format
+        let isWhole = await reply.stream(reader.signal) {
+            let (messages, leftOut, isOver) = reader.take()
+            var lines = messages.map { $0.line(format, app: app) }
+            if leftOut > 0 { lines.append(Self.note(leftOut, format)) }
+            if !lines.isEmpty { return .lines(lines) }
+            return isOver ? .end : .later
+        }
+        if isWhole, reader.hasAgentEnded { reply.error("kiipush tap: the agent has ended") }
+        return .fine
+    }
+
+    /// The line about messages that a slow reader has missed.
+    private static func note(_ count: Int, _ format: ReportFormat) -> String {
+        switch format {
+        case .json: #"{"leftOut":\#(count)}"#
+        case .text: "-- \(count) skipped: they arrived faster than they were read"
+        }
     }
 }
 
@@ -111,7 +153,6 @@ final class TapReader: Sendable {
         }
     }
 
-    /// Records that the agent ends.
     func end() {
         state.withLock { $0.isOver = true }
         signal.raise()

@@ -41,7 +41,6 @@ package struct TapOptions: Sendable {
         return options
     }
 
-    /// Refuses operands.
     package static func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands, hint: "pass a route with --route")
     }
@@ -52,7 +51,6 @@ package struct TapOptions: Sendable {
         "unrouted", "failed", "undecodable",
     ]
 
-    /// Whether the filters accept a message.
     func takes(_ trace: Trace) -> Bool {
         if let outcome, trace.outcome.name != outcome { return false }
         if let route, !trace.routes.containsExactly(route) { return false }

@@ -21,48 +21,30 @@ package struct KillFile: Sendable, Hashable {
     let lockLimit: Duration
 
     /// Names a file, which need not exist.
-    package init(path: String) { self.init(path: path, lockLimit: .seconds(5)) }
+    package init(path: String, lockLimit: Duration = .seconds(5)) { (self.path, self.lockLimit) = (path, lockLimit) }
 
     /// Names the file `kill.json` of a state directory.
     package init(directory: String) {
         self.init(path: directory.hasSuffix("/") ? "\(directory)\(Self.name)" : "\(directory)/\(Self.name)")
     }
 
-    init(path: String, lockLimit: Duration) {
-        self.path = path
-        self.lockLimit = lockLimit
-    }
-
-    package struct Contents: Sendable, Hashable {
-        /// The targets with their ends, including expired ones.
-        package let kills: [KillTarget: UTCDate]
-        /// Problems of single entries, which have no effect, and unknown keys.
-        package let problems: [RulesError.Problem]
-    }
-
-    /// Reads the file; a missing one has no kills.
-    ///
-    /// A bad entry does not affect the others: it is reported as a problem.
+    /// Reads the file; a missing one has no kills, and a bad entry is a problem that does not affect the others.
     ///
     /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
-    package func read() throws(KillFileError) -> Contents {
+    package func read() throws(KillFileError) -> KillFileText {
         let bytes: [UInt8]
-        do throws(ReadError) {
-            bytes = try ByteReader(regularFile: path).readAll(limit: Self.largestSize)
-        } catch {
+        do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: Self.largestSize) } catch {
             switch error {
-            case .unreadable(_, let number) where number.rawValue == ENOENT: return Contents(kills: [:], problems: [])
+            case .unreadable(_, let number) where number.rawValue == ENOENT: bytes = []
             case .notAFile: throw .notAFile(path: path)
             case .unreadable, .tooLarge: throw .unreadable(error)
             }
         }
-        let text = try KillFileText(bytes, path: path)
-        return Contents(kills: text.kills, problems: text.problems)
+        return try KillFileText(bytes, path: path)
     }
 
     // MARK: Editing
 
-    /// The result of an edit.
     package struct Edit: Sendable, Hashable {
         /// The target's end before the edit; nil if it was on.
         package let before: UTCDate?
@@ -84,9 +66,7 @@ package struct KillFile: Sendable, Hashable {
         try edit(target, now) { before in max(before ?? end, end) }
     }
 
-    /// Switches a target on again.
-    ///
-    /// - Throws: as ``kill(_:until:now:)`` does.
+    /// Switches a target on again, as ``kill(_:until:now:)`` switches it off.
     @discardableResult
     package func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
         try edit(target, now) { _ in nil }
@@ -133,10 +113,7 @@ package struct KillFile: Sendable, Hashable {
     ///
     /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in
     /// a program that kept those that it had read before. A missing or readable file stays, even with bad entries,
-    /// because its kills apply.
-    ///
-    /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
-    /// then.
+    /// because its kills apply. If it throws, nothing has changed.
     @discardableResult
     package func reset() throws(KillFileError) -> String? {
         let lock = try takeLock()
@@ -148,6 +125,43 @@ package struct KillFile: Sendable, Hashable {
             let kept = "\(path).broken"
             do throws(ErrorNumber) { try renameFile(path, to: kept) } catch { throw .unwritable(path: kept, error) }
             return kept
+        }
+    }
+}
+
+/// Why a kill file was not read or not written.
+package enum KillFileError: Error, Sendable, Hashable {
+    /// It cannot be opened or read, or has more than ``KillFile/largestSize`` bytes.
+    case unreadable(ReadError)
+    /// The path is not a regular file, but a directory or a pipe, for example.
+    case notAFile(path: String)
+    /// It is not a kill file, so none of its kills are known.
+    case malformed(RulesError.Problem)
+    /// It cannot be written; its old contents are unchanged.
+    case unwritable(path: String, ErrorNumber)
+    /// Another program kept the lock too long; nothing has changed.
+    case locked(path: String, limit: Duration)
+    /// One more kill would exceed ``KillFile/largestSize`` bytes; nothing has changed.
+    case full(path: String)
+}
+
+extension KillFileError: CustomStringConvertible {
+    private static let wayOut =
+        "remove it or repair it; 'kiipush kill --reset' renames it to \(KillFile.name).broken and starts with no kills"
+
+    package var description: String {
+        switch self {
+        case .unreadable(.tooLarge(let path, let limit)):
+            "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"
+        case .unreadable(let error): "\(error)"
+        case .notAFile(let path):
+            "\(EscapedText(path)): cannot be read: not a regular file; \(Self.wayOut)"
+        case .malformed(let problem): "\(problem); \(Self.wayOut)"
+        case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)"
+        case .locked(let path, let limit):
+            "\(EscapedText(path)): another program has kept it locked for \(limit); nothing was changed"
+        case .full(let path):
+            "\(EscapedText(path)): it would have more than \(KillFile.largestSize) bytes; revive something first"
         }
     }
 }

@@ -1,19 +1,19 @@
-import KiiPush
-import KiiPushRules
-import KiiPushSystem
+package import KiiPush
+package import KiiPushRules
+package import KiiPushSystem
 
 /// The contents of a kill file, as its bytes say.
-struct KillFileText {
-    private(set) var kills: [KillTarget: UTCDate] = [:]
-    /// The problems, in the order of the file.
-    private(set) var problems: [RulesError.Problem] = []
+package struct KillFileText {
+    /// The targets with their ends, including expired ones.
+    package private(set) var kills: [KillTarget: UTCDate] = [:]
+    /// Problems of single entries, which have no effect, and unknown keys, in the order of the file.
+    package private(set) var problems: [RulesError.Problem] = []
     private let path: String
     private let bytes: [UInt8]
 
     /// Parses a file's bytes; a wrong entry is a problem, and does not affect the others.
     init(_ bytes: [UInt8], path: String) throws(KillFileError) {
-        self.path = path
-        self.bytes = bytes
+        (self.path, self.bytes) = (path, bytes)
         // A full disk, or a shell's `>`, leaves an empty file: it has no kills, and must not block edits.
         if bytes.allSatisfy({ " \t\n\r".utf8.contains($0) }) { return }
         let root: PlacedValue
@@ -28,8 +28,6 @@ struct KillFileText {
 
     /// The size limits the members too.
     private static let limits = PayloadLimits(bytes: KillFile.largestSize, members: .max)
-
-    // MARK: Reading
 
     private mutating func readRoot(_ members: [PlacedValue.Member], _ start: Int) throws(KillFileError) {
         var version: PlacedValue?
@@ -56,9 +54,9 @@ struct KillFileText {
 
     /// Parses a kill; one with a missing or duplicate part has no effect.
     private mutating func readKill(_ value: PlacedValue) {
+        let start = value.range.lowerBound
         guard case .object(let members) = value.content else {
-            report(value.range.lowerBound, #"expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#)
-            return
+            return report(start, #"expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#)
         }
         var targets: [PlacedValue] = []
         var ends: [PlacedValue] = []
@@ -69,20 +67,17 @@ struct KillFileText {
             default: report(member.keyOffset, "unknown key; the keys of a kill are target and until")
             }
             if targets.count > 1 || ends.count > 1 {
-                report(member.keyOffset, "duplicate key in one kill; remove one")
-                return
+                return report(member.keyOffset, "duplicate key in one kill; remove one")
             }
         }
+        if targets.isEmpty { report(start, #"the key "target" is missing"#) }
+        if ends.isEmpty { report(start, #"the key "until" is missing"#) }
         // Both, so that each gets its problem.
-        let (target, until) = (target(targets.first, of: value), end(ends.first, of: value))
+        let (target, until) = (targets.first.flatMap { self.target($0) }, ends.first.flatMap { self.end($0) })
         if let target, let until { kills[target] = max(kills[target] ?? until, until) }
     }
 
-    private mutating func target(_ value: PlacedValue?, of kill: PlacedValue) -> KillTarget? {
-        guard let value else {
-            report(kill.range.lowerBound, #"the key "target" is missing"#)
-            return nil
-        }
+    private mutating func target(_ value: PlacedValue) -> KillTarget? {
         if case .string(let text) = value.content, !text.isEmpty, let target = KillTarget(text) { return target }
         report(
             value.range.lowerBound,
@@ -91,31 +86,21 @@ struct KillFileText {
         return nil
     }
 
-    private mutating func end(_ value: PlacedValue?, of kill: PlacedValue) -> UTCDate? {
-        guard let value else {
-            report(kill.range.lowerBound, #"the key "until" is missing"#)
-            return nil
+    private mutating func end(_ value: PlacedValue) -> UTCDate? {
+        var what = #"a time is a string such as "2026-11-21T12:00:00Z""#
+        if case .string(let text) = value.content {
+            if let date = UTCDate(text) { return date }
+            what = "\"\(EscapedText(Suggestion.shown(text)))\" is not a time; \(what)"
         }
-        let example = #"a time is a string such as "2026-11-21T12:00:00Z""#
-        guard case .string(let text) = value.content else {
-            report(value.range.lowerBound, example)
-            return nil
-        }
-        if let date = UTCDate(text) { return date }
-        report(value.range.lowerBound, "\"\(EscapedText(Suggestion.shown(text)))\" is not a time; \(example)")
+        report(value.range.lowerBound, what)
         return nil
     }
 
-    private mutating func report(_ offset: Int, _ what: String) {
-        problems.append(problem(offset, what))
-    }
+    private mutating func report(_ offset: Int, _ what: String) { problems.append(problem(offset, what)) }
 
-    private func malformed(_ offset: Int, _ what: String) -> KillFileError {
-        .malformed(problem(offset, what))
-    }
+    private func malformed(_ offset: Int, _ what: String) -> KillFileError { .malformed(problem(offset, what)) }
 
     private func problem(_ offset: Int, _ what: String) -> RulesError.Problem {
-        RulesError.Problem(
-            file: EscapedText(path).description, position: SourcePosition(offset, in: bytes), what: what)
+        RulesError.Problem(file: EscapedText(path).description, position: SourcePosition(offset, in: bytes), what: what)
     }
 }

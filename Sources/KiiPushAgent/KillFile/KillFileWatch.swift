@@ -14,7 +14,7 @@ package final class KillFileWatch: Sendable {
     package let file: KillFile
 
     /// How often the file is checked without a known change.
-    package let interval: Duration
+    package var interval: Duration { watcher.interval }
 
     private let loopGuard: LoopGuard
     private let watcher: FileWatcher
@@ -33,24 +33,17 @@ package final class KillFileWatch: Sendable {
 
     /// Makes a watch; it reads nothing before the first check.
     ///
-    /// `report` is called with each problem, on one line, once for each change of the file, on the checking thread; it
-    /// must not check.
+    /// `report` gets each problem, on one line, once for each change of the file; it must not check.
     package init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (String) -> Void
     ) {
-        self.file = file
-        self.loopGuard = loopGuard
-        self.wallClock = wallClock
-        self.report = report
+        (self.file, self.loopGuard, self.wallClock, self.report) = (file, loopGuard, wallClock, report)
         watcher = FileWatcher(path: file.path, interval: interval)
-        self.interval = watcher.interval
     }
 
     /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
     package var failure: KillFileError? { state.withLock { $0.failure } }
-
-    // MARK: Checking
 
     /// Reads the file and sets the guard's kills, now.
     package func look() {
@@ -79,8 +72,7 @@ package final class KillFileWatch: Sendable {
         }
     }
 
-    /// Blocks until the file has changed, or an interval or the timeout has passed, and checks; false if it was
-    /// stopped.
+    /// Blocks until the file has changed or the time has passed, and checks; false if it was stopped.
     @discardableResult
     package func wait(timeout: Duration) -> Bool {
         if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
@@ -88,11 +80,7 @@ package final class KillFileWatch: Sendable {
         return true
     }
 
-    // MARK: Following
-
-    /// Checks now and at every change, until the task is cancelled, which ends the watch permanently; the kills stay.
-    ///
-    /// It runs on its own thread, and blocks no other task.
+    /// Checks now and at every change, on its own thread, until the task is cancelled, which ends the watch for good.
     package func run() async {
         await withTaskCancellationHandler {
             await withThread {

@@ -1,5 +1,6 @@
 import CLibrary
 package import KiiPush
+import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
@@ -17,7 +18,6 @@ import Synchronization
 package final class CaptureFile: Sendable {
     package let path: String
 
-    /// The most bytes of the file.
     package let limit: Int
 
     private let clock: any ReceiverClock
@@ -27,22 +27,17 @@ package final class CaptureFile: Sendable {
         var file: OpenCapture?
         /// The clock's time at the file's time 0.
         var beginning = MonotonicInstant(nanoseconds: 0)
-        /// The time of the last line.
         var last = Duration.zero
     }
 
-    /// Names a file of at most `limit` bytes, at least 1,024; the first payload opens it.
-    ///
-    /// The clock is the receiver's, for payloads without a time of arrival.
+    /// Names a file of at most `limit` bytes, at least 1,024; the clock is for payloads without a time of arrival.
     package init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
         self.path = path
         self.limit = max(limit, 1024)
         self.clock = clock
     }
 
-    /// Records a payload as received.
-    ///
-    /// - Throws: ``WriteError``; earlier lines are unchanged. `EFBIG`: its line alone exceeds the limit.
+    /// Records a payload as received; an error, such as `EFBIG` for too long a line, leaves earlier lines unchanged.
     package func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
             try state.withLock { state throws(ErrorNumber) in
@@ -72,5 +67,109 @@ package final class CaptureFile: Sendable {
         let file = try OpenCapture(path)
         (state.beginning, state.last) = (time.advanced(by: .zero - file.lastTime), file.lastTime)
         state.file = file
+    }
+}
+
+/// An open capture file; closed when it is released.
+final class OpenCapture: Sendable {
+    private let descriptor: Int32
+    private let path: String
+    private let stamp: FileStamp
+    /// The time of the last existing line.
+    let lastTime: Duration
+
+    /// Opens or creates a file, with mode 0600; removes a partial last line.
+    init(_ path: String) throws(ErrorNumber) {
+        guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+        guard let file = try fileToReplace(path) else { throw ErrorNumber(rawValue: EINVAL) }
+        let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
+        let descriptor = retrying { unsafe open(file, flags, 0o600) }
+        guard descriptor >= 0 else { throw .current }
+        do throws(ErrorNumber) {
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { throw .current }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw ErrorNumber(rawValue: EINVAL) }
+            lastTime = try Self.repair(descriptor, Int(status.st_size))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        if lastTime == .zero { giveToOwnerOfDirectory(of: file, descriptor) }
+        (self.descriptor, self.path) = (descriptor, path)
+        stamp = FileStamp(path)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Whether the path still names this file.
+    var isInPlace: Bool { FileStamp(path).isSameFile(as: stamp) }
+
+    var size: Int {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Appends a whole line, or nothing.
+    func append(_ line: String) throws(ErrorNumber) {
+        let before = size
+        do throws(ErrorNumber) { try writeAll(line, to: descriptor) } catch {
+            // A full disk accepts a part; the next line must not begin in the middle of this one.
+            _ = ftruncate(descriptor, before)
+            throw error
+        }
+    }
+
+    /// Removes a partial last line; returns the time of the last whole one.
+    private static func repair(_ descriptor: Int32, _ size: Int) throws(ErrorNumber) -> Duration {
+        guard size > 0 else { return .zero }
+        // A line is rarely longer than the largest payload, encoded as a string.
+        let tailSize = min(size, 1 << 20)
+        var tail = [UInt8](repeating: 0, count: tailSize)
+        let count = unsafe tail.withUnsafeMutableBytes { bytes in
+            retrying { unsafe pread(descriptor, bytes.baseAddress, bytes.count, size - tailSize) }
+        }
+        guard count == tailSize else { throw count < 0 ? .current : ErrorNumber(rawValue: EIO) }
+        let feed = UInt8(ascii: "\n")
+        guard let end = tail.lastIndex(of: feed) else {
+            if tailSize == size, ftruncate(descriptor, 0) != 0 { throw .current }
+            return .zero
+        }
+        let unfinished = tail.count - end - 1
+        if unfinished > 0, ftruncate(descriptor, size - unfinished) != 0 { throw .current }
+        let line = tail[..<end].split(separator: feed).last ?? []
+        return CaptureLine.time(of: line) ?? .zero
+    }
+}
+
+enum CaptureLine {
+    /// The line of a payload, with its end; nil for one that cannot be written as a line.
+    static func line(_ payload: RawPayload, at time: Duration) -> String? {
+        guard let text = String(validating: payload.bytes, as: UTF8.self) else { return nil }
+        let whole = Duration.milliseconds(Int64(max(time, .zero) / .milliseconds(1)))
+        let time = "{\"at\":\"\(whole.ruleText)\""
+        // A name that a corpus cannot contain is omitted, rather than the payload.
+        let mqtt = payload.mqtt.map { ",\"mqtt\":\($0.json)" } ?? ""
+        let name = payload.transport?.name ?? ""
+        let transport = name.isEmpty ? "" : ",\"transport\":\(name.quotedAsJSON)"
+        let lines = [time + transport + mqtt, time + mqtt, time].flatMap { step in
+            ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(text.quotedAsJSON)}"]
+        }
+        // The corpus reader decides whether a payload can be written unchanged.
+        return lines.first { isRead($0, payload) }.map { $0 + "\n" }
+    }
+
+    private static func isRead(_ line: String, _ payload: RawPayload) -> Bool {
+        guard !line.utf8.contains(UInt8(ascii: "\n")), !line.utf8.contains(UInt8(ascii: "\r")) else { return false }
+        var corpus = RuleCorpus(file: "")
+        guard let step = try? corpus.step(Array(line.utf8), number: 1), case .receive(let incoming) = step.action else {
+            return false
+        }
+        return incoming.bytes == payload.bytes
+    }
+
+    /// The time of a line; nil if the line is invalid.
+    static func time(of line: ArraySlice<UInt8>) -> Duration? {
+        var corpus = RuleCorpus(file: "")
+        return try? corpus.step(Array(line), number: 1).at
     }
 }

@@ -18,6 +18,16 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case information = 6
     }
 
+    /// A field with which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
+    package struct Field: Sendable, Hashable {
+        /// Its name: capitals and underscores.
+        package let name: String
+        /// Its value, with control characters escaped.
+        package let value: String
+
+        init(_ name: String, _ value: String) { (self.name, self.value) = (name, EscapedText(value).description) }
+    }
+
     package let priority: Priority
     /// The text without the priority; control characters are escaped.
     package let text: String
@@ -35,7 +45,6 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// Makes a line that is logged as it is, such as an error of a command itself.
     package init(asItIs text: String) { (priority, self.text, isPrefixed) = (.warning, text, false) }
 
-    /// Makes a line about a message.
     package init(_ priority: Priority, _ text: String, message id: UInt64) {
         self.init(priority, text)
         fields = [Field("KIIPUSH_MESSAGE", "\(id)")]
@@ -72,36 +81,65 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     }
 
     package init(_ event: ServiceEvent) {
+        func field(_ event: String) -> Field { Field("KIIPUSH_EVENT", event) }
+        func fields(_ id: UInt64, _ route: String) -> [Field] {
+            [Field("KIIPUSH_MESSAGE", "\(id)"), Field("KIIPUSH_ROUTE", route)]
+        }
         switch event {
         case .retry(let id, let route, let attempt, let pause, let cause):
-            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
             self.init(
                 .warning,
                 "message \(id): attempt \(attempt) failed (\(cause)); route \(Suggestion.shown(route)); again in "
-                    + "\(pause)"
-            )
+                    + Self.milliseconds(pause))
+            self.fields =
+                [field("retry")] + fields(id, route)
+                + [Field("KIIPUSH_ATTEMPT", "\(attempt)"), Field("KIIPUSH_CAUSE", cause)]
         case .overrun(let id, let route, let isLeft):
             let what = isLeft ? "did not return after it was cancelled, and is left" : "took too long and is cancelled"
             self.init(isLeft ? .error : .warning, "message \(id): the handler of \(Suggestion.shown(route)) \(what)")
-        case .storeFailed(let what): self.init(.error, what)
-        case .notDurable(let what): self.init(.warning, what)
-        case .transport(let name, let event): self.init(event, of: Suggestion.shown(name))
+            self.fields = [field(isLeft ? "left" : "overrun")] + fields(id, route)
+        case .storeFailed(let what):
+            self.init(.error, what)
+            self.fields = [field("storeFailed")]
+        case .notDurable(let what):
+            self.init(.warning, what)
+            self.fields = [field("notDurable")]
+        case .transport(let name, let event):
+            self.init(event, of: Suggestion.shown(name))
+            self.fields = [field(event.name), Field("KIIPUSH_TRANSPORT", name)]
         }
-        fields = Self.fields(event)
     }
 
     private init(_ event: TransportEvent, of name: String) {
         switch event {
         case .connected(let how): self.init(.information, "\(name): \(how)")
         case .disconnected(let why, let pause):
-            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
-            self.init(.warning, "\(name): disconnected: \(why); again in \(pause)")
+            self.init(.warning, "\(name): disconnected: \(why); again in \(Self.milliseconds(pause))")
         case .refused(let why, let pause):
-            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
-            self.init(.warning, "\(name): refused: \(why); again in \(pause), then with longer pauses")
+            self.init(
+                .warning, "\(name): refused: \(why); again in \(Self.milliseconds(pause)), then with longer pauses")
         case .possibleGap(let why, _): self.init(.error, "\(name): messages may be lost: \(why)")
         case .ignored(let what): self.init(.warning, "\(name): ignored: \(what)")
         }
+    }
+
+    private static func fields(_ trace: Trace) -> [Field] {
+        var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
+        if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", Suggestion.shown(reason))) }
+        if let cause = trace.cause { fields.append(Field("KIIPUSH_CAUSE", cause)) }
+        if let attempt = trace.lastAttempt { fields.append(Field("KIIPUSH_ATTEMPT", "\(attempt)")) }
+        fields += trace.routes.prefix(8).map { Field("KIIPUSH_ROUTE", $0) }
+        if let message = trace.message {
+            fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))
+            if let format = message.format { fields.append(Field("KIIPUSH_FORMAT", format)) }
+            fields.append(Field("KIIPUSH_BYTES", "\(message.raw.bytes.count)"))
+        }
+        if let transport = trace.transport {
+            fields.append(Field("KIIPUSH_NETWORK", Suggestion.shown(transport.name)))
+        }
+        fields.append(Field("KIIPUSH_WAITED_MS", "\(trace.waitedNanoseconds / 1_000_000)"))
+        if !trace.calls.isEmpty { fields.append(Field("KIIPUSH_TOOK_MS", "\(trace.handlingNanoseconds / 1_000_000)")) }
+        return fields
     }
 
     // MARK: Texts
@@ -113,6 +151,8 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
         return "\(outcome.name)\(reason): \(cause)"
     }
+
+    private static func milliseconds(_ duration: Duration) -> String { milliseconds(Int64(duration / .nanoseconds(1))) }
 
     /// A time in milliseconds, to three decimal places.
     private static func milliseconds(_ nanoseconds: Int64) -> String {
@@ -132,5 +172,18 @@ extension JournalLine.Priority {
             case .handled, .duplicate, .looped, .paced, .superseded, .expired, .refused, .unrouted: .information
             @unknown default: .information
             }
+    }
+}
+
+extension TransportEvent {
+    /// Its name in records.
+    var name: String {
+        switch self {
+        case .connected: "connected"
+        case .disconnected: "disconnected"
+        case .refused: "refused"
+        case .possibleGap: "possibleGap"
+        case .ignored: "ignored"
+        }
     }
 }

@@ -2,8 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import Synchronization
 
-/// Keeps a flood from filling the log: so many lines a minute of each kind and route, then one line with the count of
-/// the rest.
+/// Limits the log to so many lines a minute of each kind and route, and one with the count of the rest.
 final class LineQuota: Sendable {
     /// Lines with the same key share a quota.
     struct Key: Sendable, Hashable {
@@ -13,7 +12,6 @@ final class LineQuota: Sendable {
         var route = ""
     }
 
-    /// The lines of one key since the first one.
     private struct Window {
         let end: MonotonicInstant
         let priority: JournalLine.Priority
@@ -26,7 +24,6 @@ final class LineQuota: Sendable {
     private let clock: any ReceiverClock
     private let windows = Mutex<[Key: Window]>([:])
 
-    /// Makes an unused quota of so many lines a minute.
     init(lines: Int = 60, clock: any ReceiverClock = SystemClock()) {
         most = lines
         self.clock = clock
@@ -62,10 +59,8 @@ final class LineQuota: Sendable {
 }
 
 extension LineQuota.Key {
-    /// The key of a line about a message's outcome.
     init(_ trace: Trace) { self.init(kind: trace.outcome.name, route: trace.routes.first ?? "") }
 
-    /// The key of a line about a service's event.
     init(_ event: ServiceEvent) {
         switch event {
         case .retry(_, let route, _, _, _): self.init(kind: "retry", route: route)

@@ -1,3 +1,4 @@
+import CLibrary
 package import KiiPushSystem
 import Synchronization
 
@@ -6,7 +7,7 @@ import Synchronization
 /// Lines that do not fit the queue are dropped and counted. When lines are read again, a line in the place of the
 /// dropped ones gives their number.
 package final class LogWriter: Sendable {
-    fileprivate struct State {
+    private struct State {
         var lines: [JournalLine] = []
         /// How many lines were ever queued, and how many of those are written or dropped.
         var queued = 0
@@ -18,11 +19,25 @@ package final class LogWriter: Sendable {
         /// How many lines were queued before the first of them.
         var untoldBehind = 0
         var isOver = false
+
+        func hasRoom(for line: JournalLine) -> Bool {
+            queued - taken < LogWriter.mostLines && bytes + line.size <= LogWriter.mostBytes
+        }
+
+        mutating func append(_ line: JournalLine) {
+            lines.append(line)
+            queued += 1
+            bytes += line.size
+        }
+
+        mutating func drop() {
+            if untold == 0 { untoldBehind = queued }
+            dropped += 1
+            untold += 1
+        }
     }
 
-    /// The most waiting lines.
     package static let mostLines = 1000
-    /// The most waiting bytes.
     package static let mostBytes = 256 << 10
 
     private let state = Mutex(State())
@@ -31,17 +46,14 @@ package final class LogWriter: Sendable {
     private let work = ThreadSemaphore()
     private let end = ThreadSemaphore()
 
-    /// Starts the thread, which runs until ``finish(within:)``.
+    /// Starts the thread, which alone calls `write`; that may block, and returns whether the line was written.
     ///
-    /// Only the thread calls `write`, which may block; it returns whether the line was written. While lines are
-    /// dropped, there is a `Shortage.Kind.log`.
+    /// While lines are dropped, there is a `Shortage.Kind.log`.
     package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (JournalLine) -> Bool) {
-        self.write = write
-        self.shortages = shortages
+        (self.write, self.shortages) = (write, shortages)
         startThread { self.run() }
     }
 
-    /// How many lines were dropped.
     package var dropped: Int { state.withLock { $0.dropped } }
 
     /// Queues a line, or drops it; returns at once.
@@ -107,25 +119,65 @@ package final class LogWriter: Sendable {
     }
 }
 
-extension LogWriter.State {
-    fileprivate func hasRoom(for line: JournalLine) -> Bool {
-        queued - taken < LogWriter.mostLines && bytes + line.size <= LogWriter.mostBytes
+extension JournalLine {
+    /// How many bytes it needs while it waits.
+    fileprivate var size: Int { fields.reduce(text.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+}
+
+/// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else
+/// lines that begin with `<6>`, as journald and others read them.
+package struct LogOutput: Sendable {
+    enum Form: Sendable {
+        case prefixed
+        case plain
+        case journal(UnixAddress)
     }
 
-    fileprivate mutating func append(_ line: JournalLine) {
-        lines.append(line)
-        queued += 1
-        bytes += line.size
+    let form: Form
+
+    /// The form for this process's standard error.
+    package static var standardError: LogOutput {
+        LogOutput(
+            descriptor: STDERR_FILENO,
+            journalStream: unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) })
     }
 
-    fileprivate mutating func drop() {
-        if untold == 0 { untoldBehind = queued }
-        dropped += 1
-        untold += 1
+    /// The form for a descriptor; `JOURNAL_STREAM` names the device and inode of the stream to the journal.
+    init(descriptor: Int32, journalStream: String?, journal: String = "/run/systemd/journal/socket") {
+        if Self.isJournal(descriptor, journalStream), let address = UnixAddress(path: journal) {
+            form = .journal(address)
+        } else {
+            form = isatty(descriptor) == 1 ? .plain : .prefixed
+        }
+    }
+
+    /// Whether a descriptor is the stream that systemd connected to the journal.
+    private static func isJournal(_ descriptor: Int32, _ stream: String?) -> Bool {
+        guard let parts = stream?.split(separator: ":"), parts.count == 2, let device = UInt64(parts[0]),
+            let inode = UInt64(parts[1])
+        else { return false }
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && UInt64(status.st_dev) == device
+            && UInt64(status.st_ino) == inode
+    }
+
+    /// Writes a line, by `write` without a journal or if that refuses it; returns whether it was written.
+    package func write(_ line: JournalLine, _ write: (String) -> Bool) -> Bool {
+        switch form {
+        case .prefixed: write(line.description)
+        case .plain: write(line.text)
+        // Waits while the journal is behind.
+        case .journal(let address): address.send(line.datagram) || write(line.description)
+        }
     }
 }
 
 extension JournalLine {
-    /// How many bytes it needs while it waits.
-    fileprivate var size: Int { fields.reduce(text.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+    /// The line for the journal's native protocol: a field a line.
+    fileprivate var datagram: [UInt8] {
+        let lines =
+            ["MESSAGE=\(EscapedText(text))", "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=kiipush"]
+            + fields.map { "\($0.name)=\($0.value)" }
+        return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
 }

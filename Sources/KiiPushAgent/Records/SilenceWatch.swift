@@ -21,12 +21,9 @@ package final class SilenceWatch: Sendable {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
         /// The route; empty for messages of any kind.
         package let route: String
-        /// Whether it is silent now.
         package let isSilent: Bool
-        /// How long the silence has lasted.
         package let length: Duration
 
-        /// One line for people.
         package var description: String {
             let seconds = Duration.seconds(length.components.seconds).ruleText
             let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
@@ -57,7 +54,6 @@ package final class SilenceWatch: Sendable {
         watched = Mutex(limits.prefix(Self.mostLimits).map { Watched(limit: $0, last: now) })
     }
 
-    /// Records that a message has arrived.
     package func saw(_ trace: Trace) {
         if isEmpty { return }
         let now = clock.now

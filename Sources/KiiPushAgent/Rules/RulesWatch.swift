@@ -9,27 +9,23 @@ import Synchronization
 /// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
 /// which it never waits.
 package final class RulesWatch: Sendable {
-    /// The file.
     package let path: String
 
     private let gate: RulesGate
     private let watcher: FileWatcher
     private let report: @Sendable (RulesUpdate) -> Void
     /// The file's contents at the last check, or why it could not be read.
-    private let last = Mutex(Contents.none)
+    private let last = Mutex<Contents?>(nil)
     private let lastCheck = Mutex<Task<Void, Never>?>(nil)
 
     private enum Contents: Equatable {
-        case none
         case bytes([UInt8])
         case unreadable(String)
     }
 
     /// Makes a watch; it reads nothing before the first check, and reports once for each change of the file.
     package init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
-        self.path = path
-        self.gate = gate
-        self.report = report
+        (self.path, self.gate, self.report) = (path, gate, report)
         watcher = FileWatcher(path: path)
     }
 
@@ -61,7 +57,6 @@ package final class RulesWatch: Sendable {
         case .unreadable(let why):
             let start = SourcePosition(line: 1, column: 1)
             report(.refused([RulesError.Problem(file: path, position: start, what: why)]))
-        case .none: break
         }
     }
 
@@ -73,9 +68,7 @@ package final class RulesWatch: Sendable {
         }
     }
 
-    /// Checks now and at every change, until the task is cancelled, which ends the watch permanently.
-    ///
-    /// It waits on its own thread, and blocks no other task.
+    /// Checks now and at every change, until the task is cancelled, which ends the watch for good.
     package func run() async {
         await look()
         await withTaskCancellationHandler {

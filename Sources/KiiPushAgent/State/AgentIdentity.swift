@@ -8,7 +8,6 @@ package import KiiPushSystem
 /// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"known"`: whether it has a
 /// route with this name, or one that takes events of this bucket; and if not, `"instead"`: what it has.
 package struct AgentIdentity: Sendable, Equatable {
-    /// Its process id.
     package let process: Int32
     /// Its state directory, without symbolic links.
     package let state: String

@@ -62,8 +62,7 @@ package final class AgentState: Sendable {
     private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }
 
     private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
-        self.directory = directory
-        self.firstStart = firstStart
+        (self.directory, self.firstStart) = (directory, firstStart)
         self.lock = Mutex(lock)
         #if SQLite
         database = try heals ? SQLiteDatabase(healing: directory) : SQLiteDatabase(directory: directory)
@@ -87,8 +86,7 @@ package final class AgentState: Sendable {
         #endif
     }
 
-    /// Closes the stores, and removes the directory if it did not exist before: for a start that failed before anything
-    /// arrived.
+    /// Closes the stores, and removes a new directory: for a start that failed before anything arrived.
     func leaveNothing() {
         closeStores()
         firstStart?.undo()

@@ -1,8 +1,7 @@
 import CLibrary
 import KiiPushSystem
 
-/// The directories that a first start must create, and removes if it fails: a wrong option must not leave a state
-/// directory behind.
+/// The directories that a first start creates, and removes if it fails, as with a wrong option.
 struct FirstStart: Sendable {
     private let directory: String
     /// The missing directories, innermost first.

@@ -7,12 +7,9 @@ import KiiPushMQTT
 struct SessionFiles {
     let directory: String
 
-    /// The client id of this directory, generated at the first call; 23 characters, the most in MQTT 3.1.
+    /// The client id of this directory, generated if there is no file; 23 characters, the most in MQTT 3.1.
     ///
-    /// It is regenerated only if there is no file: with another id the broker would start another session, and never
-    /// deliver the messages of the first one.
-    ///
-    /// - Throws: if it can be neither read nor stored.
+    /// With another id the broker would start another session, and never deliver the messages of the first one.
     func clientID() throws -> String {
         let path = "\(directory)/client-id"
         if let kept = try read(path) {
@@ -33,8 +30,6 @@ struct SessionFiles {
     var retainedFile: String { "\(directory)/mqtt-retained" }
 
     /// The filters of the session that these settings had before; nil if they had none.
-    ///
-    /// - Throws: if that cannot be read.
     func filtersOfSession(_ settings: MQTTSettings) throws -> [String]? {
         guard let text = try readAll("\(directory)/mqtt-session") else { return nil }
         let mark = mark(settings)
@@ -42,18 +37,13 @@ struct SessionFiles {
         return text.dropFirst(mark.count).split(separator: "\n").map { String($0) }
     }
 
-    /// Records that a session with these settings exists: the broker, the client and the first filter, and a line for
-    /// each further filter.
-    ///
-    /// - Throws: if it cannot be stored.
+    /// Records a session: the broker, the client and the first filter, and a line for each further filter.
     func noteSession(_ settings: MQTTSettings) throws {
         let filters = settings.subscriptions.map(\.filter).joined(separator: "\n")
         try write(mark(settings) + filters, to: "\(directory)/mqtt-session")
     }
 
-    private func mark(_ settings: MQTTSettings) -> String {
-        "\(settings.host):\(settings.port) \(settings.clientID) "
-    }
+    private func mark(_ settings: MQTTSettings) -> String { "\(settings.host):\(settings.port) \(settings.clientID) " }
 
     /// The first line of a file; nil if there is no file.
     private func read(_ path: String) throws -> String? {

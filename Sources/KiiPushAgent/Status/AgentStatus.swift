@@ -3,7 +3,6 @@ package import KiiPushSystem
 
 /// The status of a running agent: `kiipush status` prints it and `kiipush top` shows it.
 package struct AgentStatus: Sendable, Equatable {
-    /// A transport and its connection.
     package struct Transport: Sendable, Equatable {
         package var name = ""
         package var state = TransportLink.State.starting
@@ -45,7 +44,6 @@ package struct AgentStatus: Sendable, Equatable {
         package var handlingSeconds = 0.0
     }
 
-    /// How many messages had this outcome.
     package struct Outcome: Sendable, Equatable {
         package var outcome = ""
         package var reason: String?
@@ -114,7 +112,6 @@ package struct AgentStatus: Sendable, Equatable {
     package var state = ""
     package var since = UTCDate.now
     package var uptime: Int64 = 0
-    /// Whether it accepts payloads.
     package var isOpen = false
     /// The rules that are in use; nil for routes in code only.
     package var rules: Rules?
@@ -131,8 +128,7 @@ package struct AgentStatus: Sendable, Equatable {
     package var gaps: [String] = []
     package var shortages: [Shortage] = []
     package var silent: [Silence] = []
-    /// What was recovered from a damaged state, what may be missing, and where the old file is; nil if nothing needs
-    /// attention.
+    /// What was recovered from a damaged state, what may be missing, and where the old file is; nil for none.
     package var healed: String?
     /// Why the metrics file cannot be written now; nil if it can, or there is none.
     package var metricsFailure: String?

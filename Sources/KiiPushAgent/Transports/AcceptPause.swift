@@ -1,4 +1,3 @@
-import CLibrary
 import KiiPushSystem
 
 /// The pause in accepting clients after the system had no descriptor or memory for one.
@@ -13,8 +12,7 @@ struct AcceptPause {
 
     /// Starts without a pause; `what` describes the affected clients in reports of a shortage.
     init(_ shortages: Shortages?, what: String) {
-        self.shortages = shortages
-        self.what = what
+        (self.shortages, self.what) = (shortages, what)
     }
 
     /// The rest of the pause; nil if there is none.

@@ -16,8 +16,7 @@ import KiiPushSystem
 /// It has its own thread, which blocks on the descriptor, and submits up to 64 payloads at once. While the service is
 /// full, it reads nothing. It acknowledges nothing, and lines are never redelivered: lines that could not be submitted
 /// before a cancellation are reported as `TransportEvent.possibleGap`, as is the first line of JSON that is printed
-/// over several lines. If the inbox fails, it retries, with pauses from
-/// 100 ms to 10 s.
+/// over several lines. If the inbox fails, it retries, with pauses from 100 ms to 10 s.
 public struct LinesTransport: PushTransport {
     /// Its name in logs and metrics.
     public let name: String
@@ -25,9 +24,9 @@ public struct LinesTransport: PushTransport {
     /// None: a line is neither acknowledged nor redelivered.
     public var abilities: TransportAbilities { [] }
 
-    private let descriptor: Int32
-    private let transport: Transport?
-    private let limit: Int
+    fileprivate let descriptor: Int32
+    fileprivate let transport: Transport?
+    fileprivate let limit: Int
 
     /// Makes a transport; it reads nothing before it runs.
     ///
@@ -41,10 +40,7 @@ public struct LinesTransport: PushTransport {
         descriptor: Int32 = 0, transport: Transport? = nil, limit: Int = PayloadLimits.standard.bytes,
         name: String = "stdin"
     ) {
-        self.descriptor = descriptor
-        self.transport = transport
-        self.limit = limit
-        self.name = name
+        (self.descriptor, self.transport, self.limit, self.name) = (descriptor, transport, limit, name)
     }
 
     /// Submits line by line until the input ends or the task is cancelled.
@@ -55,7 +51,7 @@ public struct LinesTransport: PushTransport {
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw ReadError.unreadable(name: name, error) }
         try await withTaskCancellationHandler {
             try await withThread { [self] in
-                var reading = LinesReading(descriptor, transport, LineSplitter(limit: limit), intake, signal)
+                var reading = LinesReading(self, intake, signal)
                 return Result { () throws(ErrorNumber) in try reading.run() }
             }.mapError { ReadError.unreadable(name: name, $0) }.get()
         } onCancel: {
@@ -66,8 +62,7 @@ public struct LinesTransport: PushTransport {
 
 /// The work of a ``LinesTransport``'s thread.
 private struct LinesReading {
-    private let descriptor: Int32
-    private let transport: Transport?
+    private let source: LinesTransport
     private let signal: ThreadSignal
     private var splitter: LineSplitter
     private var intake: BatchedIntake
@@ -78,15 +73,10 @@ private struct LinesReading {
     private var inputHasEnded = false
     private var hasToldOfOpening = false
 
-    init(
-        _ descriptor: Int32, _ transport: Transport?, _ splitter: LineSplitter, _ intake: PushIntake,
-        _ signal: ThreadSignal
-    ) {
-        self.descriptor = descriptor
-        self.transport = transport
-        self.splitter = splitter
+    init(_ source: LinesTransport, _ intake: PushIntake, _ signal: ThreadSignal) {
+        (self.source, self.signal) = (source, signal)
+        splitter = LineSplitter(limit: source.limit)
         self.intake = BatchedIntake(intake, signal)
-        self.signal = signal
     }
 
     mutating func run() throws(ErrorNumber) {
@@ -110,7 +100,7 @@ private struct LinesReading {
             switch line {
             case .bytes(let bytes, let number):
                 tellOfOpening(bytes, number)
-                waiting.append(RawPayload(bytes, transport: transport, hasWaited: isBehind))
+                waiting.append(RawPayload(bytes, transport: source.transport, hasWaited: isBehind))
             case .tooLong(let number):
                 intake.intake.report(.ignored("line \(number) is longer than the limit of a payload"))
             }
@@ -127,18 +117,17 @@ private struct LinesReading {
             ))
     }
 
-    /// Waits for input and reads what is available.
     private mutating func read() throws(ErrorNumber) {
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: source.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         let start = ContinuousClock.now
         pollAll(&polled, for: nil)
         lag.polled(start, .now, isReady: polled[1].revents & Int16(POLLIN) != 0)
         if polled[0].revents != 0 { signal.clear() }
         guard polled[1].revents != 0, !signal.hasEnded else { return }
-        let count = readOnce(descriptor, into: &buffer)
+        let count = readOnce(source.descriptor, into: &buffer)
         if count > 0 {
             splitter.append(buffer[..<count])
         } else if count == 0 {

@@ -1,10 +1,10 @@
 import CLibrary
 import KiiPush
+import KiiPushDelivery
 import KiiPushSystem
 
 /// One client of a ``SocketTransport``: its lines, and its pending answers.
 struct SocketClient {
-    /// The most unanswered payloads.
     static let mostAnswers = 256
     /// The most unread bytes of answers; beyond them nothing more is read from it.
     static let mostOutput = 65_536
@@ -12,10 +12,8 @@ struct SocketClient {
     let descriptor: Int32
     /// Its lines that were not submitted yet, in order, at most a batch.
     private(set) var waiting: [InputLine] = []
-    /// Its answers in the order of its lines.
     private(set) var answers: [DueAnswer] = []
 
-    /// When it last sent something.
     private(set) var lastSent = ContinuousClock.now
 
     private var splitter: LineSplitter
@@ -41,8 +39,7 @@ struct SocketClient {
         !inputHasEnded && waiting.isEmpty && answers.count < Self.mostAnswers && output.count < Self.mostOutput
     }
 
-    /// What to poll for, depending on whether the intake accepts payloads; from a disconnected client, only data that
-    /// it has already sent can arrive.
+    /// What to poll for, depending on whether the intake accepts payloads; a disconnected client has sent all.
     func polled(mayRead: Bool) -> pollfd {
         var events: Int16 = 0
         if mayRead, self.mayRead { events |= Int16(POLLIN) }
@@ -131,7 +128,7 @@ struct SocketClient {
         while answers.count < Self.mostAnswers, case .tooLong(let number)? = waiting.first {
             if !hasToldOfTooLong { first = number }
             hasToldOfTooLong = true
-            answerFirst([.known(SocketAnswer.tooLong)])
+            answerFirst([DueAnswer(SocketAnswer.tooLong)])
         }
         return first
     }
@@ -140,7 +137,7 @@ struct SocketClient {
     mutating func refuseRest() {
         inputHasEnded = true
         gather()
-        while !waiting.isEmpty { answerFirst(waiting.map { _ in .known(SocketAnswer.stopping) }) }
+        while !waiting.isEmpty { answerFirst(waiting.map { _ in DueAnswer(SocketAnswer.stopping) }) }
     }
 
     // MARK: Answering
@@ -168,5 +165,65 @@ struct SocketClient {
         } else if count < 0, errno != EAGAIN {
             leave()
         }
+    }
+}
+
+/// The answer of a ``SocketTransport`` to a line: one JSON object on one line.
+enum SocketAnswer {
+    /// The payload's outcome, and what its handlers have answered.
+    static func ended(_ outcome: Outcome, _ answer: Answer? = nil) -> String {
+        line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown), answer)
+    }
+
+    /// The payload has not ended: it is on disk, and will be handled, or the service stopped before.
+    static func unended(_ isStored: Bool) -> String { isStored ? line("stored", .accept) : line("left", .retryLater) }
+
+    static let tooLong = line("undecodable", .reject, DecodeError.Code.limitExceeded.rawValue)
+    static let tooManyClients = line("notTaken", .retryLater, "tooManyClients")
+    static let notAllowed = line("notTaken", .reject, "notAllowed")
+    static let stopping = line("notTaken", .retryLater, "stopping")
+    static let inboxFailed = line("notTaken", .retryLater, "inboxFailed")
+
+    private static func line(
+        _ outcome: String, _ disposition: Disposition, _ reason: String? = nil, _ answer: Answer? = nil
+    ) -> String {
+        JSONWriter.object { writer in
+            writer.member("outcome", outcome)
+            writer.member("disposition", disposition.rawValue)
+            if let reason { writer.member("reason", reason) }
+            if let data = answer?.data { writer.member("answer", value: data) }
+            if let answer, answer.status != .succeeded { writer.member("error", answer.words) }
+        } + "\n"
+    }
+}
+
+/// The answer to a line, which may have to wait for earlier ones, or for its payload's end.
+struct DueAnswer {
+    /// The answer, when it is known; set by the task that ended the payload.
+    private let known = Current<String>()
+    private let isStored: Bool
+    /// When it is known at the latest; nil if only the payload's end decides.
+    let deadline: ContinuousClock.Instant?
+
+    init(_ text: String) {
+        (isStored, deadline) = (false, nil)
+        known.set(text)
+    }
+
+    /// The answer for an accepted payload; after the deadline a stored one need not have ended.
+    init(_ receipt: Receipt, deadline: ContinuousClock.Instant, _ signal: ThreadSignal) {
+        let isStored = receipt.isStored
+        (self.isStored, self.deadline) = (isStored, isStored ? deadline : nil)
+        receipt.onEnd { [known, weak receipt] outcome in
+            known.set(outcome.map { SocketAnswer.ended($0, receipt?.answer) } ?? SocketAnswer.unended(isStored))
+            signal.raise()
+        }
+    }
+
+    /// The answer at this time; nil if it must wait, though not beyond `end` while the transport stops.
+    func text(at now: ContinuousClock.Instant, stoppingBy end: ContinuousClock.Instant?) -> String? {
+        if let text = known.value { return text }
+        let isDue = deadline.map { now >= $0 } == true || end.map { now >= $0 } == true
+        return isDue ? SocketAnswer.unended(isStored) : nil
     }
 }

@@ -5,7 +5,7 @@ import KiiPushSystem
 
 /// The work of a ``SocketTransport``'s thread: it polls all clients, and waits for none.
 struct SocketServer: ~Copyable {
-    private let settings: SocketTransport.Settings
+    private let transport: SocketTransport
     private let signal: ThreadSignal
     private var intake: BatchedIntake
     private var listener: SocketListener?
@@ -16,15 +16,13 @@ struct SocketServer: ~Copyable {
     private var turns = 0
 
     init(
-        _ settings: SocketTransport.Settings, _ intake: PushIntake, _ signal: ThreadSignal,
-        _ listener: consuming SocketListener
+        _ transport: SocketTransport, _ intake: PushIntake, _ signal: ThreadSignal, _ listener: consuming SocketListener
     ) {
-        self.settings = settings
-        self.signal = signal
-        pause = AcceptPause(settings.shortages, what: "clients of \(settings.path)")
+        (self.transport, self.signal) = (transport, signal)
+        pause = AcceptPause(transport.shortages, what: "clients of \(transport.path)")
         self.intake = BatchedIntake(intake, signal)
         self.listener = .some(listener)
-        intake.report(.connected("listens at \(EscapedText(settings.path))"))
+        intake.report(.connected("listens at \(EscapedText(transport.path))"))
     }
 
     deinit {
@@ -94,16 +92,16 @@ struct SocketServer: ~Copyable {
             intake.intake.report(.ignored("a client's line \(number) is longer than the limit of a payload"))
         }
         guard case .none = intake.wait else { return }
-        let payloads = clients[index].nextPayloads(settings.transport)
+        let payloads = clients[index].nextPayloads(transport.network)
         guard !payloads.isEmpty else { return }
         do throws(IntakeRefusal) {
-            let deadline = ContinuousClock.now + settings.answerAfter
+            let deadline = ContinuousClock.now + transport.answerAfter
             clients[index].answerFirst(try intake.submit(payloads).map { DueAnswer($0, deadline: deadline, signal) })
         } catch {
             switch error {
             case .full: break
-            case .failed: clients[index].answerFirst(payloads.map { _ in .known(SocketAnswer.inboxFailed) })
-            case .stopping: clients[index].answerFirst(payloads.map { _ in .known(SocketAnswer.stopping) })
+            case .failed: clients[index].answerFirst(payloads.map { _ in DueAnswer(SocketAnswer.inboxFailed) })
+            case .stopping: clients[index].answerFirst(payloads.map { _ in DueAnswer(SocketAnswer.stopping) })
             }
         }
     }
@@ -112,7 +110,7 @@ struct SocketServer: ~Copyable {
 
     private mutating func acceptClients() {
         // At most as many at a time as may be connected: a client that reconnects constantly delays nobody.
-        for _ in 0..<settings.clients {
+        for _ in 0..<transport.clients {
             do throws(ErrorNumber) {
                 let client = try listener?.acceptClient()
                 pause.succeeded()
@@ -126,16 +124,16 @@ struct SocketServer: ~Copyable {
     }
 
     private mutating func admit(_ client: Int32) {
-        guard let user = peerUser(client), settings.users.contains(user) else {
+        guard let user = peerUser(client), transport.users.contains(user) else {
             tellOnce("rejected a client whose user may not use the socket")
             return turnAway(client, SocketAnswer.notAllowed)
         }
-        if clients.count >= settings.clients { dropIdlest() }
-        guard clients.count < settings.clients else {
-            tellOnce("rejected a client, because \(settings.clients) are connected already")
+        if clients.count >= transport.clients { dropIdlest() }
+        guard clients.count < transport.clients else {
+            tellOnce("rejected a client, because \(transport.clients) are connected already")
             return turnAway(client, SocketAnswer.tooManyClients)
         }
-        clients.append(SocketClient(client, limit: settings.limit))
+        clients.append(SocketClient(client, limit: transport.limit))
     }
 
     /// Disconnects the client with the longest silence, if that is long enough.
@@ -143,7 +141,7 @@ struct SocketServer: ~Copyable {
         let idle = clients.indices.filter { clients[$0].isIdle && !hasUnread(clients[$0].descriptor) }.min {
             clients[$0].lastSent < clients[$1].lastSent
         }
-        guard let idle, clients[idle].lastSent + settings.idleLimit <= .now else { return }
+        guard let idle, clients[idle].lastSent + transport.idleLimit <= .now else { return }
         tellOnce("disconnected an idle client to make room for another")
         close(clients.remove(at: idle).descriptor)
     }
@@ -167,14 +165,13 @@ struct SocketServer: ~Copyable {
 
     // MARK: The end
 
-    /// Accepts no more, and answers what was sent: with its outcome if that comes soon, otherwise with whether it is
-    /// stored.
+    /// Accepts no more, and answers what was sent: with its outcome if that comes soon, else whether it is stored.
     private mutating func stop() {
         listener = nil
-        let end = ContinuousClock.now + min(settings.answerAfter, settings.longestStop)
+        let end = ContinuousClock.now + min(transport.answerAfter, transport.longestStop)
         for index in clients.indices { clients[index].refuseRest() }
         // As long again for slow readers.
-        let last = end + settings.longestStop
+        let last = end + transport.longestStop
         while !clients.isEmpty, ContinuousClock.now < last {
             for index in clients.indices {
                 clients[index].settle(at: .now, stoppingBy: end)

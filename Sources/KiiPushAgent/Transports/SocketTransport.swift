@@ -37,32 +37,24 @@ import Synchronization
 /// answers; beyond, and while the service is full, nothing is read from it. When cancelled, it accepts no more, and
 /// answers what it has accepted: within a second, or two for slow readers.
 public struct SocketTransport: PushTransport {
-    struct Settings: Sendable {
-        let path: String
-        let transport: Transport?
-        let users: Set<uid_t>
-        let clients: Int
-        let limit: Int
-        let answerAfter: Duration
-        /// How long a client may be silent before another one may replace it.
-        var idleLimit = Duration.seconds(30)
-        /// Notified when no client can be accepted for lack of descriptors or memory, and when one can again.
-        var shortages: Shortages?
-
-        /// How long accepted payloads may take, and then answers be read, after the transport is stopped.
-        var longestStop = Duration.seconds(1)
-
-        /// The socket's mode: with stricter permissions the system would refuse other users.
-        var mode: mode_t { users.isSubset(of: [geteuid(), 0]) ? 0o600 : 0o666 }
-    }
-
     /// Its name in logs and metrics.
     public let name: String
 
     /// It reports results and answers to clients, also refusals; it redelivers nothing.
     public var abilities: TransportAbilities { [.acknowledges, .refuses, .answers] }
 
-    private var settings: Settings
+    let path: String
+    let network: Transport?
+    let users: Set<uid_t>
+    let clients: Int
+    let limit: Int
+    let answerAfter: Duration
+    /// How long a client may be silent before another one may replace it.
+    private(set) var idleLimit = Duration.seconds(30)
+    /// How long accepted payloads may take, and then answers be read, after the transport is stopped.
+    private(set) var longestStop = Duration.seconds(1)
+    /// Notified when no client can be accepted for lack of descriptors or memory, and when one can again.
+    private(set) var shortages: Shortages?
     private let early = EarlyListener()
 
     /// Makes a transport; the socket does not exist before it runs.
@@ -82,32 +74,29 @@ public struct SocketTransport: PushTransport {
         limit: Int = PayloadLimits.standard.bytes, answerAfter: Duration = .seconds(1), shortages: Shortages? = nil,
         name: String = "unix"
     ) {
-        settings = Settings(
-            path: path, transport: transport, users: users ?? [geteuid(), 0], clients: min(max(clients, 1), 512),
-            limit: limit, answerAfter: min(max(answerAfter, .zero), .seconds(3600)))
-        settings.shortages = shortages
-        self.name = name
+        (self.path, network, self.name, self.limit) = (path, transport, name, limit)
+        self.users = users ?? [geteuid(), 0]
+        self.clients = min(max(clients, 1), 512)
+        self.answerAfter = min(max(answerAfter, .zero), .seconds(3600))
+        self.shortages = shortages
     }
 
     /// The same, with other limits for silent clients and for its end.
     package func limits(idle: Duration, stop: Duration) -> SocketTransport {
         var other = self
-        other.settings.idleLimit = idle
-        other.settings.longestStop = stop
+        (other.idleLimit, other.longestStop) = (idle, stop)
         return other
     }
 
     /// The same, notifying an agent's shortages.
     func noting(_ shortages: Shortages) -> SocketTransport {
         var other = self
-        other.settings.shortages = settings.shortages ?? shortages
+        other.shortages = self.shortages ?? shortages
         return other
     }
 
     /// Listens before it runs, so that clients can connect already; they are served once it runs.
-    ///
-    /// - Throws: why it cannot listen.
-    package func listen() throws(SocketError) { early.put(try SocketListener(settings.path, mode: settings.mode)) }
+    package func listen() throws(SocketError) { early.put(try newListener()) }
 
     /// Stops listening, unless it runs.
     package func stopListening() { _ = early.take() }
@@ -118,12 +107,12 @@ public struct SocketTransport: PushTransport {
     public func run(_ intake: PushIntake) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch {
-            throw SocketError.failed(path: settings.path, error)
+            throw SocketError.failed(path: path, error)
         }
         try await withTaskCancellationHandler {
             try await withThread { [self] in
                 Result { () throws(SocketError) in
-                    var server = SocketServer(settings, intake, signal, try listener())
+                    var server = SocketServer(self, intake, signal, try listener())
                     server.run()
                 }
             }.get()
@@ -131,13 +120,16 @@ public struct SocketTransport: PushTransport {
             signal.end()
         }
     }
-}
 
-extension SocketTransport {
     /// The listener that waits, else a new one.
     private func listener() throws(SocketError) -> SocketListener {
         if let listener = early.take() { return listener }
-        return try SocketListener(settings.path, mode: settings.mode)
+        return try newListener()
+    }
+
+    /// A listener whose mode has stricter permissions unless other users are allowed, whom the system would refuse.
+    private func newListener() throws(SocketError) -> SocketListener {
+        try SocketListener(path, mode: users.isSubset(of: [geteuid(), 0]) ? 0o600 : 0o666)
     }
 }
 

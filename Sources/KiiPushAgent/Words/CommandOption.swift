@@ -11,9 +11,7 @@ package struct CommandOption<Target>: Sendable {
 
     package static func flag(
         _ name: String, _ help: String, _ set: @escaping @Sendable (inout Target) -> Void
-    ) -> Self {
-        Self(text: OptionText(name: name, help: help)) { target, _ throws(Arguments.Mistake) in set(&target) }
-    }
+    ) -> Self { Self(text: OptionText(name: name, help: help)) { target, _ throws(Arguments.Mistake) in set(&target) } }
 
     /// An option with a value, whose placeholder is `word`; `read` parses it, given the option's name.
     package static func value<Value>(
@@ -38,9 +36,7 @@ package struct CommandOption<Target>: Sendable {
     package static func value(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
         _ set: @escaping @Sendable (inout Target, String) -> Void
-    ) -> Self {
-        value(name, word, help, completes: completion, as: completion.checked, set)
-    }
+    ) -> Self { value(name, word, help, completes: completion, as: completion.checked, set) }
 
     /// An option whose value is one of several names.
     package static func choice<Choice: Sendable>(
@@ -48,20 +44,23 @@ package struct CommandOption<Target>: Sendable {
         _ set: @escaping @Sendable (inout Target, Choice) -> Void
     ) -> Self {
         let names = choices.map(\.name)
-        return value(
-            name, word, help, completes: .words(names),
-            as: { option, value throws(Arguments.Mistake) in
-                for (name, choice) in choices where name == value { return choice }
-                let all = names.joined(separator: ", ")
-                throw Arguments.Mistake(text: "\(option) takes one of \(all), not '\(escaped(value))'")
-            }, set)
+        let read = Arguments.value("one of \(names.joined(separator: ", ")),") { value in
+            choices.first { $0.name == value }?.choice
+        }
+        return value(name, word, help, completes: .words(names), as: read, set)
     }
 
     /// The choice between text and JSON, which most commands have.
     package static func format(
         _ help: String, _ set: @escaping @Sendable (inout Target, ReportFormat) -> Void
+    ) -> Self { choice("--format", "FORMAT", help, of: [("text", .text), ("json", .json)], set) }
+
+    /// The state directory, with the same help text everywhere; `more` is a further sentence about the default.
+    package static func state(
+        _ what: String = "the agent's state directory", more: String = "",
+        _ set: @escaping @Sendable (inout Target, String) -> Void
     ) -> Self {
-        choice("--format", "FORMAT", help, of: ReportFormat.choices, set)
+        value("--state", "DIR", "\(what). \(StateOption.standardDirectory)\(more)", completes: .directory, set)
     }
 }
 
@@ -107,5 +106,29 @@ package enum Completion: Sendable {
             if value.isEmpty { throw Arguments.Mistake(text: "\(option) needs \(what)") }
             return value
         }
+    }
+}
+
+/// The output format of a command.
+package enum ReportFormat: Sendable {
+    case text
+    case json
+}
+
+/// The option `--state`: the state directory of a command.
+package enum StateOption {
+    /// The default without `--state`; the only sentence about it in all helps and manuals.
+    package static let standardDirectory =
+        "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
+
+    package static let hint = "pass the directory with --state"
+
+    /// The named state directory, or else the standard one, if it is known; it need not exist.
+    package static func directory(_ named: String) throws(Arguments.Mistake) -> String {
+        if !named.isEmpty { return named }
+        guard let directory = StateDirectory.standard else {
+            throw Arguments.Mistake(text: "no state directory is known: name it with --state, or set HOME")
+        }
+        return directory
     }
 }

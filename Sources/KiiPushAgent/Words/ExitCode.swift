@@ -4,9 +4,7 @@ package enum ExitCode: Int32, Comparable {
     case fine = 0
     /// An input failed, or the answer is no.
     case failed = 1
-    /// There is no answer.
     case unanswered = 2
-    /// The command line is wrong.
     case usage = 64
 
     /// An input is ambiguous, and the command was asked to report that.

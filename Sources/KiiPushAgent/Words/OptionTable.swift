@@ -29,17 +29,33 @@ package struct OptionTable<Target>: Sendable {
         return texts
     }
 
-    /// Parses a command line, applying each option to `target`; returns the operands, or nil if help is requested.
+    /// Parses a command line like `getopt_long`: `--name value`, `--name=value`, and `--` ends the options.
+    ///
+    /// It applies each option to `target`; returns the operands, or nil if help is requested.
     package func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
-        var arguments = Arguments(arguments)
-        while let name = try arguments.nextOption() {
+        var (left, operands) = (arguments[...], [String]())
+        while let argument = left.popFirst() {
+            if argument == "--" { return operands + left }
+            guard argument.hasPrefix("-"), argument != "-" else {
+                operands.append(argument)
+                continue
+            }
+            let sign = argument.hasPrefix("--") ? argument.firstIndex(of: "=") : nil
+            let name = String(argument[..<(sign ?? argument.endIndex)])
             if name == OptionText.help.name || name == OptionText.help.short { return nil }
             guard let option = options.first(where: { $0.text.name == name || $0.text.short == name }) else {
                 throw Arguments.Mistake(unknown: name, known: names)
             }
-            try option.take(&target, option.text.word == nil ? "" : arguments.value(of: name))
+            var value = sign.map { String(argument[argument.index(after: $0)...]) }
+            if option.text.word == nil {
+                if value != nil { throw Arguments.Mistake(text: "\(name) takes no value") }
+            } else {
+                value = value ?? left.popFirst()
+                if value == nil { throw Arguments.Mistake(text: "\(name) needs a value") }
+            }
+            try option.take(&target, value ?? "")
         }
-        return arguments.operands
+        return operands
     }
 }
 

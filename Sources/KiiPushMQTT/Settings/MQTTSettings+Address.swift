@@ -25,7 +25,6 @@ extension MQTTSettings {
     }
 }
 
-/// Parses an address from left to right.
 private struct AddressReader {
     let bytes: [UInt8]
     let source: String
@@ -52,9 +51,7 @@ private struct AddressReader {
         guard let sign = bytes[offset..<authorityEnd].lastIndex(of: UInt8(ascii: "@")) else { return nil }
         if let colon = bytes[offset..<sign].firstIndex(of: UInt8(ascii: ":")) {
             throw error(
-                colon,
-                "a password is not accepted here, where other users could see it; name a file that contains it"
-            )
+                colon, "a password is not accepted here, where other users could see it; name a file that contains it")
         }
         guard sign > offset else { throw error(offset, "expected a user before '@'") }
         let user = try decoded(offset..<sign, "user")
@@ -70,10 +67,8 @@ private struct AddressReader {
                 throw error(start, "expected ']' behind an IPv6 address")
             }
             let address = bytes[start + 1..<bracket]
-            let isAllowed = address.allSatisfy { byte in
-                isHexDigit(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
-            }
-            guard isAllowed, address.contains(UInt8(ascii: ":")) else {
+            guard address.allSatisfy({ isHexDigit($0) || ":.".utf8.contains($0) }), address.contains(UInt8(ascii: ":"))
+            else {
                 throw error(start + 1, "expected an IPv6 address in the brackets")
             }
             offset = bracket + 1
@@ -93,7 +88,7 @@ private struct AddressReader {
         guard offset < end else { return nil }
         guard bytes[offset] == UInt8(ascii: ":") else { throw error(offset, "expected ':' and a port, or '/'") }
         let digits = bytes[offset + 1..<end]
-        let isNumber = (1...5).contains(digits.count) && digits.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = (1...5).contains(digits.count) && digits.allSatisfy(\.isDigit)
         guard isNumber, let port = Int(String(decoding: digits, as: UTF8.self)), (1...65535).contains(port) else {
             throw error(offset + 1, "expected a port from 1 to 65535")
         }
@@ -136,10 +131,8 @@ private struct AddressReader {
     }
 }
 
-private func isHexDigit(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xDF)
-}
+private func isHexDigit(_ byte: UInt8) -> Bool { byte.isDigit || (0x41...0x46).contains(byte & 0xDF) }
 
 private func isHostByte(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || ".-_".utf8.contains(byte)
+    byte.isDigit || (0x41...0x5A).contains(byte & 0xDF) || ".-_".utf8.contains(byte)
 }

@@ -71,8 +71,7 @@ private struct EndpointReader {
     var problems: [MQTTSettingsError.Problem] = []
 
     init(_ bytes: [UInt8], _ source: String) throws(MQTTSettingsError) {
-        self.bytes = bytes
-        self.source = source
+        (self.bytes, self.source) = (bytes, source)
         let root: PlacedValue
         do throws(DecodeError) {
             root = try PlacedValue(bytes, limits: PayloadLimits(bytes: MQTTSettings.endpointLimit))
@@ -93,9 +92,7 @@ private struct EndpointReader {
         problems.append(.init(source: source, position: SourcePosition(offset, in: bytes), what: what))
     }
 
-    mutating func report(_ key: String, _ what: String) {
-        report(self[key]?.range.lowerBound ?? 0, what)
-    }
+    mutating func report(_ key: String, _ what: String) { report(self[key]?.range.lowerBound ?? 0, what) }
 
     private subscript(key: String) -> PlacedValue? {
         guard let value = members.first(where: { $0.key == key })?.value else { return nil }
@@ -111,46 +108,42 @@ private struct EndpointReader {
         if self["password"] != nil, self["username"] == nil { report("password", "a password needs a 'username'") }
     }
 
-    mutating func text(_ key: String, _ what: String) -> String? {
+    /// The value of a key, as `read` takes it; reports one that it does not take.
+    private mutating func value<Value>(
+        _ key: String, _ expected: String, _ read: (PlacedValue.Content) -> Value?
+    ) -> Value? {
         guard let value = self[key] else { return nil }
-        guard case .string(let text) = value.content, !text.isEmpty else {
-            report(value.range.lowerBound, "'\(key)': expected \(what), a string with something in it")
-            return nil
+        if let taken = read(value.content) { return taken }
+        report(key, "'\(key)': expected \(expected)")
+        return nil
+    }
+
+    mutating func text(_ key: String, _ what: String) -> String? {
+        let text = value(key, "\(what), a string with something in it") { content in
+            if case .string(let text) = content, !text.isEmpty { text } else { nil }
         }
         // A password may contain characters that a line of text may not.
-        guard key != "password", let wrong = MQTTSettings.wrong(text: text, "text") else { return text }
-        report(value.range.lowerBound, "'\(key)': \(wrong)")
+        guard let text, key != "password", let wrong = MQTTSettings.wrong(text: text, "text") else { return text }
+        report(key, "'\(key)': \(wrong)")
         return nil
     }
 
     mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
-        guard let value = self[key] else { return nil }
-        guard case .number(let text) = value.content, let number = Int(text), range.contains(number) else {
-            report(
-                value.range.lowerBound,
-                "'\(key)': expected a whole number from \(range.lowerBound) to \(range.upperBound)")
-            return nil
+        value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") { content in
+            if case .number(let text) = content, let number = Int(text), range.contains(number) { number } else { nil }
         }
-        return number
     }
 
     mutating func bool(_ key: String) -> Bool? {
-        guard let value = self[key] else { return nil }
-        guard case .bool(let bool) = value.content else {
-            report(value.range.lowerBound, "'\(key)': expected true or false")
-            return nil
-        }
-        return bool
+        value(key, "true or false") { content in if case .bool(let bool) = content { bool } else { nil } }
     }
 
     mutating func version() -> MQTTSettings.Version? {
-        guard let value = self["version"] else { return nil }
-        switch value.content {
-        case .string(let text), .number(let text):
-            if let version = MQTTSettings.Version(rawValue: text) { return version }
-        default: break
+        value("version", "\"3.1\", \"3.1.1\" or \"5\"") { content in
+            switch content {
+            case .string(let text), .number(let text): MQTTSettings.Version(rawValue: text)
+            default: nil
+            }
         }
-        report(value.range.lowerBound, "'version': expected \"3.1\", \"3.1.1\" or \"5\"")
-        return nil
     }
 }

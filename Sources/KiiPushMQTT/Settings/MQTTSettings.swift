@@ -147,8 +147,7 @@ public struct MQTTSettings: Sendable, Hashable {
 
         /// Names a filter.
         public init(_ filter: String, quality: Quality = .one) {
-            self.filter = filter
-            self.quality = quality
+            (self.filter, self.quality) = (filter, quality)
         }
     }
 

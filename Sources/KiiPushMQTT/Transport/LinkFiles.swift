@@ -2,39 +2,44 @@
 import KiiPush
 import KiiPushSystem
 
-/// The files of a connection: its certificates, its key and its password.
-struct LinkFiles: Sendable {
-    /// The contents that a connection uses.
-    struct Contents: Sendable {
-        var password: String?
-        /// The path of the key.
-        var keyFile: String?
-    }
+/// The files of a connection, which are its certificates, its key and its password, and when to check them again.
+struct LinkFiles {
+    typealias Instant = ContinuousClock.Instant
+    /// What a connection uses of them: the password, and the path of the key.
+    typealias Contents = (password: String?, keyFile: String?)
 
     private let settings: MQTTSettings
+    private let interval: Duration
+    /// The files of the current connection.
+    private(set) var used: [FileStamp] = []
+    /// Changed files that were seen once: files that belong together are not replaced at the same moment.
+    private var seen: [FileStamp]?
+    /// Files that were found invalid.
+    private var useless: [FileStamp]?
+    private var next: Instant
 
-    init(_ settings: MQTTSettings) { self.settings = settings }
-
-    /// Identifies the state of the files; empty if there are none.
-    var stamps: [FileStamp] {
-        var paths = [settings.caFile, settings.certificateFile].compactMap(\.self)
-        if let keyFile = settings.keyFile { paths.append(SecretFile.location(of: keyFile)) }
-        if case .file(let path)? = settings.password { paths.append(SecretFile.location(of: path)) }
-        return paths.map { FileStamp($0) }
+    init(_ settings: MQTTSettings) {
+        self.settings = settings
+        interval = max(settings.fileInterval, .milliseconds(10))
+        next = .now + interval
+        used = stamps
     }
 
-    /// Reads their current contents.
-    ///
-    /// - Throws: ``MQTTError/settings(_:)`` that names the invalid file, since libmosquitto would only report an
-    ///   invalid argument.
+    /// Identifies the state of the files; empty if there are none.
+    private var stamps: [FileStamp] {
+        let secrets = [settings.keyFile, settings.passwordFile].compactMap(\.self).map { SecretFile.location(of: $0) }
+        return (certificates + secrets).map { FileStamp($0) }
+    }
+
+    private var certificates: [String] { [settings.caFile, settings.certificateFile].compactMap(\.self) }
+
+    /// Reads the current contents; an error names the invalid file, where libmosquitto reports an invalid argument.
     func read() throws(MQTTError) -> Contents {
-        for path in [settings.caFile, settings.certificateFile].compactMap(\.self) { try check(path) }
-        var contents = Contents()
-        contents.password = try password()
-        contents.keyFile = try settings.keyFile.map { path throws(MQTTError) in
-            try secret(path, limit: 65_536).location
-        }
-        return contents
+        for path in certificates { try check(path) }
+        let password = try password()
+        return (
+            password, try settings.keyFile.map { path throws(MQTTError) in try secret(path, limit: 65_536).location }
+        )
     }
 
     private func check(_ path: String) throws(MQTTError) {
@@ -54,19 +59,60 @@ struct LinkFiles: Sendable {
     }
 
     private func password() throws(MQTTError) -> String? {
-        switch settings.password {
-        case nil: return nil
-        case .text(let text): return text
-        case .file(let path):
-            var bytes = try secret(path, limit: 4096).bytes[...]
-            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw .settings("\(EscapedText(path)): expected a password in UTF-8")
-            }
-            if let wrong = MQTTSettings.wrong(password: text) { throw .settings("\(EscapedText(path)): \(wrong)") }
-            return text
+        if case .text(let text)? = settings.password { return text }
+        guard let path = settings.passwordFile else { return nil }
+        var bytes = try secret(path, limit: 4096).bytes[...]
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .settings("\(EscapedText(path)): expected a password in UTF-8")
         }
+        if let wrong = MQTTSettings.wrong(password: text) { throw .settings("\(EscapedText(path)): \(wrong)") }
+        return text
     }
+
+    /// When to check again; nil if there are no files.
+    var due: Instant? { used.isEmpty ? nil : next }
+
+    /// Whether it is time to check; if so, the next time is an interval later.
+    private mutating func isDue() -> Bool {
+        guard let due, due <= .now else { return false }
+        next = .now + interval
+        return true
+    }
+
+    /// Reads the current files for a new connection.
+    mutating func use() throws(MQTTError) -> Contents {
+        (used, seen, useless) = (stamps, nil, nil)
+        next = .now + interval
+        return try read()
+    }
+
+    /// Whether the files differ from the last connection's; checks when it is time.
+    mutating func areOthers() -> Bool { isDue() && stamps != used }
+
+    /// Whether to reconnect with other files; checks when it is time, and throws once why they are invalid.
+    mutating func haveChanged() throws(MQTTError) -> Bool {
+        guard isDue() else { return false }
+        let now = stamps
+        guard now != used, now != useless else {
+            seen = nil
+            return false
+        }
+        next = .now + min(interval, .seconds(1))
+        guard now == seen else {
+            seen = now
+            return false
+        }
+        do throws(MQTTError) { _ = try read() } catch {
+            useless = now
+            throw error
+        }
+        return true
+    }
+}
+
+extension MQTTSettings {
+    fileprivate var passwordFile: String? { if case .file(let path)? = password { path } else { nil } }
 }
 #endif

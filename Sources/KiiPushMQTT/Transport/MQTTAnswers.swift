@@ -1,4 +1,3 @@
-/// The meaning of a broker's answers.
 enum MQTTAnswers {
     /// Whether a connection was refused because of this client, so that a retry fails until somebody changes something.
     ///
@@ -19,8 +18,7 @@ enum MQTTAnswers {
         version != .v5 || ![0x80, 0x83, 0x91, 0x97].contains(code)
     }
 
-    /// Whether libmosquitto of a version, such as 2000011, aborts the process at an MQTT 5 packet with an unknown
-    /// property.
+    /// Whether libmosquitto of a version, such as 2000011, aborts at an MQTT 5 packet with an unknown property.
     ///
     /// It then logs for a null client, which fails an assertion; 2.1 does not log.
     static func endsProcess(_ version: Int32) -> Bool { version < 2_001_000 }

@@ -1,28 +1,23 @@
 #if MQTT
+import CLibrary
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
 
 extension MQTTSession {
-    /// Processes a broker's answer.
     func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
         switch answer {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
             if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
-            do throws(MosquittoClient.Failure) {
-                for filter in settings.formerFilters { try link.unsubscribe(filter) }
-                for topic in settings.subscriptions {
-                    requested[try link.subscribe(topic.filter, topic.quality)] = topic
-                }
-                (granted, isBelowRequest, areRequestsSent) = (.max, false, false)
-            } catch { throw .lost(error) }
+            for filter in settings.formerFilters { try link.unsubscribe(filter) }
+            for topic in settings.subscriptions { requested[try link.subscribe(topic.filter, topic.quality)] = topic }
+            (granted, isBelowRequest, areRequestsSent) = (.max, false, false)
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
-                throw .refused(
-                    "\(MQTTAnswers.words(reason)); check user, password, certificate, client id and version")
+                throw .refused("\(MQTTAnswers.words(reason)); check user, password, certificate, client id and version")
             }
             throw .lost("the broker refuses the connection: \(reason)")
         // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
@@ -96,6 +91,77 @@ extension MQTTSession {
             "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost",
             hadSession && isBelowRequest ? .notAccepted : nil
         )
+    }
+
+    // MARK: What this device says
+
+    /// Publishes the birth message; a broker that does not take it still delivers pushes.
+    func publishBirth(_ link: borrowing MosquittoClient) {
+        guard let birth = settings.birth else { return }
+        do throws(End) { try link.publish(birth, .one) } catch {
+            if !hasToldOfBirth { intake.report(.ignored("the birth message cannot be published: \(error.what)")) }
+            hasToldOfBirth = true
+        }
+    }
+
+    /// Queues the answers that wait; each ends when the broker has confirmed it.
+    func publishAnswers(_ link: borrowing MosquittoClient) {
+        guard subscribedAt != nil, link.descriptor >= 0 else { return }
+        for item in transport.outgoing.waiting {
+            do throws(End) {
+                transport.outgoing.published(item, as: try link.publish(item.answer))
+            } catch {
+                transport.outgoing.refused(item, AnswerRefused("it cannot be published: \(error.what)"))
+            }
+        }
+    }
+
+    /// Ends the wait for an answer that the broker has confirmed, or refused.
+    func noteConfirmation(of id: Int32, _ code: Int32) {
+        guard code >= 0x80 else { return transport.outgoing.confirmed(id, nil) }
+        transport.outgoing.confirmed(id, AnswerRefused("the broker refuses it: \(MosquittoClient.reason(code))"))
+    }
+
+    // MARK: Files
+
+    /// Ends a connection whose files have changed, with a disconnect packet, so that the next one uses them.
+    ///
+    /// It works on while acknowledgements wait for messages to end, since the broker would send those again.
+    func renewIfChanged(_ link: borrowing MosquittoClient) throws(End) {
+        let haveChanged: Bool
+        do throws(MQTTError) { haveChanged = try files.haveChanged() } catch {
+            return intake.report(.ignored("\(error); the link stays as it is"))
+        }
+        guard haveChanged, subscribedAt != nil, maySend else { return }
+        leave(link)
+        throw .renewed
+    }
+
+    /// The file that is there from a connection without its session until that was reported.
+    var lossFile: String? { settings.retainedFile.map { "\($0).lost" } }
+
+    /// Remembers, over a restart too, a lost session to report: the next connection finds the one made here.
+    func remember(isSessionLost isLost: Bool) {
+        isSessionLost = isLost
+        // The others report each connection.
+        guard let lossFile, !settings.cleanSession, settings.version != .v31 else { return }
+        guard isLost else {
+            unsafe unlink(lossFile)
+            return
+        }
+        do throws(ErrorNumber) { try replaceFile(lossFile, with: "") } catch {
+            intake.report(.ignored("\(lossFile) cannot be written: \(error); a restart would forget a lost session"))
+        }
+    }
+}
+
+extension UnsentAnswer {
+    /// What is published: the data that the handler gave, else `{}`, or the reason of the failure as `{"error": …}`.
+    var text: String {
+        if let data = answer.data { return data.jsonText }
+        return JSONWriter.object { writer in
+            if answer.status != .succeeded { writer.member("error", answer.words) }
+        }
     }
 }
 #endif

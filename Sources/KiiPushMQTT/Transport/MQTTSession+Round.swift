@@ -3,8 +3,9 @@ import CLibrary
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
+import Synchronization
 
-// One round of a connection: poll, read, submit, write.
+// One round of a connection: poll, read, submit to the intake, write.
 extension MQTTSession {
     /// `POLLRDHUP`, which the C library declares only with GNU extensions.
     private static let hungUp: Int32 = 0x2000
@@ -13,7 +14,6 @@ extension MQTTSession {
     /// Beyond this many bytes, reading stops until the received payloads are submitted.
     private static let mostBytes = 1 << 20
 
-    /// Polls, and processes the result.
     func round(_ link: borrowing MosquittoClient, until deadline: Instant?) throws(End) {
         try handOver()
         publishAnswers(link)
@@ -24,7 +24,7 @@ extension MQTTSession {
         if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
         let start = Instant.now
-        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
+        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, files.due])
         if mayRead { lag.polled(start, .now, isReady: seen & POLLIN != 0) } else { lag.stopped() }
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
@@ -37,13 +37,13 @@ extension MQTTSession {
 
     /// Reads what is available, at most `BatchedIntake.largestBatch` messages, and submits it.
     private func read(_ link: borrowing MosquittoClient) throws(End) {
-        var failure: MosquittoClient.Failure?
+        var failure: End?
         arrivals.areLate = lag.isBehind(.now)
         arrivals.now = intake.now
         let first = arrivals.count
         repeat {
             let before = arrivals.count
-            do throws(MosquittoClient.Failure) { try link.read() } catch { failure = error }
+            do throws(End) { try link.read() } catch { failure = error }
             // Pings are not counted; if there is more, the next poll reports it at once. Without a socket libmosquitto
             // would report the end of the connection again and again.
             if arrivals.count == before || link.descriptor < 0 { break }
@@ -56,18 +56,17 @@ extension MQTTSession {
         let mustAcknowledge = arrivals.takeAcknowledgement()
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
-        if let failure { throw .lost(failure) }
+        if let failure { throw failure }
         guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
         if mustAcknowledge, !link.wantsWrite {
             throw .final(.acknowledgesEarly(MosquittoClient.libraryVersion))
         }
         try handOver()
         try write(link)
-        publish(arrivals.counts)
+        transport.counts = arrivals.counts
     }
 
-    /// Ends the connection with a disconnect packet, unless it is not established, or that would acknowledge unaccepted
-    /// messages.
+    /// Ends an established connection with a disconnect packet, unless that would acknowledge unaccepted messages.
     func leave(_ link: borrowing MosquittoClient) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         // A broker publishes the will only if a connection breaks.
@@ -95,7 +94,6 @@ extension MQTTSession {
             && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession, 1) != nil
     }
 
-    /// Sends the queue, if allowed.
     private func write(_ link: borrowing MosquittoClient) throws(End) {
         guard maySend else { return }
         let retried = unended.retried
@@ -105,13 +103,113 @@ extension MQTTSession {
         }
         let isTogether = unacknowledged > 1
         unacknowledged = 0
-        try lost { () throws(MosquittoClient.Failure) in try link.write(isTogether: isTogether) }
+        try link.write(isTogether: isTogether)
         isSending = link.wantsWrite
         if !isSending { areRequestsSent = true }
     }
 
-    func lost(_ call: () throws(MosquittoClient.Failure) -> Void) throws(End) {
-        do throws(MosquittoClient.Failure) { try call() } catch { throw .lost(error) }
+    // MARK: Submitting
+
+    /// Whether the intake was full, and no capacity was reported since.
+    var isFull: Bool {
+        if case .untilSignal = batches.wait { true } else { false }
+    }
+
+    /// When to retry refused payloads; nil if there are none, or only a signal ends the wait.
+    var nextTry: Instant? {
+        guard !arrivals.payloads.isEmpty, !isHeld else { return nil }
+        switch batches.wait {
+        case .none: return .now
+        case .upTo(let time): return .now + time
+        case .untilSignal: return nil
+        }
+    }
+
+    /// Submits the received payloads to the intake, in order, as far as it has capacity, unless they wait.
+    ///
+    /// It ends the connection if the inbox failed and the broker redelivers everything on a new one.
+    func handOver() throws(End) {
+        defer { keepRetained() }
+        guard !isHeld else { return }
+        while !arrivals.payloads.isEmpty, case .none = batches.wait {
+            do throws(IntakeRefusal) {
+                let receipts = try batches.submit(arrivals.payloads)
+                arrivals.removeFirst(receipts.count)
+                unacknowledged += receipts.count
+                watch(receipts)
+            } catch {
+                switch error {
+                case .full: break
+                case .stopping: throw .stopped
+                case .failed(let error):
+                    // A clean session or quality of service 0 redelivers nothing: these payloads are the only copies.
+                    guard !arrivals.allComeAgain else {
+                        throw .lost("the inbox could not store the payloads: \(error)")
+                    }
+                    batches.pauseAfterFailure()
+                }
+            }
+        }
+    }
+
+    /// Remembers retained messages that a durable inbox has accepted; those in memory would be lost with the process.
+    private func keepRetained() {
+        guard intake.isDurable, let problem = retained.keep(arrivals.retained) else { return }
+        intake.report(.ignored(problem))
+    }
+
+    /// Makes acknowledgements wait for accepted payloads that are not yet safe.
+    private func watch(_ receipts: [Receipt]) {
+        let signal = control.signal
+        for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
+    }
+
+    // MARK: Keeping alive
+
+    /// Keeps the connection alive, also while the inbox is full or messages have not ended.
+    ///
+    /// libmosquitto's ping would wait behind acknowledgements that must not be sent yet, and its answer behind messages
+    /// that are not read; libmosquitto would then end the connection. So the session sends its own ping meanwhile, and
+    /// only the network reveals that the broker is gone.
+    func keepAlive(_ link: borrowing MosquittoClient) throws(End) {
+        guard isBehind || !maySend else {
+            nextPing = nil
+            return try link.keepAlive()
+        }
+        let due = nextPing ?? .now + pingPause / 2
+        nextPing = due
+        guard due <= .now, isAccepted, !isSending else { return }
+        nextPing = .now + pingPause
+        try link.pingPastQueue()
+    }
+
+    /// Half of the interval that the broker was told: it waits for one and a half times that.
+    private var pingPause: Duration { .milliseconds(500) * settings.keepAlive }
+}
+
+/// Messages of a connection that are in memory and have not ended; no acknowledgement is sent before they have.
+final class Unended: Sendable {
+    private let state = Mutex((open: 0, retried: 0))
+
+    var isEmpty: Bool { state.withLock { $0.open == 0 } }
+
+    /// How many have ended and must be retried, or were abandoned by the service.
+    var retried: Int { state.withLock { $0.retried } }
+
+    /// Waits for the end of one, and calls `onLast` when none is open any more.
+    func add(_ receipt: Receipt, onLast: @escaping @Sendable () -> Void) {
+        state.withLock { $0.open += 1 }
+        receipt.onEnd { [self] outcome in
+            let isLast = state.withLock { state in
+                state.open -= 1
+                switch outcome?.disposition {
+                case .accept, .reject: break
+                case .retryLater, nil: state.retried += 1
+                }
+                return state.open == 0
+            }
+            if isLast { onLast() }
+        }
     }
 }
 #endif

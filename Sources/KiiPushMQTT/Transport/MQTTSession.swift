@@ -10,18 +10,12 @@ import KiiPushSystem
 /// One round is: poll, read some messages, submit them together, write. libmosquitto queues an acknowledgement for each
 /// message as it reads it, and sends nothing of its queue before the write.
 final class MQTTSession {
-    /// The initial state.
-    struct Start: Sendable {
-        let settings: MQTTSettings
-        let files: LinkFiles
-        let random: @Sendable () -> Double
-    }
-
     /// Why a connection's rounds end.
     enum End: Error {
         /// The transport is to end.
         case stopped
-        /// The connection is lost or unusable; another one may work.
+        /// The connection is lost or unusable, and whether the broker closed it, or stopped responding; another one
+        /// may work.
         case lost(String, isByBroker: Bool = false)
         /// The broker refuses this client; a retry may succeed.
         case refused(String)
@@ -30,23 +24,20 @@ final class MQTTSession {
         /// No connection can ever work.
         case final(MQTTError)
 
-        static func lost(_ failure: MosquittoClient.Failure) -> End {
-            .lost(failure.what, isByBroker: failure.isByBroker)
-        }
+        /// Why the connection is lost.
+        var what: String { if case .lost(let what, _) = self { what } else { "\(self)" } }
     }
 
     typealias Instant = ContinuousClock.Instant
 
+    let transport: MQTTTransport
     let settings: MQTTSettings
     let intake: PushIntake
     let control: Control
     let arrivals: MosquittoInbox
-    private let start: Start
     private let clientID: String
-    let outgoing: Outgoing
-    let publish: (MQTTCounts) -> Void
     var pauses: LinkPauses
-    var fileLook: FileLook
+    var files: LinkFiles
     /// The settings of encryption that the last connections used, with the files of that time.
     private var encryption: (context: OpenSSL.Context, files: [FileStamp], madeAt: Instant)?
 
@@ -73,30 +64,19 @@ final class MQTTSession {
     var hasToldOfBirth = false
     /// The subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: MQTTSettings.Subscription] = [:]
-    /// Whether the requests were sent.
     var areRequestsSent = false
     /// The lowest quality of service that it has granted.
     var granted = Int32.max
-    /// Whether it has granted a lower one than was requested.
     var isBelowRequest = false
     /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
-    /// The last retained messages, remembered over a restart.
     var retained: RetainedFile
-    /// Whether the broker has had more to send for a while.
     var lag = ReadLag()
 
-    init(
-        _ start: Start, _ intake: PushIntake, _ control: Control, _ outgoing: Outgoing,
-        _ publish: @escaping (MQTTCounts) -> Void
-    ) {
-        self.start = start
-        self.outgoing = outgoing
-        settings = start.settings
-        self.intake = intake
-        self.control = control
-        self.publish = publish
-        fileLook = FileLook(start.files, every: settings.fileInterval)
+    init(_ transport: MQTTTransport, _ intake: PushIntake, _ control: Control) {
+        (self.transport, self.intake, self.control) = (transport, intake, control)
+        settings = transport.settings
+        files = LinkFiles(settings)
         // 23 characters, the most that MQTT 3.1 allows.
         clientID =
             settings.clientID.isEmpty
@@ -116,10 +96,10 @@ final class MQTTSession {
             } catch {
                 // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
-                outgoing.publishAgain()
+                transport.outgoing.publishAgain()
                 requested = [:]
                 if !unended.isEmpty || unended.retried > 0 { arrivals.forgetRetained() }
-                publish(arrivals.counts)
+                transport.counts = arrivals.counts
                 if case .final(let error) = error { return .failure(error) }
                 if case .renewed = error {
                     tellRenewal()
@@ -133,8 +113,7 @@ final class MQTTSession {
         }
     }
 
-    /// Waits before the next connection, and submits payloads that are never redelivered; false if the transport is to
-    /// end.
+    /// Waits before the next connection, and submits payloads that are never redelivered; false at the end.
     ///
     /// If the inbox was full, capacity ends the pause: the lost connection says nothing about the broker then.
     private func pause(_ pause: Duration, _ wasFull: Bool) -> Bool {
@@ -144,8 +123,8 @@ final class MQTTSession {
             if (try? handOver()) == nil { return false }
             if wasFull, !isFull, arrivals.payloads.isEmpty { break }
             // The broker may accept another password or certificate.
-            if arrivals.payloads.isEmpty, fileLook.areOthers() { break }
-            _ = wait(-1, 0, until: arrivals.payloads.isEmpty ? [end, fileLook.due] : [nextTry])
+            if arrivals.payloads.isEmpty, files.areOthers() { break }
+            _ = wait(-1, 0, until: arrivals.payloads.isEmpty ? [end, files.due] : [nextTry])
         }
         return !control.isStopped
     }
@@ -154,12 +133,11 @@ final class MQTTSession {
     private func tellLoss(_ what: String, _ isByBroker: Bool) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
         subscribedAt = nil
-        let (words, pause) = pauses.afterLoss(what, isByBroker: isByBroker, held: held, random: start.random())
+        let (words, pause) = pauses.afterLoss(what, isByBroker: isByBroker, held: held, random: transport.random())
         intake.report(.disconnected(words, retryIn: pause))
         return pause
     }
 
-    /// Reports that the client reconnects at once.
     private func tellRenewal() {
         subscribedAt = nil
         pauses.forgetRefusal()
@@ -169,7 +147,7 @@ final class MQTTSession {
     /// Reports a refusal, unless it repeats the last report, and returns the pause.
     private func tellRefusal(_ why: String) -> Duration {
         subscribedAt = nil
-        let (words, pause) = pauses.afterRefusal(why, random: start.random())
+        let (words, pause) = pauses.afterRefusal(why, random: transport.random())
         if let words { intake.report(.refused(words, retryIn: pause)) }
         return pause
     }
@@ -215,38 +193,34 @@ final class MQTTSession {
     }
 
     private func makeLink() throws(End) -> MosquittoClient {
-        let files: LinkFiles.Contents
-        fileLook.use()
-        do throws(MQTTError) { files = try start.files.read() } catch { throw .lost(error.description) }
+        let contents: LinkFiles.Contents
+        do throws(MQTTError) { contents = try files.use() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
-        do throws(MosquittoClient.Failure) {
+        do throws(End) {
             let link = try MosquittoClient(settings, clientID: clientID, arrivals)
-            try connect(link, files)
+            try connect(link, contents)
             // Nobody may wait for the thread any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
-            if control.comeBack() { throw .lost(error) }
+            if control.comeBack() { throw error }
         }
         throw .stopped
     }
 
     /// Connects with the encryption of the last connection, unless a file has changed since, or it is so old that the
     /// system's certificates may have.
-    private func connect(_ link: borrowing MosquittoClient, _ files: LinkFiles.Contents) throws(MosquittoClient.Failure)
-    {
-        if let kept = encryption, kept.files != fileLook.used || kept.madeAt + settings.fileInterval <= .now {
+    private func connect(_ link: borrowing MosquittoClient, _ contents: LinkFiles.Contents) throws(End) {
+        if let kept = encryption, kept.files != files.used || kept.madeAt + settings.fileInterval <= .now {
             encryption = nil
         }
         // A failed connection has an encryption, too.
-        defer { encryption = encryption ?? link.encryption.map { ($0, fileLook.used, .now) } }
-        try link.connect(settings, files, encryption?.context)
+        defer { encryption = encryption ?? link.encryption.map { ($0, files.used, .now) } }
+        try link.connect(settings, contents, encryption?.context)
     }
 
     // MARK: Waiting
 
-    /// Waits until the socket is ready, the thread is woken, or the earliest of the times has come.
-    ///
-    /// - Returns: the events of the socket.
+    /// Waits until the socket is ready, the thread is woken, or the earliest of the times; returns the socket's events.
     func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
         var polls = [
             pollfd(fd: control.signal.descriptor, events: Int16(POLLIN), revents: 0),

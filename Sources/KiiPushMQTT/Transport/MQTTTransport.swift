@@ -38,10 +38,10 @@ public final class MQTTTransport: PushTransport {
     /// Its settings.
     public let settings: MQTTSettings
 
-    private let random: @Sendable () -> Double
+    let random: @Sendable () -> Double
     private let filters: [MQTTTopicFilter]
     private let counter = Mutex(MQTTCounts())
-    private let outgoing = Outgoing()
+    let outgoing = Outgoing()
 
     /// Makes a transport; it connects when it runs.
     ///
@@ -68,8 +68,7 @@ public final class MQTTTransport: PushTransport {
         }
         self.settings = settings
         filters = settings.topicFilters
-        self.name = name
-        self.random = random
+        (self.name, self.random) = (name, random)
     }
 
     /// It acknowledges, and unacknowledged messages are redelivered, if quality of service and session allow that.
@@ -79,7 +78,10 @@ public final class MQTTTransport: PushTransport {
     }
 
     /// Its counters so far.
-    public var counts: MQTTCounts { counter.withLock { $0 } }
+    public internal(set) var counts: MQTTCounts {
+        get { counter.withLock { $0 } }
+        set { counter.withLock { $0 = newValue } }
+    }
 
     /// Submits payloads until its task is cancelled, or the intake stops.
     ///
@@ -91,19 +93,14 @@ public final class MQTTTransport: PushTransport {
         try await withTaskCancellationHandler {
             // An invalid file at the start is an error of the settings; later it may just be in the middle of its
             // replacement.
-            let files = LinkFiles(settings)
-            _ = try files.read()
-            let start = MQTTSession.Start(settings: settings, files: files, random: random)
+            _ = try LinkFiles(settings).read()
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread { [self] in
                     blockSignals()
                     outgoing.wake(control.signal)
                     defer { outgoing.wake(nil) }
-                    let serving = MQTTSession(start, intake, control, outgoing) { counts in
-                        self.counter.withLock { $0 = counts }
-                    }
-                    control.finish(serving.serve())
+                    control.finish(MQTTSession(self, intake, control).serve())
                 }
             }
             try await control.end()
@@ -139,4 +136,8 @@ private func blockSignals() {
     unsafe sigfillset(&all)
     unsafe _ = pthread_sigmask(SIG_BLOCK, &all, nil)
 }
+#else
+/// Receives pushes from an MQTT broker; not available in this build.
+@available(*, unavailable, message: "enable the trait MQTT of kii-push, and install Debian's libmosquitto-dev")
+public enum MQTTTransport {}
 #endif

@@ -15,16 +15,10 @@ struct MosquittoClient: ~Copyable {
     private let arrivals: MosquittoInbox
     private let version: MQTTSettings.Version
 
-    /// Why a call failed.
-    struct Failure: Error {
-        let what: String
-        /// Whether the broker closed the connection, or stopped responding.
-        var isByBroker = false
-    }
+    /// Why a call failed: `lost`.
+    typealias End = MQTTSession.End
 
-    /// How much more than its payload a packet may have, in bytes: a topic and properties of 64 KiB each.
-    ///
-    /// A broker drops larger packets.
+    /// How many bytes more than its payload a packet may have, for topic and properties; a broker drops larger ones.
     private static let mostAround = 131_072
 
     /// How many messages an MQTT 5 broker may send before it waits for acknowledgements.
@@ -33,10 +27,10 @@ struct MosquittoClient: ~Copyable {
     static let usualWindow = 20
 
     /// Makes a handle; sends nothing yet.
-    init(_ settings: MQTTSettings, clientID: String, _ arrivals: MosquittoInbox) throws(Failure) {
+    init(_ settings: MQTTSettings, clientID: String, _ arrivals: MosquittoInbox) throws(End) {
         Self.initialized
         guard let made = unsafe mosquitto_new(clientID, settings.cleanSession, arrivals.context) else {
-            throw Failure(what: "no handle: \(ErrorNumber.current)")
+            throw .lost("no handle: \(ErrorNumber.current)")
         }
         unsafe handle = made
         self.arrivals = arrivals
@@ -45,10 +39,9 @@ struct MosquittoClient: ~Copyable {
 
     deinit { unsafe mosquitto_destroy(handle) }
 
-    /// Sets all options that must be set before connecting.
     private func prepare(
         _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
-    ) throws(Failure) {
+    ) throws(End) {
         // Makes only `write` send the queue. Without it acknowledgements are sent before `take` was called.
         try check(unsafe mosquitto_threaded_set(handle, true))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, settings.version.number))
@@ -76,7 +69,7 @@ struct MosquittoClient: ~Copyable {
         _ = mosquitto_lib_init()
     }()
 
-    private func secure(_ settings: MQTTSettings, keyFile: String?) throws(Failure) {
+    private func secure(_ settings: MQTTSettings, keyFile: String?) throws(End) {
         let caFile = settings.caFile
         if caFile == nil { try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
         if caFile != nil || keyFile != nil {
@@ -94,12 +87,10 @@ struct MosquittoClient: ~Copyable {
 
     // MARK: The beginning and the end
 
-    /// Starts to send the first packet; may block in the resolver, and with MQTT 5 until the host answers.
+    /// Starts to send the first packet, with the encryption of an earlier connection with the same settings and files.
     ///
-    /// The encryption is that of an earlier connection with the same settings and files.
-    func connect(
-        _ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?
-    ) throws(Failure) {
+    /// It may block in the resolver, and with MQTT 5 until the host answers.
+    func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents, _ encryption: OpenSSL.Context?) throws(End) {
         arrivals.failedEncryption = nil
         try prepare(settings, files, encryption)
         let keepAlive = Int32(settings.keepAlive)
@@ -109,12 +100,9 @@ struct MosquittoClient: ~Copyable {
             defer { unsafe mosquitto_property_free_all(&properties) }
             let expiry: UInt32 = settings.cleanSession ? 0 : .max
             let packet = UInt32(clamping: settings.payloadLimit + Self.mostAround)
-            try check(
-                unsafe mosquitto_property_add_int32(
-                    &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
-            try check(
-                unsafe mosquitto_property_add_int32(
-                    &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), packet))
+            for (property, value) in [
+                (MQTT_PROP_SESSION_EXPIRY_INTERVAL, expiry), (MQTT_PROP_MAXIMUM_PACKET_SIZE, packet),
+            ] { try check(unsafe mosquitto_property_add_int32(&properties, Int32(property.rawValue), value)) }
             // No non-blocking variant of this call exists.
             try check(
                 unsafe mosquitto_connect_bind_v5(
@@ -128,10 +116,8 @@ struct MosquittoClient: ~Copyable {
         try checkHandshake(number)
     }
 
-    /// Subscribes to a topic filter; the answer arrives later.
-    ///
-    /// - Returns: the id of the answer.
-    func subscribe(_ filter: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
+    /// Subscribes to a topic filter; returns the id of the answer, which arrives later.
+    func subscribe(_ filter: String, _ quality: MQTTSettings.Quality) throws(End) -> Int32 {
         let quality = Int32(quality.rawValue)
         var id: Int32 = 0
         if version == .v5 {
@@ -145,24 +131,21 @@ struct MosquittoClient: ~Copyable {
     }
 
     /// Ends a subscription of the kept session; nobody waits for the answer.
-    func unsubscribe(_ filter: String) throws(Failure) { try check(unsafe mosquitto_unsubscribe(handle, nil, filter)) }
+    func unsubscribe(_ filter: String) throws(End) { try check(unsafe mosquitto_unsubscribe(handle, nil, filter)) }
 
-    /// Queues a message.
-    func publish(_ message: MQTTSettings.Announcement, _ quality: MQTTSettings.Quality) throws(Failure) {
+    func publish(_ message: MQTTSettings.Announcement, _ quality: MQTTSettings.Quality) throws(End) {
         try check(
             unsafe mosquitto_publish(
                 handle, nil, message.topic, Int32(message.payload.count), message.payload, Int32(quality.rawValue),
                 message.isRetained))
     }
 
-    /// Queues an answer for its response topic; needs MQTT 5.
-    ///
-    /// - Returns: the id of the packet that confirms it.
-    func publish(_ answer: UnsentAnswer) throws(Failure) -> Int32 {
+    /// Queues an answer for its response topic, with MQTT 5; returns the id of the packet that confirms it.
+    func publish(_ answer: UnsentAnswer) throws(End) -> Int32 {
         guard let mqtt = answer.payload.mqtt, let topic = mqtt.responseTopic else {
-            throw Failure(what: "the command has no response topic")
+            throw .lost("the command has no response topic")
         }
-        guard version == .v5 else { throw Failure(what: "only MQTT 5 has answers") }
+        guard version == .v5 else { throw .lost("only MQTT 5 has answers") }
         var properties: OpaquePointer?
         // Freed in any case; the library makes its own copy.
         defer { unsafe mosquitto_property_free_all(&properties) }
@@ -183,8 +166,7 @@ struct MosquittoClient: ~Copyable {
         }
         let text = Array(answer.text.utf8)
         var id: Int32 = 0
-        try check(
-            unsafe mosquitto_publish_v5(handle, &id, topic, Int32(text.count), text, 1, false, properties))
+        try check(unsafe mosquitto_publish_v5(handle, &id, topic, Int32(text.count), text, 1, false, properties))
         return id
     }
 
@@ -204,18 +186,17 @@ struct MosquittoClient: ~Copyable {
     }
 
     /// Reads one packet, or several of an encrypted connection; does not block.
-    func read() throws(Failure) {
+    func read() throws(End) {
         let isHandshaking = unsafe handshake != nil
         try check(unsafe mosquitto_loop_read(handle, 1))
         if isHandshaking { try checkHandshake(.current) }
     }
 
-    /// Sends the queue, as far as the socket accepts it; this sends the acknowledgements.
+    /// Sends the queue with the acknowledgements, as far as the socket accepts it.
     ///
-    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself without delay, so
-    ///   the kernel is told to collect them, and they leave in one segment.
-    /// - Throws: ``Failure`` if the connection has ended.
-    func write(isTogether: Bool = false) throws(Failure) {
+    /// The library writes each packet by itself without delay: if there are several, `isTogether` makes the kernel
+    /// collect them, and they leave in one segment.
+    func write(isTogether: Bool = false) throws(End) {
         if let session = unsafe handshake {
             // Only reading continues the handshake.
             if unsafe OpenSSL.wantsWrite(session) { try read() }
@@ -231,26 +212,25 @@ struct MosquittoClient: ~Copyable {
     /// Makes the kernel collect segments that are not full, or send them; harmless where it cannot.
     private static func cork(_ link: Int32, _ isOn: Bool) {
         var value: Int32 = isOn ? 1 : 0
-        _ = unsafe setsockopt(
-            link, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout.size(ofValue: value)))
+        _ = unsafe setsockopt(link, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout.size(ofValue: value)))
     }
 
     /// Queues a ping when it is due, and ends the connection if the last one was not answered.
-    func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
+    func keepAlive() throws(End) { try check(unsafe mosquitto_loop_misc(handle)) }
 
     /// Sends a ping past the queue, which stays unsent; not while a queued packet may be partly sent.
-    func pingPastQueue() throws(Failure) {
+    func pingPastQueue() throws(End) {
         let ping: [UInt8] = [0xC0, 0]
         let sent: Int
         // The library's own session, which only this thread uses; neither call keeps a reference.
         if let session = unsafe mosquitto_ssl_get(handle) {
-            guard let write = unsafe OpenSSL.write else { throw Failure(what: "OpenSSL has no SSL_write") }
+            guard let write = unsafe OpenSSL.write else { throw .lost("OpenSSL has no SSL_write") }
             sent = unsafe Int(write(session, ping, Int32(ping.count)))
         } else {
             sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
         }
         // A socket without space for two bytes has sent nothing for minutes.
-        guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent", isByBroker: true) }
+        guard sent == ping.count else { throw .lost("the broker does not read what is sent", isByBroker: true) }
     }
 
     // MARK: The handshake
@@ -267,7 +247,7 @@ struct MosquittoClient: ~Copyable {
     }
 
     /// Ends a handshake whose socket has failed: libmosquitto takes the failure for success, again and again.
-    private func checkHandshake(_ number: ErrorNumber) throws(Failure) {
+    private func checkHandshake(_ number: ErrorNumber) throws(End) {
         guard unsafe handshake != nil, descriptor >= 0 else { return }
         var byte: UInt8 = 0
         let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
@@ -277,15 +257,15 @@ struct MosquittoClient: ~Copyable {
         let hasOwn = count < 0 && own.rawValue != ENOTCONN
         let reason = hasOwn ? own : number
         guard reason.rawValue != 0, reason.rawValue != EAGAIN else {
-            throw Failure(what: "the broker closed the link before it was encrypted", isByBroker: true)
+            throw .lost("the broker closed the link before it was encrypted", isByBroker: true)
         }
-        throw Failure(what: "\(reason)", isByBroker: false)
+        throw .lost("\(reason)")
     }
 
     // MARK: Errors
 
     /// Makes an error from a code, with the text of the library that defines it.
-    private func check(_ code: Int32) throws(Failure) {
+    private func check(_ code: Int32) throws(End) {
         guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
         let number = ErrorNumber.current
         let (what, isByBroker): (String, Bool) =
@@ -304,13 +284,12 @@ struct MosquittoClient: ~Copyable {
             default: unsafe (String(cString: mosquitto_strerror(code)), false)
             }
         let complaints = arrivals.takeComplaints().map { EscapedText($0).description }.joined(separator: "; ")
-        throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
+        throw .lost(complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
     }
 
     /// The library's text for a code in a broker's answer.
     static func reason(connection code: Int32, _ version: MQTTSettings.Version) -> String {
-        // Both texts are constants of the library.
-        if version == .v5 { return unsafe String(cString: mosquitto_reason_string(code)) }
+        if version == .v5 { return reason(code) }
         return unsafe String(cString: mosquitto_connack_string(code))
     }
 
@@ -330,7 +309,6 @@ struct MosquittoClient: ~Copyable {
 }
 
 extension MQTTSettings.Version {
-    /// The library's number for it.
     fileprivate var number: Int32 {
         switch self {
         case .v31: MQTT_PROTOCOL_V31

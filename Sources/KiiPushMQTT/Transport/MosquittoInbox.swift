@@ -7,7 +7,6 @@ import KiiPush
 ///
 /// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread uses it.
 final class MosquittoInbox {
-    /// An answer of the broker.
     enum Answer {
         case connection(code: Int32, isSessionPresent: Bool)
         case subscription(id: Int32, code: Int32)
@@ -17,8 +16,6 @@ final class MosquittoInbox {
     }
 
     private let filters: [MQTTTopicFilter]
-    private let limit: Int
-    private let isSessionClean: Bool
     /// The prefix of libmosquitto's log lines about messages; the next character is the DUP flag.
     private let logPrefix: [CChar]
 
@@ -39,8 +36,7 @@ final class MosquittoInbox {
     private var isNextRedelivered = false
     /// The first errors that libmosquitto has reported since the last call.
     private var complaints: [String] = []
-    /// The settings of encryption of a connection that has failed since they were last cleared: libmosquitto frees its
-    /// session before the call returns.
+    /// The encryption of a connection that has failed: libmosquitto frees its session before the call returns.
     var failedEncryption: OpenSSL.Context?
     /// The last retained messages that were accepted; and those with the ones that are not accepted yet.
     private(set) var retained: RetainedMarks
@@ -55,32 +51,26 @@ final class MosquittoInbox {
         self.settings = settings
         (self.retained, newRetained) = (retained, retained)
         filters = settings.topicFilters
-        limit = settings.payloadLimit
-        isSessionClean = settings.cleanSession
         logPrefix = Array("Client \(clientID) received PUBLISH (d".utf8CString.dropLast())
     }
 
     // MARK: For the loop
 
-    /// Returns the answers since the last call.
     func takeAnswers() -> [Answer] {
         defer { answers.removeAll(keepingCapacity: true) }
         return answers
     }
 
-    /// Returns the one-time notices since the last call.
     func takeNotices() -> [String] {
         defer { notices.removeAll() }
         return notices
     }
 
-    /// Returns the first errors that libmosquitto has reported since the last call.
     func takeComplaints() -> [String] {
         defer { complaints = [] }
         return complaints
     }
 
-    /// Whether a message to acknowledge has arrived since the last call.
     func takeAcknowledgement() -> Bool {
         defer { hasAcknowledgement = false }
         return hasAcknowledgement
@@ -135,7 +125,7 @@ final class MosquittoInbox {
         guard filters.contains(where: { $0.matches(topic) }) else {
             return ignore(\.otherTopic, "a message of a topic that is not subscribed")
         }
-        let size = unsafe Int(message.payloadlen)
+        let (size, limit) = unsafe (Int(message.payloadlen), settings.payloadLimit)
         guard size <= limit else {
             return ignore(\.tooLarge, "a message of \(size) bytes, more than the limit of \(limit); it is lost")
         }
@@ -162,7 +152,7 @@ final class MosquittoInbox {
         payload.arrivedAt = now
         payload.mqtt = mqtt
         payloads.append(payload)
-        comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
+        comesAgain.append(unsafe message.qos > 0 && !settings.cleanSession)
         bytes += payload.size
     }
 

@@ -27,7 +27,6 @@ struct MosquittoProperties {
         return unsafe Self.take(value)
     }
 
-    /// Binary data; nil without it.
     func bytes(_ property: mqtt5_property) -> [UInt8]? {
         var (value, count): (UnsafeMutableRawPointer?, UInt16) = (nil, 0)
         guard unsafe mosquitto_property_read_binary(list, Int32(property.rawValue), &value, &count, false) != nil else {
@@ -38,7 +37,6 @@ struct MosquittoProperties {
         return unsafe Array(UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : Int(count)))
     }
 
-    /// Pairs of texts, in order.
     func pairs(_ property: mqtt5_property) -> [MQTTPublish.UserProperty] {
         var pairs: [MQTTPublish.UserProperty] = []
         var next: OpaquePointer? = unsafe list

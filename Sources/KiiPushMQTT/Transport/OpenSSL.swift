@@ -4,7 +4,6 @@ import CLibrary
 
 /// Functions of the OpenSSL that libmosquitto has loaded; needs no headers.
 enum OpenSSL {
-    /// The location of the system's certificates.
     static var systemCertificates: String {
         typealias Call = @convention(c) () -> UnsafePointer<CChar>?
         // The text is a constant of OpenSSL.
@@ -24,7 +23,6 @@ enum OpenSSL {
         return unsafe dlsym(nil, name).map { unsafe unsafeBitCast($0, to: Call.self)(object) }
     }
 
-    /// Whether a session is not established yet.
     static func isHandshaking(_ session: UnsafeMutableRawPointer) -> Bool {
         unsafe number("SSL_is_init_finished", session) == 0
     }

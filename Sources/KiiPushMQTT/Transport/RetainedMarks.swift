@@ -1,5 +1,4 @@
 #if MQTT
-import CLibrary
 import KiiPush
 import KiiPushSystem
 
@@ -72,9 +71,7 @@ struct RetainedFile {
         kept = RetainedMarks(lines: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Remembers messages that are safe in the inbox.
-    ///
-    /// - Returns: why they cannot be remembered; nil if they are.
+    /// Remembers messages that are safe in the inbox; returns why that is impossible, nil if it is done.
     mutating func keep(_ marks: RetainedMarks) -> String? {
         guard let path, marks != kept else { return nil }
         kept = marks

@@ -10,15 +10,12 @@ struct CloudAccount: Sendable {
     /// Whether the server is on this machine and unencrypted, as in a test.
     let isPlain: Bool
 
-    /// The size limit of an account in bytes.
     static let limit = 65_536
 
     private static let keys = ["site", "app", "key", "token"]
     private static let sites: [String: KiiSite] = ["us": .us, "jp": .jp, "sg": .sg, "eu": .eu]
 
-    /// Reads a file, or standard input for `-`.
-    ///
-    /// - Throws: ``AgentError``, which contains nothing of the contents.
+    /// Reads a file, or standard input for `-`; errors contain nothing of the contents.
     init(_ path: String) throws(AgentError) {
         let bytes = path == "-" ? try Self.standardInput() : try Self.file(path)
         let name = path == "-" ? "standard input" : escaped(path)

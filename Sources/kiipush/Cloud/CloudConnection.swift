@@ -16,7 +16,6 @@ enum CloudConnection {
         #endif
     }
 
-    /// The message if it has none.
     static let missing =
         "this kiipush has no HTTP client; build it with the trait HTTP (Debian's libcurl4-openssl-dev): "
         + "swift build --traits HTTP"
@@ -53,13 +52,9 @@ enum CloudConnection {
             let code = try await work(connection.client)
             await connection.close()
             return code
-        } catch {
-            console.error("kiipush \(name): \(escaped("\(error)"))")
-            return .failed
-        }
+        } catch { return console.fail("kiipush \(name): \(escaped("\(error)"))") }
         #else
-        console.error("kiipush \(name): \(missing)")
-        return .failed
+        return console.fail("kiipush \(name): \(missing)")
         #endif
     }
 }

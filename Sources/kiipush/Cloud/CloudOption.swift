@@ -15,7 +15,6 @@ extension CommandOption {
 
 /// Parsing that the cloud commands share.
 enum CloudOption {
-    /// Refuses a command line without an account.
     static func check(account: String) throws(Arguments.Mistake) {
         guard !account.isEmpty else {
             throw Arguments.Mistake(text: "--account is missing: name the file with the app's key and your token")

@@ -4,7 +4,7 @@ import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.
-struct InstallCommand {
+struct InstallCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""
     private var endpoint = ""
@@ -19,26 +19,20 @@ struct InstallCommand {
             completes: .file
         ) { $0.endpoint = $1 },
         .value("--thing", "ID", "installs a device of this thing instead of the token's owner") { $0.thing = $1 },
-        .flag("--development", "receives pushes sent to development instead of production") {
-            $0.isDevelopment = true
-        },
+        .flag("--development", "receives pushes sent to development instead of production") { $0.isDevelopment = true },
         .value(
             "--installation", "ID", "fetches the endpoint of an existing installation instead of creating one"
         ) { $0.installation = $1 },
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: InstallCommand(), console) {
-            options, operands throws(Arguments.Mistake) in try options.check(operands)
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        return await CloudConnection.run("install", account: options.account, console) { client in
-            try await options.install(client, console)
+    func run(_ console: Console) async -> ExitCode {
+        await CloudConnection.run("install", account: account, console) { client in
+            try await install(client, console)
         }
     }
 
-    private func check(_ operands: [String]) throws(Arguments.Mistake) {
+    func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands)
         try CloudOption.check(account: account)
         guard !endpoint.isEmpty else {
@@ -54,9 +48,8 @@ struct InstallCommand {
         // Before anything else can fail: a repeated call can name the installation, and does not install again.
         if format == .text { console.print("installation \(escaped(id))") }
         guard let endpoint = try await client.mqttEndpoint(of: id) else {
-            console.error(
+            return console.fail(
                 "kiipush install: the endpoint is not ready yet; ask again later with --installation \(escaped(id))")
-            return .failed
         }
         do throws(ErrorNumber) { try replaceFile(self.endpoint, with: endpoint.json.revealed + "\n") } catch {
             throw AgentError(

@@ -3,7 +3,7 @@ import KiiPush
 import KiiPushAgent
 
 /// `kiipush refresh`: the current state of the object, user, group or thing that a handle names.
-struct RefreshCommand {
+struct RefreshCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""
     private var uri = KiiURI(owner: .app)
@@ -11,7 +11,6 @@ struct RefreshCommand {
 
     private typealias Reading = @Sendable (KiiClient) async throws -> Found?
 
-    /// The result, the same for all kinds.
     private struct Found {
         var fields: KeyedData
         var version: String?
@@ -24,21 +23,16 @@ struct RefreshCommand {
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: RefreshCommand(), console) {
-            options, operands throws(Arguments.Mistake) in try options.check(operands)
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        return await CloudConnection.run("refresh", account: options.account, console, names: options.uri.appID) {
-            client in
-            let found = try await options.read(client)
-            for line in options.lines(found) { console.print(line) }
-            if found == nil, options.format == .text { console.error("kiipush refresh: there is none") }
+    func run(_ console: Console) async -> ExitCode {
+        await CloudConnection.run("refresh", account: account, console, names: uri.appID) { client in
+            let found = try await read(client)
+            for line in lines(found) { console.print(line) }
+            if found == nil, format == .text { console.error("kiipush refresh: there is none") }
             return found == nil ? .failed : .fine
         }
     }
 
-    private mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         let what = "the URI of an object, a user, a group or a thing, such as kiicloud://users/ID"
         uri = try CloudOption.uri(operands, what)
         guard let read = Self.reading(uri) else { throw Arguments.Mistake(text: "name \(what)") }

@@ -4,7 +4,6 @@ extension Command {
     /// The width of a help, for the narrowest common terminal.
     private static let width = 80
 
-    /// The text of `--help`.
     var help: String {
         var lines = Figures.wrapped("\(call): \(summary)", Self.width) + [""]
         for (index, usage) in usage.enumerated() {

@@ -18,7 +18,6 @@ struct Command: Sendable {
     var notes: [Paragraph] = []
     /// The meaning of its exit codes, except wrong usage.
     var exits: [(code: ExitCode, meaning: String)] = []
-    /// Example command lines.
     var examples: [String] = []
     /// Its subcommands; empty for one with an action.
     var commands: [Command] = []
@@ -27,17 +26,14 @@ struct Command: Sendable {
 
     var lastWord: String { name.split(separator: " ").last.map { String($0) } ?? "" }
 
-    /// The words that call it.
     var call: String { name.isEmpty ? "kiipush" : "kiipush \(name)" }
 
-    /// All options, in order.
     var allOptions: [OptionText] { options.flatMap(\.options) }
 
     /// The command and all its subcommands, itself first.
     var all: [Command] { [self] + commands.flatMap(\.all) }
 }
 
-/// A part of a command's description.
 enum Paragraph: Sendable {
     /// Sentences, wrapped for display.
     case text(String)
@@ -49,10 +45,7 @@ extension Command {
     /// Runs the command with the words after its name.
     func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         if let action { return await action(arguments, console) }
-        guard let first = arguments.first else {
-            console.error(help)
-            return .usage
-        }
+        guard let first = arguments.first else { return console.fail(help, .usage) }
         let rest = Array(arguments.dropFirst())
         if first == "help", case let wanted = rest.prefix(while: { !$0.hasPrefix("-") }), !wanted.isEmpty {
             return await run(wanted + [OptionText.help.name], console)
@@ -63,8 +56,7 @@ extension Command {
         }
         if let command = commands.first(where: { $0.lastWord == first }) { return await command.run(rest, console) }
         if first.hasPrefix("-") { return refuse(unknownOption(first), console) }
-        console.error("\(call): \(unknownCommand(first))")
-        return .usage
+        return console.fail("\(call): \(unknownCommand(first))", .usage)
     }
 
     /// The error for an option before all commands, which may only be misplaced.
@@ -84,7 +76,6 @@ extension Command {
         return Arguments.unknown(command: name, known: commands.map(\.lastWord) + ["help"])
     }
 
-    /// The result of parsing a command line.
     enum Reading<Options> {
         case options(Options)
         /// Finished: help was printed, or an error was reported.
@@ -94,9 +85,7 @@ extension Command {
         var code: ExitCode { if case .answered(let code) = self { code } else { .fine } }
     }
 
-    /// Parses a command line with a table; prints the help if requested, and reports errors.
-    ///
-    /// `check` takes the operands, and checks combinations of options.
+    /// Parses a command line with a table and `check`; prints the help if requested, and reports errors.
     func read<Options>(
         _ arguments: [String], by table: OptionTable<Options>, into options: Options, _ console: Console,
         _ check: (inout Options, _ operands: [String]) throws(Arguments.Mistake) -> Void = {
@@ -121,10 +110,28 @@ extension Command {
         }
     }
 
-    /// Reports an error of a command line.
     func refuse(_ mistake: Arguments.Mistake, _ console: Console) -> ExitCode {
         let isQuestion = mistake.text.hasSuffix("?")
-        console.error("\(call): \(mistake.text)\(isQuestion ? " Try" : "; try") '\(call) --help'")
-        return .usage
+        return console.fail("\(call): \(mistake.text)\(isQuestion ? " Try" : "; try") '\(call) --help'", .usage)
+    }
+}
+
+/// A command whose properties are its options.
+protocol CommandWithOptions: Sendable {
+    init()
+    static var table: OptionTable<Self> { get }
+    static var command: Command { get }
+    /// Takes the operands, and checks combinations of options.
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake)
+    func run(_ console: Console) async -> ExitCode
+}
+
+extension CommandWithOptions {
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let reading = command.read(arguments, by: table, into: Self(), console) {
+            options, operands throws(Arguments.Mistake) in try options.check(operands)
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        return await options.run(console)
     }
 }

@@ -38,8 +38,7 @@ enum CompletionsCommand {
 
     private static let description = Command(
         name: "completions", summary: "prints completions for bash, zsh or fish",
-        usage: ["bash|zsh|fish"], options: OptionTable<Void>([]).texts,
-        operands: .words(shells.map(\.name)),
+        usage: ["bash|zsh|fish"], options: OptionTable<Void>([]).texts, operands: .words(shells.map(\.name)),
         notes: [
             .text("To load them in every new shell:"),
             .lines([

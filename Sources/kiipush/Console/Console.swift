@@ -5,7 +5,6 @@ import KiiPushSystem
 /// The output of a command; tests use one that records it.
 struct Console: Sendable {
     var print: @Sendable (String) -> Void
-    /// Prints a line of error output.
     let error: @Sendable (String) -> Void
     /// Shows the progress of a long run, unchanged and without a line end; nil if nobody watches.
     var progress: (@Sendable (String) -> Void)?
@@ -14,7 +13,6 @@ struct Console: Sendable {
     /// Whether it is this process's own standard output and error.
     var isStandard = false
     var ink = Ink.none
-    /// The colours of the error output.
     var errorInk = Ink.none
 
     /// Standard output and standard error, each line written at once, so that a pipe's reader need not wait.
@@ -27,12 +25,16 @@ struct Console: Sendable {
         tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
         ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
 
+    /// Prints a line of error output, and returns the exit code of the failure.
+    func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
+        error(text)
+        return code
+    }
+
     /// The lines of an answer, printed here.
     var desk: DeskConsole { DeskConsole(print: print, error: error) }
 
-    /// The same for a command that runs until its reader closes the pipe, which is not an error.
-    ///
-    /// It notices that even while it prints nothing.
+    /// The same for a command that runs until its reader closes the pipe, even while it prints nothing.
     var untilClosed: Console {
         guard isStandard else { return self }
         ignoreBrokenPipeSignal()

@@ -5,7 +5,6 @@ import CLibrary
 /// An output has colours if it is a terminal that supports them and the user has not disabled them: `TERM` is set and
 /// not `dumb`, and `NO_COLOR` is unset or empty.
 struct Ink: Sendable {
-    /// The role of a text.
     enum Tone: String {
         case good = "32"
         case warning = "33"

@@ -10,7 +10,6 @@ struct DeliveryDemo {
     private let receiver: PushReceiver
     private let handler = Handler()
 
-    /// A handler that succeeds or fails, and counts its calls.
     private final class Handler: Sendable {
         private let state = Mutex((isBroken: true, calls: 0))
         var calls: Int { state.withLock { $0.calls } }
@@ -42,10 +41,8 @@ struct DeliveryDemo {
     }
 
     func run() async {
-        console.print(
-            "\n16  A handler fails. A service retries it, then dead-letters the message")
-        let service = PushService(
-            receiver, [OnePayload(payload: DemoPayloads.counterChanged(at: 1))], jitter: { 0 })
+        console.print("\n16  A handler fails. A service retries it, then dead-letters the message")
+        let service = PushService(receiver, [OnePayload(payload: DemoPayloads.counterChanged(at: 1))], jitter: { 0 })
         service.onEvent { [console] event in
             guard case .retry(_, let route, let attempt, let pause, let cause) = event else { return }
             console.print("    '\(route)' failed (\(cause)), attempt \(attempt); again in \(pause / .seconds(1)) s")

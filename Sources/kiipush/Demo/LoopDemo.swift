@@ -10,21 +10,10 @@ struct LoopDemo {
     private let test: TestReceiver
     private let handler = Handler()
 
-    /// The handler's behaviour, and the number of its calls and writes.
     private final class Handler: Sendable {
-        enum Manner {
-            case writesBack
-            case announces
-            case reads
-        }
+        enum Manner { case writesBack, announces, reads }
 
-        private struct State {
-            var manner = Manner.writesBack
-            var calls = 0
-            var writes = 0
-        }
-
-        private let state = Mutex(State())
+        private let state = Mutex((manner: Manner.writesBack, calls: 0, writes: 0))
         var calls: Int { state.withLock { $0.calls } }
         var writes: Int { state.withLock { $0.writes } }
         func become(_ manner: Manner) { state.withLock { $0.manner = manner } }

@@ -29,12 +29,7 @@ extension DescriptionReader {
         while peek != UInt8(ascii: "]") {
             if isDictionary { try readSwiftKey() }
             try readSwiftValue(depth: depth + 1, isElement: !isDictionary, isWrapped: false)
-            skipSpace()
-            guard let byte = peek else { throw end("a comma or a closing bracket") }
-            if byte == UInt8(ascii: "]") { break }
-            guard byte == UInt8(ascii: ",") else { throw unexpected("a comma or a closing bracket") }
-            offset += 1
-            skipSpace()
+            guard try takeComma(before: UInt8(ascii: "]")) else { break }
             json += ","
         }
         offset += 1
@@ -104,7 +99,7 @@ extension DescriptionReader {
         reader.offset += 1
         reader.skipSpace()
         guard let next = reader.peek else { return false }
-        return "\"[]:".utf8.contains(next) || next.isASCIIDigit || reader.isAt(Self.hashable)
+        return "\"[]:".utf8.contains(next) || next.isDigit || reader.isAt(Self.hashable)
             || reader.isAt("Optional(")
     }
 
@@ -173,8 +168,4 @@ extension DescriptionReader {
         }
         throw end("a closing quote")
     }
-}
-
-extension UInt8 {
-    fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 }

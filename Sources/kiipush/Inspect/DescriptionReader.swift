@@ -24,8 +24,6 @@ struct DescriptionReader {
     private static let deepest = 32
 
     /// Parses a whole description; nil if the text does not look like one.
-    ///
-    /// - Throws: `DecodeError` with the offset of the first error.
     init?(_ text: [UInt8]) throws(DecodeError) {
         let (list, swift) = (Self.start(of: text), Self.startOfSwift(text))
         guard let start = [list, swift].compactMap(\.self).min() else { return nil }
@@ -46,8 +44,7 @@ struct DescriptionReader {
     func place(of jsonOffset: Int) -> Int { places.last { $0.json <= jsonOffset }?.text ?? 0 }
 
     init(text: [UInt8], offset: Int) {
-        self.text = text
-        self.offset = offset
+        (self.text, self.offset) = (text, offset)
     }
 
     /// The beginning of the description: the first brace, if a key and an equals sign follow.
@@ -115,17 +112,23 @@ struct DescriptionReader {
         skipSpace()
         while peek != UInt8(ascii: ")") {
             try readValue(depth: depth)
-            skipSpace()
-            guard let byte = peek else { throw end("a comma or a closing bracket") }
-            if byte == UInt8(ascii: ")") { break }
-            guard byte == UInt8(ascii: ",") else { throw unexpected("a comma or a closing bracket") }
-            offset += 1
-            skipSpace()
+            guard try takeComma(before: UInt8(ascii: ")")) else { break }
             if peek == UInt8(ascii: ")") { throw unexpected("a value") }
             json += ","
         }
         offset += 1
         json += "]"
+    }
+
+    /// Takes a comma between elements; false if the closing bracket follows instead.
+    mutating func takeComma(before bracket: UInt8) throws(DecodeError) -> Bool {
+        skipSpace()
+        guard let byte = peek else { throw end("a comma or a closing bracket") }
+        if byte == bracket { return false }
+        guard byte == UInt8(ascii: ",") else { throw unexpected("a comma or a closing bracket") }
+        offset += 1
+        skipSpace()
+        return true
     }
 
     /// Takes the semicolon after a member, or a line's end or a closing brace instead.
@@ -148,7 +151,6 @@ struct DescriptionReader {
 
     // MARK: Texts
 
-    /// Parses a quoted text or a bare word.
     mutating func readText() throws(DecodeError) -> String {
         if peek == UInt8(ascii: "\"") { return try readQuoted() }
         let start = offset
@@ -251,7 +253,6 @@ struct DescriptionReader {
 
     var peek: UInt8? { offset < text.count ? text[offset] : nil }
 
-    /// Whether a text follows.
     func isAt(_ expected: String) -> Bool { text[offset...].starts(with: expected.utf8) }
 
     mutating func skipSpace() {

@@ -1,39 +1,75 @@
 import CLibrary
 import KiiPush
-import KiiPushRules
 import KiiPushAgent
+import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush inspect`: shows what each payload is and why.
-struct InspectCommand {
-    private let options: InspectOptions
-    private let console: Console
-    private var code = ExitCode.fine
+struct InspectCommand: CommandWithOptions {
+    var transport: Transport?
+    var app: String?
+    var byLines = false
+    var isStrict = false
+    var format = ReportFormat.text
+    var files: [String] = []
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        let reading = Self.command.read(arguments, by: InspectOptions.table, into: InspectOptions(), console) {
-            options, operands throws(Arguments.Mistake) in options.files = operands
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        var command = InspectCommand(options: options, console: console)
-        if options.files.isEmpty, isatty(STDIN_FILENO) == 1 {
+    static let table = OptionTable<InspectCommand>([
+        .choice(
+            "--transport", "NAME",
+            "the network that delivered the payload: apns, fcm, jpush, mqtt or quickblox; detected from the payload if "
+                + "not given", of: [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map { ($0.name, $0) }
+        ) { $0.transport = $1 },
+        .value("--app", "ID", "the expected app; a payload of another app gets the conflict appID") { $0.app = $1 },
+        .flag("--lines", "reads one payload per line; skips empty lines") { $0.byLines = true },
+        .flag("--strict", "exits with 2 if a payload is ambiguous") { $0.isStrict = true },
+        .format("text for people (the default), or json: one object a line") { $0.format = $1 },
+    ])
+
+    mutating func check(_ operands: [String]) { files = operands }
+
+    func run(_ console: Console) async -> ExitCode {
+        var inspection = Inspection(options: self, console: console)
+        if files.isEmpty, isatty(STDIN_FILENO) == 1 {
             console.error("kiipush inspect: reading a payload from the terminal; end it with Ctrl-D")
         }
-        for file in options.files.isEmpty ? ["-"] : options.files { command.inspect(file: file) }
-        return command.code
+        for file in files.isEmpty ? ["-"] : files { inspection.inspect(file: file) }
+        return inspection.code
     }
 
-    private init(options: InspectOptions, console: Console) {
-        self.options = options
-        self.console = console
-    }
+    static let command = Command(
+        name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
+        usage: ["[OPTION…] [FILE…]"],
+        about: [
+            .text(
+                "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
+                    + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
+                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal, or a map of Java.")
+        ],
+        options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "Unreadable payloads are reported on standard error as FILE:LINE:COLUMN: CODE: MESSAGE, and do not "
+                    + "stop the run.")
+        ],
+        exits: [
+            (.fine, "every payload is readable"), (.failed, "a payload is unreadable"),
+            (.ambiguous, "a payload is ambiguous, under --strict"),
+        ],
+        examples: [#"echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect"#],
+        action: { arguments, console in await run(arguments, console) })
+}
 
-    /// The most bytes of a file or a line: a line of a capture is longer than its payload.
-    private static let mostBytes = PastedPayload.mostBytes
+/// The inspection of a command's payloads, and its exit code so far.
+private struct Inspection {
+    let options: InspectCommand
+    let console: Console
+    private(set) var code = ExitCode.fine
 
-    private static let tooLarge = PastedPayload.limits.tooLarge
+    private let tooLarge = PastedPayload.limits.tooLarge
 
-    private mutating func inspect(file: String) {
+    init(options: InspectCommand, console: Console) { (self.options, self.console) = (options, console) }
+
+    mutating func inspect(file: String) {
         do throws(ReadError) {
             let reader = file == "-" ? .standardInput() : try ByteReader(path: file)
             if options.byLines {
@@ -51,23 +87,23 @@ struct InspectCommand {
 
     private mutating func inspectWhole(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
         do throws(ReadError) {
-            inspect(try reader.readAll(limit: Self.mostBytes), source: file, line: nil)
+            inspect(try reader.readAll(limit: PastedPayload.mostBytes), source: file, line: nil)
         } catch .tooLarge {
             report(
-                Self.tooLarge, source: file, at: (1, PastedPayload.limits.bytes + 1),
+                tooLarge, source: file, at: (1, PastedPayload.limits.bytes + 1),
                 hint: "; if each line is a payload, use --lines")
         }
     }
 
     private mutating func inspectLines(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
-        var lines = LineReader(reader, limit: Self.mostBytes)
+        var lines = LineReader(reader, limit: PastedPayload.mostBytes)
         while let line = try lines.next() {
             switch line {
             case .bytes(let bytes, let number):
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 inspect(bytes, source: "\(file):\(number)", line: number)
             case .tooLong(let number):
-                report(Self.tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))
+                report(tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))
             }
         }
     }

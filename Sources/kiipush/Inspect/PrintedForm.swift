@@ -50,9 +50,7 @@ enum PrintedMap {
     }
 
     /// Whether a text is a key; one after a brace and a space is of a property list.
-    private static func isKey(_ text: Substring) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0.isKeyByte }
-    }
+    private static func isKey(_ text: Substring) -> Bool { !text.isEmpty && text.utf8.allSatisfy { $0.isKeyByte } }
 }
 
 /// Names a payload that a program prints in a form that cannot be read.
@@ -106,5 +104,120 @@ extension UInt8 {
     /// Whether it may be in a key of Kii, of a network or of a sender, without quotes.
     fileprivate var isKeyByte: Bool {
         (0x30...0x39).contains(self) || (0x61...0x7A).contains(self | 0x20) || "._-".utf8.contains(self)
+    }
+}
+
+/// Reads the bytes of a payload that a log prints as numbers.
+///
+/// The two descriptions of `NSData`, `<7b226170 73223a7b>` and `{length = 8, bytes = 0x7b226170 73223a7b}`; plain
+/// hexadecimal; and Swift's list of bytes, `[123, 34, 97]`. Text before a description, such as a log's prefix, is
+/// skipped. A payload begins with a brace, so anything else is no payload's bytes.
+enum PrintedBytes {
+    /// The bytes that a text prints, with their offset; nil if it prints none, an error if it leaves out bytes.
+    static func read(_ text: [UInt8]) throws(DecodeError) -> (bytes: [UInt8], offset: Int)? {
+        // Inside another description, bytes are a value of the payload.
+        let open = text.firstIndex { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? text.count
+        let mark = "bytes = 0x".utf8
+        if text[open...].starts(with: "{length = ".utf8),
+            let found = text[open...].indices.first(where: { text[$0...].starts(with: mark) })
+        {
+            return try payload(text, (found + mark.count)..<text.count, until: UInt8(ascii: "}"))
+        }
+        if let angle = text[..<open].firstIndex(of: UInt8(ascii: "<")),
+            let read = try payload(text, (angle + 1)..<text.count, until: UInt8(ascii: ">"))
+        {
+            return read
+        }
+        guard let first = text.firstIndex(where: { $0 > 0x20 }) else { return nil }
+        if text[first] == UInt8(ascii: "[") { return list(text, first) }
+        let start = text[first...].starts(with: "0x".utf8) ? first + 2 : first
+        return try payload(text, start..<text.count, until: nil)
+    }
+
+    /// Hexadecimal digits up to `end`, which may have spaces between them.
+    private static func payload(
+        _ text: [UInt8], _ range: Range<Int>, until end: UInt8?
+    ) throws(DecodeError) -> (bytes: [UInt8], offset: Int)? {
+        var digits: [UInt8] = []
+        for index in range {
+            let byte = text[index]
+            if byte == end { return bytes(digits).map { ($0, range.lowerBound) } }
+            if byte <= 0x20 { continue }
+            if let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 {
+                digits.append(UInt8(digit))
+            } else if byte == UInt8(ascii: "."), text[index...].starts(with: "...".utf8),
+                bytes(Array(digits.prefix(2))) != nil
+            {
+                throw DecodeError(
+                    .unexpectedEnd, at: index,
+                    "bytes are left out here ('...'); print the whole payload, for example as text or Base64")
+            } else {
+                return nil
+            }
+        }
+        return end == nil ? bytes(digits).map { ($0, range.lowerBound) } : nil
+    }
+
+    /// The bytes of hexadecimal digits, if they are whole and begin with a brace.
+    private static func bytes(_ digits: [UInt8]) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2), digits.starts(with: [7, 11]) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    private static func list(_ text: [UInt8], _ start: Int) -> (bytes: [UInt8], offset: Int)? {
+        let body = String(decoding: text[(start + 1)...], as: UTF8.self).prefix { $0 != "]" }
+        let numbers = body.split(separator: ",").map { UInt8($0.filter { !$0.isWhitespace }) }
+        guard numbers.first == UInt8(ascii: "{"), !numbers.contains(nil) else { return nil }
+        return (numbers.compactMap(\.self), start)
+    }
+}
+
+/// Reads the bytes of a payload as Python prints them: `b'{"topic": "t"}'`, or `b"…"` if they have an apostrophe.
+///
+/// Text before them, such as a log's prefix, is skipped; behind them, only brackets and commas may follow.
+enum PythonBytes {
+    /// The payload, with the offset of its bytes; nil if there is none.
+    static func read(_ text: [UInt8]) -> (bytes: [UInt8], offset: Int)? {
+        guard let start = start(in: text) else { return nil }
+        let quote = text[start + 1]
+        var bytes: [UInt8] = []
+        var left = text[(start + 2)...]
+        while let byte = left.popFirst() {
+            if byte == quote {
+                let isWhole = left.allSatisfy { $0 <= 0x20 || ")],".utf8.contains($0) }
+                return isWhole && bytes.first { $0 > 0x20 } == UInt8(ascii: "{") ? (bytes, start) : nil
+            }
+            if byte == UInt8(ascii: "\\") {
+                guard let byte = escape(&left) else { return nil }
+                bytes.append(byte)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return nil
+    }
+
+    /// The beginning of the first literal: a `b` that ends no word, and a quote.
+    static func start(in text: [UInt8]) -> Int? {
+        text.indices.dropLast().first { index in
+            guard text[index] == UInt8(ascii: "b"), "'\"".utf8.contains(text[index + 1]) else { return false }
+            return index == 0 || !Character(Unicode.Scalar(text[index - 1])).isLetter
+        }
+    }
+
+    /// The byte of an escape behind its backslash; nil for one that Python does not print.
+    private static func escape(_ left: inout ArraySlice<UInt8>) -> UInt8? {
+        switch left.popFirst() {
+        case UInt8(ascii: "n"): return 0x0A
+        case UInt8(ascii: "r"): return 0x0D
+        case UInt8(ascii: "t"): return 0x09
+        case UInt8(ascii: "x"):
+            let digits = left.prefix(2)
+            left = left.dropFirst(2)
+            guard digits.count == 2, !digits.contains(UInt8(ascii: "+")) else { return nil }
+            return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+        case .some(let byte) where "\\'\"".utf8.contains(byte): return byte
+        default: return nil
+        }
     }
 }

@@ -133,8 +133,7 @@ enum TextReport {
         }
     }
 
-    /// The id of something that a payload names without its scope, so that no handle can be made and no rule can match
-    /// it.
+    /// The id of something that a payload names without its scope, so that no rule can match it.
     private static func placeless(_ field: KiiField, of kind: PushKind, _ message: PushMessage) -> String? {
         guard message.kind == kind, let name = message[field] else { return nil }
         guard message.scope.owner == nil else {

@@ -11,27 +11,24 @@ struct KillCommand {
     private let file: KillFile
     private let now: UTCDate
 
-    /// Runs `kiipush kill`.
     static func kill(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
         let reading = killCommand.read(arguments, by: KillOptions.killTable, into: KillOptions(), console) {
             options, operands throws(Arguments.Mistake) in try options.kill(operands)
         }
-        guard case .options(let options) = reading else { return reading.code }
-        return await run("kill", options, console, now)
+        return await run("kill", reading, console, now)
     }
 
-    /// Runs `kiipush revive`.
     static func revive(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
         let reading = reviveCommand.read(arguments, by: KillOptions.reviveTable, into: KillOptions(), console) {
             options, operands throws(Arguments.Mistake) in try options.revive(operands)
         }
-        guard case .options(let options) = reading else { return reading.code }
-        return await run("revive", options, console, now)
+        return await run("revive", reading, console, now)
     }
 
     private static func run(
-        _ name: String, _ options: KillOptions, _ console: Console, _ now: UTCDate
+        _ name: String, _ reading: Command.Reading<KillOptions>, _ console: Console, _ now: UTCDate
     ) async -> ExitCode {
+        guard case .options(let options) = reading else { return reading.code }
         let directory = options.directory
         let command = KillCommand(
             name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
@@ -41,10 +38,7 @@ struct KillCommand {
             return .failed
         }
         guard command.hasDirectory() else { return .failed }
-        do throws(KillFileError) { return try await command.run(options) } catch {
-            console.error("\(error)")
-            return .failed
-        }
+        do throws(KillFileError) { return try await command.run(options) } catch { return console.fail("\(error)") }
     }
 
     private func run(_ options: KillOptions) async throws(KillFileError) -> ExitCode {
@@ -168,23 +162,18 @@ struct KillCommand {
         case .agent(let agent):
             let name = "agent \(agent.process), which runs in \(escaped(agent.state)) since \(escaped(agent.since))"
             guard let killed = agent.killed else {
-                console.error("kiipush \(self.name): \(name), has no loop guard, so nothing can be switched off")
-                return .failed
+                return console.fail("kiipush \(self.name): \(name), has no loop guard, so nothing can be switched off")
             }
-            if let refusal = refusal(killed) {
-                console.error("kiipush \(self.name): \(name), \(refusal)")
-                return .failed
-            }
+            if let refusal = refusal(killed) { return console.fail("kiipush \(self.name): \(name), \(refusal)") }
             console.print("confirmed by \(name)")
             return .fine
         case .silent(let why):
-            console.error("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
-            return .failed
+            return console.fail("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
         case .nobody:
-            console.error(
+            return console.fail(
                 "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "
-                    + "next start, a program of your own within two seconds if it watches \(escaped(file.path))")
-            return .nobody
+                    + "next start, a program of your own within two seconds if it watches \(escaped(file.path))",
+                .nobody)
         }
     }
 
@@ -195,8 +184,7 @@ struct KillCommand {
         if areGone, !problems.isEmpty { console.error("kiipush \(name): what had no effect is no longer in the file") }
     }
 
-    /// The description of a target; the file does not know the program's routes, and an unknown name switches nothing
-    /// off.
+    /// The description of a target; the file does not know the program's routes.
     private func words(_ target: KillTarget, isChecked: Bool) -> String {
         let words = bareWords(target)
         if isChecked { return words }

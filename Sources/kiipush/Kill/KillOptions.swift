@@ -12,7 +12,6 @@ struct KillOptions: ReadsRules {
     }
 
     private(set) var action = Action.list
-    /// The state directory.
     private(set) var directory = ""
     /// The rules file that must contain the target; nil skips the check.
     private(set) var rules: String?
@@ -29,9 +28,7 @@ struct KillOptions: ReadsRules {
             "how long: a number with ms, s, m, h or d, such as 10m; 1h if not given. The end is rounded up to a second",
             as: duration
         ) { $0.duration = $1 },
-        .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) {
-            $0.rules = $1
-        },
+        .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) { $0.rules = $1 },
         .params, .param,
         .flag("--list", "shows what is off") { $0.flags.append("--list") },
         .flag("--reset", "renames an unreadable kill file to kill.json.broken and starts with no kills") {
@@ -59,25 +56,16 @@ struct KillOptions: ReadsRules {
         try setDirectory()
     }
 
-    /// Takes the operands of `kiipush revive`.
     mutating func revive(_ operands: [String]) throws(Arguments.Mistake) {
         action = .revive(try Self.target(operands))
         try setDirectory()
     }
 
-    private mutating func setDirectory() throws(Arguments.Mistake) {
-        directory = try StateOption.directory(directory)
-    }
+    private mutating func setDirectory() throws(Arguments.Mistake) { directory = try StateOption.directory(directory) }
 
-    static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
-        option, text throws(Arguments.Mistake) in
-        guard let duration = Duration(rule: text), duration > .zero else {
-            throw Arguments.Mistake(
-                text: "\(option) takes a number above 0 and ms, s, m, h or d, such as 90m, up to 36500d; not "
-                    + "'\(escaped(text))'")
-        }
-        return duration
-    }
+    static let duration = Arguments.value(
+        "a number above 0 and ms, s, m, h or d, such as 90m, up to 36500d;"
+    ) { text in Duration(rule: text).flatMap { $0 > .zero ? $0 : nil } }
 
     private static func target(_ operands: [String]) throws(Arguments.Mistake) -> KillTarget {
         guard let text = operands.first, !text.isEmpty else {
@@ -86,8 +74,7 @@ struct KillOptions: ReadsRules {
         }
         guard operands.count == 1 else {
             // The shell replaced an unquoted star by the names of files.
-            throw Arguments.Mistake(
-                text: "one target at a time, not \(operands.count); quote the star: '*'")
+            throw Arguments.Mistake(text: "one target at a time, not \(operands.count); quote the star: '*'")
         }
         guard let target = KillTarget(text) else {
             let why =
@@ -98,4 +85,56 @@ struct KillOptions: ReadsRules {
         }
         return target
     }
+}
+
+// The help texts of `kiipush kill` and `kiipush revive`.
+extension KillCommand {
+    static let killCommand = Command(
+        name: "kill", summary: "switches off a route, a bucket or everything, for a time",
+        usage: [
+            "TARGET [--for DURATION] [--rules FILE] [--state DIR]", "--list [--state DIR]", "--reset [--state DIR]",
+        ],
+        about: [
+            .text(
+                "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
+                    + "'*' for everything. A running agent says so if nothing in it matches the target; without one, "
+                    + "ids are not checked. While a target is off, its messages end as looped (killSwitch), and "
+                    + "messages that wait become dead letters when their turn comes. If a target is off already, the "
+                    + "later end applies."
+            )
+        ],
+        options: KillOptions.killTable.texts,
+        notes: [
+            .text(
+                "Kills are stored in DIR/kill.json, which running programs watch: no restart is needed. The command "
+                    + "waits for the agent of DIR to confirm the kill, and prints its process id. Other programs that "
+                    + "watch the file apply the kill within two seconds, without confirmation.")
+        ],
+        exits: [
+            (.fine, "the agent obeys"),
+            (
+                .failed,
+                "DIR does not exist, the file cannot be read or written, nothing in the agent matches the target, or "
+                    + "the agent did not confirm"
+            ),
+            (.nobody, "stored, but no agent answers in DIR"),
+        ],
+        examples: [
+            "mkdir -p /tmp/state; kiipush kill settings --for 10m --state /tmp/state",
+            "kiipush kill --list --state /tmp/state",
+        ],
+        action: { arguments, console in await kill(arguments, console) })
+
+    static let reviveCommand = Command(
+        name: "revive", summary: "switches a killed target on again", usage: ["TARGET [--state DIR]"],
+        about: [.text("TARGET is a killed target, as 'kiipush kill --list' prints it.")],
+        options: KillOptions.reviveTable.texts,
+        exits: [
+            (.fine, "the agent confirmed; also if the target was not off"),
+            (
+                .failed, "DIR does not exist, the file cannot be read or written, or the agent did not confirm"
+            ),
+            (.nobody, "no agent runs in DIR"),
+        ],
+        action: { arguments, console in await revive(arguments, console) })
 }

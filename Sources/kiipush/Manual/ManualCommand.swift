@@ -36,14 +36,12 @@ struct ManualCommand {
 
     private static func write(_ pages: [ManualPage], to directory: String, _ console: Console) -> ExitCode {
         do throws(ErrorNumber) { try StateDirectory.make(directory, mode: 0o755) } catch {
-            console.error("kiipush manual: \(escaped(directory)): cannot be made: \(error)")
-            return .failed
+            return console.fail("kiipush manual: \(escaped(directory)): cannot be made: \(error)")
         }
         for page in pages {
             let path = "\(directory)/\(page.file)"
             do throws(ErrorNumber) { try writeFile(page.text + "\n", to: path) } catch {
-                console.error("kiipush manual: \(escaped(path)): cannot be written: \(error)")
-                return .failed
+                return console.fail("kiipush manual: \(escaped(path)): cannot be written: \(error)")
             }
         }
         console.print("\(counted(pages.count, "page")) in \(escaped(directory))")
@@ -58,8 +56,7 @@ struct ManualCommand {
     }
 
     private static let description = Command(
-        name: "manual", summary: "prints a manual page, or writes all of them",
-        usage: ["[--page NAME]", "DIR"],
+        name: "manual", summary: "prints a manual page, or writes all of them", usage: ["[--page NAME]", "DIR"],
         about: [
             .text(
                 "With DIR, the pages are written there as kiipush.1, kiipush-receive.1 and so on; DIR is created if it "

@@ -1,3 +1,4 @@
+import KiiPush
 import KiiPushAgent
 
 /// A page of the manual, in section 1: for the tool, or a command with its subcommands.
@@ -13,9 +14,7 @@ struct ManualPage {
     /// The page's name: `kiipush`, `kiipush-rules`.
     var name: String { Self.name(command) }
 
-    private static func name(_ command: Command) -> String {
-        command.call.split(separator: " ").joined(separator: "-")
-    }
+    private static func name(_ command: Command) -> String { command.call.split(separator: " ").joined(separator: "-") }
 
     var file: String { "\(name).1" }
 
@@ -47,7 +46,6 @@ struct ManualPage {
         return head + Self.paragraphs(command.about + command.notes)
     }
 
-    /// Paragraphs, each after a gap.
     private static func paragraphs(_ paragraphs: [Paragraph]) -> [String] {
         paragraphs.flatMap { paragraph in
             switch paragraph {
@@ -68,7 +66,6 @@ struct ManualPage {
         return lines
     }
 
-    /// The section of a subcommand.
     private func section(_ part: Command) -> [String] {
         var lines = [".SS \(Roff.escaped(part.call))"] + synopsis(part) + [".PP"]
         lines += Roff.text("It \(part.summary).")
@@ -130,6 +127,35 @@ struct ManualPage {
         return [".SH SEE ALSO"] + lines
     }
 
-    /// A term and its description.
     private func item(_ term: String, _ text: String) -> [String] { [".TP", term] + Roff.text(text) }
+}
+
+/// Texts in the language of manual pages, roff.
+enum Roff {
+    /// A text inside a line, in which the formatter interprets nothing.
+    static func escaped(_ text: String) -> String {
+        text.replacingScalars { scalar in
+            switch scalar {
+            case "\\": "\\e"
+            case "-": "\\-"
+            case "'": "\\(aq"
+            case "`": "\\(ga"
+            case "~": "\\(ti"
+            case "^": "\\(ha"
+            case "…": "..."
+            case _ where scalar.isASCII: nil
+            default: "\\[u\(scalar.value.digits(4, radix: 16, uppercase: true))]"
+            }
+        }
+    }
+
+    /// Lines of running text, none of which the formatter interprets as a request.
+    static func text(_ text: String) -> [String] { Figures.wrapped(text, 68).map { line(escaped($0)) } }
+
+    /// Lines that are shown unchanged.
+    static func lines(_ lines: [String]) -> [String] {
+        [".RS 4", ".nf"] + lines.map { line(escaped($0)) } + [".fi", ".RE"]
+    }
+
+    private static func line(_ line: String) -> String { line.hasPrefix(".") ? "\\&" + line : line }
 }

@@ -10,12 +10,9 @@ struct AgentCloud: Sendable {
     let calls: (any RuleCloud)?
     /// Answers Thing-IF commands, if the rules say which thing this device is.
     let answers: [any AnswerSender]
-    /// Ends all connections.
     let close: @Sendable () async -> Void
 
-    /// Reads the account of the options.
-    ///
-    /// - Throws: ``AgentError``, or why no connection can be made.
+    /// Reads the account of the options, and connects.
     init(_ options: ReceiveOptions, _ rules: RoutingRules) throws {
         guard let path = options.account else {
             (calls, answers, close) = (nil, [], {})

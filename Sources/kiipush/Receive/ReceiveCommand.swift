@@ -18,10 +18,7 @@ struct ReceiveCommand {
         } catch let error as EndpointProblems {
             for line in error.lines { console.error(line) }
             return .failed
-        } catch {
-            console.error("kiipush receive: \(error)")
-            return .failed
-        }
+        } catch { return console.fail("kiipush receive: \(error)") }
         return await run(options, console)
     }
 

@@ -38,49 +38,50 @@ extension ReceiveOptions {
         },
     ]
 
+    /// An option that changes the settings of a broker.
+    private static func broker(
+        _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
+        _ set: @escaping @Sendable (inout MQTTSettings, String) -> Void
+    ) -> CommandOption<ReceiveOptions> {
+        .value(name, word, help, completes: completion) { options, value in
+            options.named.changes[name, default: []].append { set(&$0, value) }
+        }
+    }
+
     private static let ofMQTT: [CommandOption<ReceiveOptions>] = [
-        .value(
+        broker(
             "--mqtt-topic", "FILTER",
             "a topic besides the address's, or a filter with + and #, such as cmd/+/set; 0:FILTER requests QoS 0. May "
                 + "be repeated, up to \(MQTTSettings.mostSubscriptions) topics"
-        ) { $0.named.topics.append($1) },
-        .value("--mqtt-birth", "TOPIC=TEXT", "published, retained, whenever the agent has connected") {
-            $0.named.birth = $1
+        ) { $0.subscriptions.append(Named.subscription($1)) },
+        broker("--mqtt-birth", "TOPIC=TEXT", "published, retained, whenever the agent has connected") {
+            $0.birth = Named.announcement($1)
         },
-        .value(
+        broker(
             "--mqtt-will", "TOPIC=TEXT", "published, retained, when the connection is lost, and when the agent ends"
-        ) { $0.named.will = $1 },
-        .value("--client-id", "ID", "the client id; generated and kept in the state directory if not given") {
-            $0.named.clientID = $1
+        ) { $0.will = Named.announcement($1) },
+        broker("--client-id", "ID", "the client id; generated and kept in the state directory if not given") {
+            $0.clientID = $1
         },
-        .value("--password-file", "FILE", "contains the password; readable by its owner only", completes: .file) {
-            $0.named.passwordFile = $1
+        broker("--password-file", "FILE", "contains the password; readable by its owner only", completes: .file) {
+            $0.password = .file($1)
         },
-        .value("--ca-file", "FILE", "the CA certificates that verify the broker", completes: .file) {
-            $0.named.caFile = $1
-        },
-        .value("--cert-file", "FILE", "the client certificate", completes: .file) {
-            $0.named.certificateFile = $1
-        },
-        .value(
-            "--key-file", "FILE",
-            "the key of the client certificate; readable by its owner only", completes: .file
-        ) {
-            $0.named.keyFile = $1
-        },
+        broker("--ca-file", "FILE", "the CA certificates that verify the broker", completes: .file) { $0.caFile = $1 },
+        broker("--cert-file", "FILE", "the client certificate", completes: .file) { $0.certificateFile = $1 },
+        broker(
+            "--key-file", "FILE", "the key of the client certificate; readable by its owner only", completes: .file
+        ) { $0.keyFile = $1 },
         .choice(
             "--mqtt-version", "VERSION", "3.1, 3.1.1 or 5", of: MQTTSettings.Version.allCases.map { ($0.rawValue, $0) }
-        ) { $0.named.version = $1 },
-        .flag(
-            "--clean-session",
-            "discards the session at the broker when the agent disconnects"
-        ) { $0.named.isClean = true },
+        ) { options, version in options.named.changes["--mqtt-version"] = [{ $0.version = version }] },
+        .flag("--clean-session", "discards the session at the broker when the agent disconnects") { options in
+            options.named.changes["--clean-session"] = [{ $0.cleanSession = true }]
+        },
     ]
 
     private static let ofAgents: [CommandOption<ReceiveOptions>] = [
         .value(
-            "--rules", "FILE", "the rules; reloaded when the file changes and passes its own tests",
-            completes: .file
+            "--rules", "FILE", "the rules; reloaded when the file changes and passes its own tests", completes: .file
         ) { $0.rules = $1 },
         .params, .param,
         .value(
@@ -99,11 +100,8 @@ extension ReceiveOptions {
         ) { $0.transport = Transport($1) },
         .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
         .value(
-            "--concurrency", "N",
-            "the most messages handled at once; 8 if not given", as: Arguments.number(1...1000)
-        ) {
-            $0.settings.service.concurrency = $1
-        },
+            "--concurrency", "N", "the most messages handled at once; 8 if not given", as: Arguments.number(1...1000)
+        ) { $0.settings.service.concurrency = $1 },
         .value(
             "--in-flight", "N",
             "the most messages of a durable inbox that may be started, and so run again after a crash; 64 if not "
@@ -112,8 +110,7 @@ extension ReceiveOptions {
         ) { $0.settings.service.inFlight = $1 },
         .value(
             "--drain", "DURATION",
-            "how long handlers may run after SIGTERM before they are cancelled; 10s if not given",
-            as: duration
+            "how long handlers may run after SIGTERM before they are cancelled; 10s if not given", as: duration
         ) { $0.settings.service.drain = $1 },
         .value("--metrics", "FILE", "writes metrics for Prometheus to FILE every five seconds", completes: .file) {
             $0.settings.metrics = $1
@@ -134,27 +131,19 @@ extension ReceiveOptions {
     /// A text whose errors are reported with a position in it.
     private static let text: @Sendable (String, String) throws(Arguments.Mistake) -> String = { _, text in text }
 
-    private static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
-        option, text throws(Arguments.Mistake) in
-        guard let duration = Duration(rule: text) else {
-            throw Arguments.Mistake(
-                text: "\(option) takes a number and ms, s, m, h or d, such as 10s; not '\(escaped(text))'")
-        }
-        return duration
+    private static let duration = Arguments.value("a number and ms, s, m, h or d, such as 10s;") { text in
+        Duration(rule: text)
     }
 
     /// Parses `10m`, for the agent, or `news=1h`, for a route; a route's id may contain the sign.
-    private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceLimit = {
-        option, text throws(Arguments.Mistake) in
+    private static let silence = Arguments.value(
+        "a time of 1s or more, such as 10m, or one of a route, such as news=1h;"
+    ) { text -> SilenceLimit? in
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         let route = parts.dropLast().joined(separator: "=")
         guard let length = Duration(rule: String(parts.last ?? "")), length >= .seconds(1),
             parts.count == 1 || !route.isEmpty
-        else {
-            throw Arguments.Mistake(
-                text: "\(option) takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; "
-                    + "not '\(escaped(text))'")
-        }
+        else { return nil }
         return SilenceLimit(route: route, length: length)
     }
 }

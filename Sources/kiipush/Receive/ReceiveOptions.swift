@@ -5,7 +5,6 @@ import KiiPushSystem
 import KiiPushMQTT
 
 struct ReceiveOptions: ReadsRules {
-    /// The source of payloads.
     enum Source {
         case standardInput
         case socket(String)
@@ -24,38 +23,24 @@ struct ReceiveOptions: ReadsRules {
     var transport: Transport?
     /// What the agent does beside calling handlers.
     var settings = AgentSettings()
-    /// The named sources, before one is chosen.
     var named = Named()
 }
 
 extension ReceiveOptions {
-    /// The named sources, and the options of a single source.
+    /// The named sources, and what the options of a broker change.
     struct Named: Sendable {
         var sources: [String] = []
         var socket: String?
         var address: String?
         var endpoint: String?
-        var clientID: String?
-        var caFile: String?
-        var certificateFile: String?
-        var keyFile: String?
-        var passwordFile: String?
-        var version: MQTTSettings.Version?
-        var isClean = false
-        var topics: [String] = []
-        var birth: String?
-        var will: String?
+        /// The changes of a broker's settings, by the options' names.
+        var changes: [String: [@Sendable (inout MQTTSettings) -> Void]] = [:]
 
-        /// The options that only an MQTT source takes.
-        var ofMQTT: [String] {
-            let values: [(String, String?)] = [
-                ("--mqtt-topic", topics.first), ("--client-id", clientID), ("--ca-file", caFile),
-                ("--cert-file", certificateFile), ("--key-file", keyFile), ("--password-file", passwordFile),
-                ("--mqtt-birth", birth), ("--mqtt-will", will), ("--mqtt-version", version?.rawValue),
-                ("--clean-session", isClean ? "" : nil),
-            ]
-            return values.filter { $0.1 != nil }.map(\.0)
-        }
+        /// The options that only an MQTT source takes; an error names the first of them.
+        static let ofMQTT = [
+            "--mqtt-topic", "--client-id", "--ca-file", "--cert-file", "--key-file", "--password-file", "--mqtt-birth",
+            "--mqtt-will", "--mqtt-version", "--clean-session",
+        ]
     }
 
     /// Parses the arguments; nil if help is requested.
@@ -97,7 +82,7 @@ extension ReceiveOptions {
             throw Arguments.Mistake(text: "\(what): --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE")
         }
         let isMQTT = kind == "--mqtt" || kind == "--endpoint"
-        if !isMQTT, let option = named.ofMQTT.first {
+        if !isMQTT, let option = Named.ofMQTT.first(where: { named.changes[$0] != nil }) {
             throw Arguments.Mistake(text: "\(option) needs --mqtt or --endpoint")
         }
         if isMQTT, transport != nil { throw Arguments.Mistake(text: "--transport needs --stdin or --unix") }
@@ -121,7 +106,7 @@ extension ReceiveOptions.Named {
     fileprivate func settings() throws -> MQTTSettings {
         let named = try endpoint.map { try Self.settings(ofEndpoint: $0) } ?? Self.settings(of: address ?? "")
         var settings = named
-        apply(to: &settings)
+        for change in Self.ofMQTT.flatMap({ changes[$0] ?? [] }) { change(&settings) }
         let wrong = Self.problems(of: settings)
         if wrong.isEmpty { return settings }
         let inFile = endpoint == nil ? [] : Self.problems(of: named)
@@ -150,24 +135,14 @@ extension ReceiveOptions.Named {
         return []
     }
 
-    private func apply(to settings: inout MQTTSettings) {
-        if let clientID { settings.clientID = clientID }
-        if let caFile { settings.caFile = caFile }
-        if let certificateFile { settings.certificateFile = certificateFile }
-        if let keyFile { settings.keyFile = keyFile }
-        if let passwordFile { settings.password = .file(passwordFile) }
-        if let version { settings.version = version }
-        if isClean { settings.cleanSession = true }
-        settings.subscriptions += topics.map { text in
-            let quality = ["0:": MQTTSettings.Quality.zero, "1:": .one][String(text.prefix(2))]
-            return .init(quality == nil ? text : String(text.dropFirst(2)), quality: quality ?? .one)
-        }
-        settings.birth = birth.map { Self.announcement($0) }
-        settings.will = will.map { Self.announcement($0) }
+    /// Reads `FILTER`, or `0:FILTER` for its quality of service.
+    static func subscription(_ text: String) -> MQTTSettings.Subscription {
+        let quality = ["0:": MQTTSettings.Quality.zero, "1:": .one][String(text.prefix(2))]
+        return .init(quality == nil ? text : String(text.dropFirst(2)), quality: quality ?? .one)
     }
 
     /// Reads `TOPIC=TEXT`; the settings' check refuses a wrong topic.
-    private static func announcement(_ text: String) -> MQTTSettings.Announcement {
+    static func announcement(_ text: String) -> MQTTSettings.Announcement {
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         return .init(topic: String(decoding: parts[0], as: UTF8.self), payload: parts.dropFirst().first ?? "".utf8[...])
     }

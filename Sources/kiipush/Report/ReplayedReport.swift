@@ -55,15 +55,10 @@ struct ReplayedReport {
 
     private mutating func append(_ receipt: TestReceipt, _ line: Int) {
         let message = receipt.trace.message
-        let (place, lane) = Report.places(
-            bucket: message?.bucket?.name, object: message?.object?.id, topic: message?.topic?.name,
-            owner: message?.scope.id, kind: message?.kind.description ?? "no push message")
-        var entry = ReportMessage(
-            time: Self.milliseconds(elapsed), line: line,
-            kind: report.kinds.number(of: message?.kind.rawValue ?? "none"),
-            place: report.places.number(of: place), lane: report.lanes.number(of: lane),
-            route: 0, outcome: 0, reason: 0, way: -1)
-        if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = message?.bucket?.uri.description }
+        var entry = report.message(
+            at: Int64(elapsed / .milliseconds(1)), line: line, kind: message?.kind.rawValue,
+            words: message?.kind.description, bucket: (message?.bucket?.name, message?.bucket?.uri.description),
+            object: message?.object?.id, topic: message?.topic?.name, owner: message?.scope.id)
         fill(&entry, receipt)
         if let message { entry.payload = report.keep(payload: Array(message.raw.bytes)) }
         if case .paced = receipt.outcome { paced[receipt.trace.messageID] = report.messages.count }
@@ -95,11 +90,8 @@ struct ReplayedReport {
         }
     }
 
-    /// The report of all added messages.
     mutating func finish() -> Report {
         report.finish()
         return report
     }
-
-    private static func milliseconds(_ duration: Duration) -> Int64 { Int64(duration / .milliseconds(1)) }
 }

@@ -9,14 +9,12 @@ struct Report {
     /// Stands for the route of a message that no route took.
     static let noRoute = "(none)"
 
-    /// The most messages in this report.
     let limit: Int
 
     /// The most bytes of one payload that a report shows with `--values`, and of all payloads.
     static let mostBytesOfPayload = 4096
     static let mostBytesOfPayloads = 16 << 20
 
-    /// The source of the outcomes.
     enum Origin: String {
         /// A receiver on a virtual clock, whose handlers succeed and do nothing.
         case replayed
@@ -26,7 +24,6 @@ struct Report {
 
     let source: String
     let origin: Origin
-    /// The rules file; nil if none was given.
     var rules: String?
     /// The agent's state directory, for advised commands; nil for the standard one.
     var state: String?
@@ -51,10 +48,7 @@ struct Report {
     var unseen = 0
 
     init(source: String, origin: Origin, showsValues: Bool, limit: Int = mostMessages) {
-        self.limit = limit
-        self.source = source
-        self.origin = origin
-        self.showsValues = showsValues
+        (self.limit, self.source, self.origin, self.showsValues) = (limit, source, origin, showsValues)
     }
 
     /// Keeps a payload; returns its number, or -1 if values must not be shown, or the capacity is used up.
@@ -68,26 +62,27 @@ struct Report {
         return payloads.count - 1
     }
 
-    /// The bucket or topic of a message, and its ordering key.
+    /// A message without its outcome; its place is the bucket or topic, and its lane the ordering key.
     ///
-    /// Names and ids; `owner` is the scope's owner, and `kind` stands for a message without bucket and topic.
-    static func places(
-        bucket: String?, object: String?, topic: String?, owner: String?, kind: String
-    ) -> (place: String, lane: String) {
+    /// Names and ids; `owner` is the scope's owner, and `words` stand for a message without bucket and topic.
+    mutating func message(
+        at time: Int64, line: Int, kind: String?, words: String?, bucket: (name: String?, uri: String?),
+        object: String?, topic: String?, owner: String?
+    ) -> ReportMessage {
         let owner = owner.map { " · \($0)" } ?? ""
-        if let bucket {
-            let place = "bucket \(bucket)\(owner)"
-            return (place, object.map { "\(place) / \($0)" } ?? place)
-        }
-        let place = topic.map { "topic \($0)\(owner)" } ?? "(\(kind))"
-        return (place, place)
+        let named = bucket.name.map { "bucket \($0)\(owner)" }
+        let place = named ?? topic.map { "topic \($0)\(owner)" } ?? "(\(words ?? "no push message"))"
+        let lane = named.flatMap { named in object.map { "\(named) / \($0)" } } ?? place
+        let message = ReportMessage(
+            time: time, line: line, kind: kinds.number(of: kind ?? "none"), place: places.number(of: place),
+            lane: lanes.number(of: lane))
+        if bucketURIs[message.lane] == nil { bucketURIs[message.lane] = bucket.uri }
+        return message
     }
 
     /// Completes the report: sorts the messages by arrival.
     mutating func finish() {
-        let inOrder = messages.enumerated().sorted {
-            ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
-        }
+        let inOrder = messages.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
         messages = inOrder.map(\.element)
         guard let first = messages.first?.time, first != 0, origin == .watched else { return }
         for index in messages.indices {

@@ -1,10 +1,11 @@
 import KiiPush
 import KiiPushAgent
-import KiiPushSystem
 import KiiPushRules
+import KiiPushSystem
+import Synchronization
 
 /// `kiipush report`: renders a capture as a page for a browser.
-struct ReportCommand: ReadsRules {
+struct ReportCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var capture = ""
     private var output = ""
@@ -17,8 +18,7 @@ struct ReportCommand: ReadsRules {
 
     static let table = OptionTable<ReportCommand>([
         .value(
-            "--output", "FILE", "the page to write, replacing an earlier one; - for standard output",
-            completes: .file
+            "--output", "FILE", "the page to write, replacing an earlier one; - for standard output", completes: .file
         ) { $0.output = $1 }.short("-o"),
         .value(
             "--rules", "FILE",
@@ -28,8 +28,7 @@ struct ReportCommand: ReadsRules {
         .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
         .state("the agent's state directory, which the commands that the page advises then name") { $0.state = $1 },
         .flag(
-            "--values",
-            "includes payloads, and the values that conditions on data and senders test"
+            "--values", "includes payloads, and the values that conditions on data and senders test"
         ) { $0.showsValues = true },
         .flag("--watch", "reports what a running agent does from now on, instead of a capture") {
             $0.isWatching = true
@@ -40,32 +39,27 @@ struct ReportCommand: ReadsRules {
         ) { $0.duration = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: ReportCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            if options.isWatching {
-                try Arguments.none(operands, hint: "--watch reads no capture")
-                guard options.rules == nil, options.params.isEmpty, options.app == nil else {
-                    throw Arguments.Mistake(
-                        text: "--watch reports the agent's own rules: leave out --rules, --params, --param and --app")
-                }
-            } else if options.duration != nil {
-                throw Arguments.Mistake(text: "--for needs --watch")
-            } else if operands.count != 1 {
-                throw Arguments.Mistake(text: "expected one capture, or --watch")
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        if isWatching {
+            try Arguments.none(operands, hint: "--watch reads no capture")
+            guard rules == nil, params.isEmpty, app == nil else {
+                throw Arguments.Mistake(
+                    text: "--watch reports the agent's own rules: leave out --rules, --params, --param and --app")
             }
-            try options.params.check(rules: options.rules)
-            guard !options.output.isEmpty else {
-                throw Arguments.Mistake(text: "--output is missing, such as -o report.html")
-            }
-            options.capture = operands.first ?? ""
-            if options.capture == "-", options.rules == "-" {
-                throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
-            }
+        } else if duration != nil {
+            throw Arguments.Mistake(text: "--for needs --watch")
+        } else if operands.count != 1 {
+            throw Arguments.Mistake(text: "expected one capture, or --watch")
         }
-        guard case .options(let options) = reading else { return reading.code }
-        return await options.isWatching ? options.watch(console) : options.write(console)
+        try params.check(rules: rules)
+        if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
+        capture = operands.first ?? ""
+        if capture == "-", rules == "-" {
+            throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
+        }
     }
+
+    func run(_ console: Console) async -> ExitCode { await isWatching ? watch(console) : write(console) }
 
     private func write(_ console: Console) async -> ExitCode {
         var loaded: RoutingRules?
@@ -76,14 +70,10 @@ struct ReportCommand: ReadsRules {
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
-                console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
-                return .failed
+                return console.fail("\(escaped(capture)):1:1: the capture is empty; nothing to report")
             }
             return page(report, console) && isWhole ? .fine : .failed
-        } catch {
-            console.error(escaped("\(error)"))
-            return .failed
-        }
+        } catch { return console.fail(escaped("\(error)")) }
     }
 
     /// Writes the page, and says what is in it; returns whether it could be written.
@@ -105,9 +95,7 @@ struct ReportCommand: ReadsRules {
     }
 
     /// Reads the capture, whose first line determines its type; nil if the rules do not fit it, which is reported.
-    private func read(
-        _ rules: RoutingRules?, _ console: Console
-    ) async throws -> (report: Report, isWhole: Bool)? {
+    private func read(_ rules: RoutingRules?, _ console: Console) async throws -> (report: Report, isWhole: Bool)? {
         let source = escaped(capture)
         var replayed: ReplayedReport?
         var watched: WatchedReport?
@@ -162,4 +150,58 @@ struct ReportCommand: ReadsRules {
             "kiipush report --watch --for 10m -o now.html",
         ],
         action: { arguments, console in await run(arguments, console) })
+}
+
+extension ReportCommand {
+    /// Collects the messages of a running agent as they end, and writes the page when that is over.
+    func watch(_ console: Console) async -> ExitCode {
+        let agent: WatchedAgent
+        do throws(Arguments.Mistake) { agent = WatchedAgent(directory: try StateOption.directory(state ?? "")) } catch {
+            return console.fail("kiipush report: \(error.text)", .usage)
+        }
+        let watching = Watching(WatchedReport(source: agent.directory, showsValues: showsValues))
+        // Ctrl-C is how most people end it: the page is what they waited for.
+        let signals = console.isStandard ? StopSignals { exitProcess(end(watching, console)) } : nil
+        defer { withExtendedLifetime(signals) {} }
+        if console.isStandard { console.error("watching \(escaped(agent.directory)); Ctrl-C writes the page") }
+        do {
+            let code = try await agent.control.ask(
+                ["tap", "--format", "json"], until: duration.map { .now + $0 },
+                print: { line in watching.add(line, console) }, error: console.error)
+            guard code == ExitCode.fine.rawValue else { return ExitCode(rawValue: code) ?? .failed }
+        } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
+            console.error("kiipush report: the agent closed the connection; the page ends there")
+        } catch {
+            return agent.tell(agent.silence("\(error)"), "report", console)
+        }
+        return end(watching, console)
+    }
+
+    private func end(_ watching: Watching, _ console: Console) -> ExitCode {
+        // Nil if a signal and the watch end at the same time: the other one writes the page.
+        guard let report = watching.finish() else { return .fine }
+        return page(report, console) ? .fine : .failed
+    }
+}
+
+/// The report that grows while an agent is watched.
+private final class Watching: Sendable {
+    private let state: Mutex<(report: WatchedReport?, lines: Int)>
+
+    init(_ report: WatchedReport) { state = Mutex((report, 0)) }
+
+    func add(_ line: String, _ console: Console) {
+        state.withLock { state in
+            state.lines += 1
+            do throws(CaptureError) { try state.report?.add(Array(line.utf8), state.lines) } catch {
+                console.error("kiipush report: \(error.description)")
+            }
+        }
+    }
+
+    /// The report of everything so far, once; nil afterwards.
+    func finish() -> Report? {
+        var report = state.withLock { $0.report.take() }
+        return report?.finish()
+    }
 }

@@ -15,7 +15,6 @@ struct ReportPage {
     static let scriptDigest = "P/WB8A2o/gmTE8v6RbpsIqnlmHLNUJWCRQCgQurGncY="
     static let styleDigest = "2LhO9IpDB6Zh2QCGIXPYohky5+gTsAYlsDiPETOhRuY="
 
-    /// The whole file.
     var text: String {
         let parts = [
             "{{policy}}": Self.policy, "{{style}}": Self.style, "{{script}}": Self.script,

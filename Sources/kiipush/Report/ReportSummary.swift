@@ -4,7 +4,6 @@ import KiiPushAgent
 /// What happened in a capture, and what to do about it: the top of a report's page.
 struct ReportSummary {
     struct Finding: Hashable {
-        /// Its severity.
         enum Tone: String {
             case bad
             case warning

@@ -40,15 +40,11 @@ struct WatchedReport {
         }
         guard report.messages.count < report.limit else { return report.leftOut += 1 }
         let spent = (value["waited"]?.double ?? 0) + (value["took"]?.double ?? 0)
-        let (place, lane) = Report.places(
-            bucket: value["bucket"]?["name"]?.string, object: value["object"]?["id"]?.string,
-            topic: value["topic"]?["name"]?.string, owner: value["scope"]?["id"]?.string,
-            kind: value["kind"]?.string ?? "no push message")
-        var entry = ReportMessage(
-            time: date.milliseconds - Int64(min(max(spent, 0), 1e12)), line: number,
-            kind: report.kinds.number(of: value["kind"]?.string ?? "none"), place: report.places.number(of: place),
-            lane: report.lanes.number(of: lane), route: 0, outcome: 0, reason: 0, way: -1)
-        if report.bucketURIs[entry.lane] == nil { report.bucketURIs[entry.lane] = value["bucket"]?["uri"]?.string }
+        let (kind, bucket) = (value["kind"]?.string, value["bucket"])
+        var entry = report.message(
+            at: date.milliseconds - Int64(min(max(spent, 0), 1e12)), line: number, kind: kind, words: kind,
+            bucket: (bucket?["name"]?.string, bucket?["uri"]?.string), object: value["object"]?["id"]?.string,
+            topic: value["topic"]?["name"]?.string, owner: value["scope"]?["id"]?.string)
         fill(&entry, value, outcome)
         if report.showsValues { entry.payload = report.keep(payload: line) }
         if outcome == "paced" { paced[message] = report.messages.count }
@@ -83,7 +79,6 @@ struct WatchedReport {
         CaptureError(description: "\(file):\(line):1: \(what)")
     }
 
-    /// The report of all added messages.
     mutating func finish() -> Report {
         report.finish()
         return report

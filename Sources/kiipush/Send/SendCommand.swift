@@ -1,39 +1,113 @@
 import CLibrary
 import KiiCloud
 import KiiPush
-import KiiPushRules
 import KiiPushAgent
+import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
-struct SendCommand {
-    private let options: SendOptions
-    private let console: Console
+struct SendCommand: CommandWithOptions {
+    /// The topic, the sender, and the time.
+    private var address = PushAddress(
+        app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
+    /// The file with the request's body.
+    private var message = ""
+    private var format = ReportFormat.text
+    /// The file with the account; empty for a dry run without one.
+    private var account = ""
+    private var isDryRun = false
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: SendOptions.table, into: SendOptions(), console) {
-            options, operands throws(Arguments.Mistake) in try options.check(operands)
+    private var topic: String?
+    private var sender: String?
+    private var app: String?
+    private var sentAt: Int64?
+
+    /// The placeholder for an app id that was not named: as long as all app ids in Kii's documents.
+    static let unknownApp = "<app id>"
+
+    static let table = OptionTable<SendCommand>([
+        .value(
+            "--topic", "URI",
+            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, likewise for groups and things; may "
+                + "start with an app's id, as in kiicloud://APP/users/ID/topics/T"
+        ) { $0.topic = $1 },
+        .value("--as", "SENDER", "the sender: user:ID, thing:ID, or developer for the app's administrator") {
+            $0.sender = $1
+        },
+        .value(
+            "--message", "FILE", "the body for Kii's REST API, a SendPushMessageRequest; - is standard input",
+            completes: .file
+        ) { $0.message = $1 },
+        .account { $0.account = $1 },
+        .flag("--dry-run", "sends nothing, and shows what devices would receive") { $0.isDryRun = true },
+        .value("--app", "ID", "the app's id, which is part of the scope in the payload") { $0.app = $1 },
+        .value(
+            "--at", "MILLISECONDS", "the time of sending, in milliseconds since 1970; now if not given",
+            as: Arguments.milliseconds()
+        ) { $0.sentAt = $1 },
+        .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
+    ])
+
+    /// Refuses operands, and makes the address from the options.
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands)
+        guard isDryRun || CloudConnection.isBuilt else {
+            throw Arguments.Mistake(
+                text: CloudConnection.missing + ", or add --dry-run, which shows what devices would get")
         }
-        guard case .options(let options) = reading else { return reading.code }
-        let command = SendCommand(options: options, console: console)
-        return options.isDryRun ? command.show() : await command.send()
+        guard let topic else { throw Arguments.Mistake(text: "--topic is missing: name the topic by its URI") }
+        guard let sender else { throw Arguments.Mistake(text: "--as is missing: say who sends, such as user:ID") }
+        guard !message.isEmpty else { throw Arguments.Mistake(text: "--message is missing: name a file, or -") }
+        if !isDryRun {
+            try CloudOption.check(account: account)
+            guard account != "-" || message != "-" else {
+                throw Arguments.Mistake(text: "--account and --message cannot both be standard input")
+            }
+        }
+        address.sender = try Self.sender(sender)
+        try setTopic(topic)
+        address.sentAt = sentAt ?? UTCDate.now.milliseconds
+    }
+
+    func run(_ console: Console) async -> ExitCode { isDryRun ? show(console) : await send(console) }
+
+    private mutating func setTopic(_ text: String) throws(Arguments.Mistake) {
+        guard let uri = KiiURI(text), let topic = uri.topic else {
+            throw Arguments.Mistake(
+                text: "--topic takes the URI of a topic, such as kiicloud://users/ID/topics/T, not '\(escaped(text))'")
+        }
+        if let app, let named = uri.appID, app != named {
+            throw Arguments.Mistake(text: "--app and --topic name different apps")
+        }
+        address.topic = topic
+        address.app = app ?? uri.appID ?? Self.unknownApp
+    }
+
+    private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {
+        if text == "developer" { return PushAddress.developer }
+        let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
+        if parts.count == 2, parts[0] == "user" { return .user(id: parts[1]) }
+        if parts.count == 2, parts[0] == "thing" { return .thing(id: parts[1]) }
+        throw Arguments.Mistake(text: "--as takes user:ID, thing:ID or developer, not '\(escaped(text))'")
     }
 
     /// Sends the push, unless there is a problem.
-    private func send() async -> ExitCode {
-        guard let bytes = read() else { return .failed }
+    private func send(_ console: Console) async -> ExitCode {
+        guard let bytes = read(console) else { return .failed }
         let message: OutgoingMessage
         do throws(MessageBodyError) { message = try OutgoingMessage(body: bytes) } catch {
-            complain(at: SourcePosition(error.offset, in: bytes), error)
+            complain(at: SourcePosition(error.offset, in: bytes), error, console)
             return .failed
         }
-        return await CloudConnection.run("send", account: options.account, console, names: options.namedApp) { client in
-            let address = options.address(in: client.app.id)
+        let app = address.app == Self.unknownApp ? nil : address.app
+        return await CloudConnection.run("send", account: account, console, names: app) { client in
+            var address = address
+            address.app = client.app.id
             let report = SendReport(message, address)
-            tell(report)
+            tell(report, console)
             guard !report.hasProblem else { return .failed }
             let id = try await client.send(message, to: address.topic, as: address.sender)
-            switch options.format {
+            switch format {
             case .text: console.print("sent \(escaped(id.text))")
             case .json: console.print(SendReport.jsonLine(id))
             }
@@ -41,27 +115,27 @@ struct SendCommand {
         }
     }
 
-    private func show() -> ExitCode {
-        guard let bytes = read() else { return .failed }
+    private func show(_ console: Console) -> ExitCode {
+        guard let bytes = read(console) else { return .failed }
         do throws(MessageBodyError) {
-            let report = SendReport(try OutgoingMessage(body: bytes), options.address)
-            switch options.format {
+            let report = SendReport(try OutgoingMessage(body: bytes), address)
+            switch format {
             case .json: for line in report.jsonLines { console.print(line) }
             case .text: for line in report.textLines { console.print(line) }
             }
-            tell(report)
+            tell(report, console)
             return report.hasProblem ? .failed : .fine
         } catch {
-            complain(at: SourcePosition(error.offset, in: bytes), error)
-            if options.format == .json { console.print(SendReport.jsonLine(error)) }
+            complain(at: SourcePosition(error.offset, in: bytes), error, console)
+            if format == .json { console.print(SendReport.jsonLine(error)) }
             return .failed
         }
     }
 
     /// Reports the problems, by network; the JSON already contains warnings.
-    private func tell(_ report: SendReport) {
-        let file = escaped(options.message)
-        for finding in report.findings where !finding.isWarning || options.format == .text {
+    private func tell(_ report: SendReport, _ console: Console) {
+        let file = escaped(message)
+        for finding in report.findings where !finding.isWarning || format == .text {
             let word = console.errorInk(finding.isWarning ? "warning" : "problem", finding.isWarning ? .warning : .bad)
             let network = finding.network.map { "\($0.rawValue): " } ?? ""
             let place = finding.path.isEmpty ? network : "\(network)\(escaped(finding.path)): "
@@ -69,22 +143,21 @@ struct SendCommand {
         }
     }
 
-    private func complain(at place: SourcePosition, _ error: MessageBodyError) {
+    private func complain(at place: SourcePosition, _ error: MessageBodyError, _ console: Console) {
         let path = error.path.isEmpty ? "" : "\(escaped(error.path)): "
-        console.error(
-            console.errorInk.located("\(escaped(options.message)):\(place): \(path)\(escaped(error.detail))"))
+        console.error(console.errorInk.located("\(escaped(message)):\(place): \(path)\(escaped(error.detail))"))
     }
 
-    private func read() -> [UInt8]? {
-        if options.message == "-", isatty(STDIN_FILENO) == 1 {
+    private func read(_ console: Console) -> [UInt8]? {
+        if message == "-", isatty(STDIN_FILENO) == 1 {
             console.error("kiipush send: reading a message from the terminal; end it with Ctrl-D")
         }
         do throws(ReadError) {
-            let reader = options.message == "-" ? .standardInput() : try ByteReader(path: options.message)
+            let reader = message == "-" ? .standardInput() : try ByteReader(path: message)
             return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
         } catch {
             // A message in the place of a file name is not repeated in the error: its contents are private.
-            let isMessage = options.message.utf8.contains(UInt8(ascii: "{"))
+            let isMessage = message.utf8.contains(UInt8(ascii: "{"))
             console.error(
                 isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")
             return nil
@@ -103,7 +176,7 @@ struct SendCommand {
                     + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
                     + "network's limit, and the bytes that each suppression saves.")
         ],
-        options: SendOptions.table.texts,
+        options: table.texts,
         notes: [
             .text(
                 "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "

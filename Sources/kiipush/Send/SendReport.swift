@@ -4,7 +4,6 @@ import KiiPushAgent
 
 /// The report of `kiipush send --dry-run` about a message.
 struct SendReport {
-    /// A problem or a warning.
     struct Finding: Equatable {
         let network: PushNetwork?
         let code: String
@@ -19,14 +18,13 @@ struct SendReport {
     let findings: [Finding]
 
     init(_ message: OutgoingMessage, _ address: PushAddress) {
-        self.message = message
-        self.address = address
+        (self.message, self.address) = (message, address)
         var findings = message.problems(sentTo: address).map { problem in
             Finding(
                 network: problem.network, code: problem.code.rawValue, path: problem.path, message: problem.message,
                 isWarning: problem.isWarning)
         }
-        if address.app == SendOptions.unknownApp, !message.sends.isDisjoint(with: [.objectScope, .appID]) {
+        if address.app == SendCommand.unknownApp, !message.sends.isDisjoint(with: [.objectScope, .appID]) {
             findings.append(
                 Finding(
                     network: nil, code: "appUnknown", path: "app",
@@ -37,10 +35,7 @@ struct SendReport {
         self.findings = findings
     }
 
-    /// Whether Kii would refuse the message.
     var hasProblem: Bool { findings.contains { !$0.isWarning } }
-
-    // MARK: For programs
 
     /// One line for each enabled network; one with nulls if there is none.
     var jsonLines: [String] {
@@ -82,9 +77,7 @@ struct SendReport {
     }
 
     /// The line for a push that was sent.
-    static func jsonLine(_ id: PushMessageID) -> String {
-        JSONWriter.object { $0.member("pushMessageID", id.text) }
-    }
+    static func jsonLine(_ id: PushMessageID) -> String { JSONWriter.object { $0.member("pushMessageID", id.text) } }
 
     private func write(_ findings: [Finding], _ writer: inout JSONWriter) {
         for (key, areWarnings) in [("problems", false), ("warnings", true)] {
@@ -95,8 +88,6 @@ struct SendReport {
             }
         }
     }
-
-    // MARK: For people
 
     /// A table with a column for each network, and the payloads below.
     var textLines: [String] {

@@ -3,7 +3,6 @@ import KiiPushAgent
 
 /// Who uses a state directory, as far as another process can determine.
 enum AgentPresence: Sendable {
-    /// An agent that answered.
     case agent(AgentIdentity)
     /// An agent that uses the directory, but does not identify itself.
     case silent(String)
@@ -22,23 +21,16 @@ enum AgentPresence: Sendable {
         let end = ContinuousClock.now + ControlSocket.patience
         while true {
             let why: String
-            switch await asked(directory, target) {
-            case .success(let identity): return .agent(identity)
-            case .failure(let error): why = error.description
-            }
+            do {
+                let (code, line) = try await ControlSocket(state: directory).firstLine(
+                    of: ["who"] + (target.map { [$0.description] } ?? []))
+                if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .agent(agent) }
+                why = "it said '\(escaped(line))'"
+            } catch { why = "\(error)" }
             // The lock distinguishes an agent that hangs, or is only just starting, from none.
             guard AgentState.isTaken(directory) else { return .nobody }
             guard .now < end else { return .silent(why) }
             try? await Task.sleep(for: .milliseconds(50))
         }
-    }
-
-    private static func asked(_ directory: String, _ target: KillTarget?) async -> Result<AgentIdentity, AgentError> {
-        do {
-            let (code, line) = try await ControlSocket(state: directory).firstLine(
-                of: ["who"] + (target.map { [$0.description] } ?? []))
-            if code == ExitCode.fine.rawValue, let identity = AgentIdentity(json: line) { return .success(identity) }
-            return .failure(AgentError("it said '\(escaped(line))'"))
-        } catch { return .failure(AgentError("\(error)")) }
     }
 }

@@ -43,7 +43,10 @@ struct StatusText {
         lines += entry("queue", queue)
         lines += entry("ended", outcomes)
         lines += entry("letters", letters)
-        for key in status.paced.prefix(Self.mostPaced) { lines += entry("loop guard", key.words) }
+        for key in status.paced.prefix(Self.mostPaced) {
+            let waiting = "\(Figures.count(key.waiting)) wait since \(Figures.seconds(key.since))"
+            lines += entry("loop guard", "\(waiting), \(Figures.count(key.superseded)) superseded; \(key.why)")
+        }
         let more = status.paced.count - Self.mostPaced
         if more > 0 { lines += entry("", "and \(more) more") }
         for kill in status.kills {
@@ -52,7 +55,10 @@ struct StatusText {
             lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end + doubt)
         }
         for gap in status.gaps { lines += entry("gap", "\(gap); new messages wait until it is handled") }
-        for shortage in status.shortages { lines += entry("shortage", shortage.words) }
+        for shortage in status.shortages {
+            let since = shortage.since.map { ", since \($0.wholeSeconds)" } ?? ""
+            lines += entry("shortage", "\(shortage.kind): \(shortage.what)\(since)")
+        }
         if let healed = status.healed { lines += entry("healed", healed) }
         if let failure = status.metricsFailure { lines += entry("metrics", failure) }
         for silence in status.silent {
@@ -96,7 +102,6 @@ struct StatusText {
         }
     }
 
-    /// A table of routes, in the given order.
     func routes(_ routes: [AgentStatus.Route]) -> [String] {
         if routes.isEmpty { return ["no routes"] }
         let columns = [("HANDLED", 10), ("FAILED", 8), ("PACED", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
@@ -114,18 +119,6 @@ struct StatusText {
                     + zip(cells, columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
             }
     }
-}
-
-extension AgentStatus.Paced {
-    /// How many wait and since when, how many were superseded, and why.
-    fileprivate var words: String {
-        "\(Figures.count(waiting)) wait since \(Figures.seconds(since)), \(Figures.count(superseded)) superseded; \(why)"
-    }
-}
-
-extension AgentStatus.Shortage {
-    /// The shortage, and since when.
-    fileprivate var words: String { "\(kind): \(what)\(since.map { ", since \($0.wholeSeconds)" } ?? "")" }
 }
 
 extension UTCDate {

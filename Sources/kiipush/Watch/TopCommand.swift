@@ -1,10 +1,9 @@
-import CLibrary
 import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
 /// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.
-struct TopCommand {
+struct TopCommand: CommandWithOptions {
     private var directory = ""
     private var interval = Duration.seconds(2)
     private var count: Int?
@@ -14,8 +13,7 @@ struct TopCommand {
     static let table = OptionTable<TopCommand>([
         .value("--interval", "TIME", "the time between updates; 2s if not given", as: interval) { $0.interval = $1 },
         .choice(
-            "--sort", "ORDER",
-            "the order of routes: busy (longest handler time first), rate, failed, wait or name",
+            "--sort", "ORDER", "the order of routes: busy (longest handler time first), rate, failed, wait or name",
             of: TopScreen.Order.allCases.map { ($0.rawValue, $0) }
         ) { $0.order = $1 },
         .value(
@@ -26,28 +24,24 @@ struct TopCommand {
         .state { $0.directory = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: TopCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            try Arguments.none(operands, hint: StateOption.hint)
-            options.directory = try StateOption.directory(options.directory)
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory)
-        if console.isStandard, !options.isPlain, options.count == nil, let terminal = TopTerminal(console.ink) {
-            return await options.show(agent, terminal)
-        }
-        return await options.print(agent, console.untilClosed)
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands, hint: StateOption.hint)
+        directory = try StateOption.directory(directory)
     }
 
-    private static let interval: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
-        option, text throws(Arguments.Mistake) in
-        // A plain number means seconds.
-        let duration = Duration(rule: text) ?? Duration(rule: text + "s")
-        guard let duration, duration >= .milliseconds(100), duration <= .seconds(3600) else {
-            throw Arguments.Mistake(text: "\(option) takes a time from 100ms to 1h, not '\(escaped(text))'")
+    func run(_ console: Console) async -> ExitCode {
+        let agent = WatchedAgent(directory: directory)
+        if console.isStandard, !isPlain, count == nil, let terminal = TopTerminal(console.ink) {
+            return await show(agent, terminal)
         }
-        return duration
+        return await print(agent, console.untilClosed)
+    }
+
+    private static let interval = Arguments.value("a time from 100ms to 1h,") { text in
+        // A plain number means seconds.
+        (Duration(rule: text) ?? Duration(rule: text + "s")).flatMap { duration in
+            duration >= .milliseconds(100) && duration <= .seconds(3600) ? duration : nil
+        }
     }
 
     // MARK: Snapshots
@@ -111,7 +105,6 @@ struct TopCommand {
         }
     }
 
-    /// An agent's answer, and its time.
     private struct Look {
         let status: AgentStatus
         let at: ContinuousClock.Instant

@@ -12,10 +12,8 @@ struct TopScreen {
         case failed
         /// By how long messages wait.
         case wait
-        /// By name, in alphabetical order.
         case name
 
-        /// The key that selects it.
         var key: Character { rawValue.first ?? "?" }
 
         var next: Order {
@@ -41,7 +39,6 @@ struct TopScreen {
     /// A message on the last line; nil omits it.
     var note: String?
 
-    /// The routes in order.
     var rows: [Row] {
         let rows = status.routes.map { row($0) }
         return rows.sorted { left, right in

@@ -12,9 +12,7 @@ final class ActionRun: Sendable {
     private let lines = Mutex<[(text: String, isNote: Bool)]>([])
 
     /// Runs a script by a shell; `ownBucket` is what the route does about writes to its own bucket.
-    convenience init(
-        _ script: String, ownBucket: RouteOptions.OwnBucket = .warn, grace: Duration = .seconds(3600)
-    ) {
+    convenience init(_ script: String, ownBucket: RouteOptions.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
         self.init(["/bin/sh", "-c", script], ownBucket: ownBucket, grace: grace)
     }
 

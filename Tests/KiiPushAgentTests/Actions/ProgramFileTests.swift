@@ -67,7 +67,5 @@ struct ProgramFileTests {
     }
 
     @Test("a program that can be started has no problem", arguments: ["sh", "/bin/sh", "/bin/true", "/proc/self/exe"])
-    func fine(program: String) throws {
-        #expect(ProgramProblem.find(program) == nil)
-    }
+    func fine(program: String) throws { #expect(ProgramProblem.find(program) == nil) }
 }

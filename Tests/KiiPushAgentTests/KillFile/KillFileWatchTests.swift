@@ -49,6 +49,13 @@ struct KillFileWatchTests {
             report: scene.report)
     }
 
+    /// Another watch, of the kill file in a folder.
+    private func another(_ name: String, interval: Duration = .seconds(3600)) -> KillFileWatch {
+        KillFileWatch(
+            KillFile(directory: folder[name]), for: loopGuard, interval: interval, wallClock: { [scene] in scene.now },
+            report: scene.report)
+    }
+
     private func write(_ kills: (target: String, until: String)...) throws {
         let entries = kills.map { #"{"target":"\#($0.target)","until":"\#($0.until)"}"# }
         try folder.replace("kill.json", with: #"{"version":1,"kills":[\#(entries.joined(separator: ","))]}"#)
@@ -85,11 +92,7 @@ struct KillFileWatchTests {
 
     @Test("finds a file in a directory that appears later")
     func directoryLater() throws {
-        let loopGuard = LoopGuard(clock: clock)
-        let scene = scene
-        let watch = KillFileWatch(
-            KillFile(directory: folder["state"]), for: loopGuard, interval: .seconds(3600), wallClock: { scene.now },
-            report: scene.report)
+        let watch = another("state")
         watch.look()
         try folder.makeFolder("state")
         try KillFile(directory: folder["state"]).kill(
@@ -166,9 +169,7 @@ struct KillFileWatchTests {
         ),
     ]
 
-    @Test(
-        "keeps the last list while the file is unreadable, and reports that once",
-        arguments: spoiled.indices)
+    @Test("keeps the last list while the file is unreadable, and reports that once", arguments: spoiled.indices)
     func unreadable(index: Int) throws {
         try write(("a", "2026-11-21T12:01:00Z"))
         watch.look()
@@ -272,13 +273,10 @@ struct KillFileWatchTests {
 
     @Test("polling finds changes that the system does not report")
     func interval() throws {
-        let scene = scene
         try folder.makeFolder("real")
         try folder.makeFolder("state")
         try folder.link("state/kill.json", to: "../real/kill.json")
-        let watch = KillFileWatch(
-            KillFile(directory: folder["state"]), for: loopGuard, interval: .milliseconds(10), wallClock: { scene.now },
-            report: scene.report)
+        let watch = another("state", interval: .milliseconds(10))
         watch.look()
         try folder.write(
             #"{"version":1,"kills":[{"target":"*","until":"2026-11-21T12:01:00Z"}]}"#, to: "real/kill.json")

@@ -114,8 +114,7 @@ struct JournalLineTests {
             JournalLine(
                 Trace(
                     messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], expired: [],
-                    seen: nil,
-                    outcome: outcome, generation: 0, nanoseconds: 1_234_567)
+                    seen: nil, outcome: outcome, generation: 0, nanoseconds: 1_234_567)
             ).priority
         }
         #expect(priority(.deadLettered(.failed)) == .error)

@@ -76,8 +76,7 @@ struct LinesTransportTests {
         try await task.value
     }
 
-    @Test(
-        "reads nothing while the service is full, then continues in order", arguments: [1, 7, 64])
+    @Test("reads nothing while the service is full, then continues in order", arguments: [1, 7, 64])
     func full(step: Int) async throws {
         intake.setRoom(3)
         let task = start(transport())

@@ -234,8 +234,7 @@ struct SocketTransportTests {
         let third = try SocketPeer(socket.path)
         #expect(third.answer() == #"{"outcome":"notTaken","disposition":"retryLater","reason":"tooManyClients"}"#)
         #expect(third.answer() == nil)
-        #expect(
-            socket.intake.events.last == .ignored("rejected a client, because 2 are connected already"))
+        #expect(socket.intake.events.last == .ignored("rejected a client, because 2 are connected already"))
     }
 
     @Test("a client who has been silent for long makes room for one who has something to send")

@@ -8,19 +8,13 @@ struct TransportContractTests {
     private typealias MyBench = FaultyBench
 
     @Test("my transport meets the guarantees of a transport")
-    func guarantees() async {
-        await TransportContract { MyBench() }.verify()
-    }
+    func guarantees() async { await TransportContract { MyBench() }.verify() }
 
     @Test("lines on standard input meet the contract of a transport")
-    func lines() async {
-        await TransportContract { try LinesBench() }.verify()
-    }
+    func lines() async { await TransportContract { try LinesBench() }.verify() }
 
     @Test("a Unix socket meets the contract of a transport")
-    func socket() async {
-        await TransportContract { try SocketBench() }.verify()
-    }
+    func socket() async { await TransportContract { try SocketBench() }.verify() }
 
     @Test("each fault of a transport breaks its guarantee", arguments: FaultyTransport.Fault.allCases)
     func broken(fault: FaultyTransport.Fault) async {

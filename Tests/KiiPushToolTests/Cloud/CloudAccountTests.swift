@@ -49,9 +49,9 @@ struct CloudAccountTests {
         #expect(error.description.contains("chmod 600"))
     }
 
+    #if !HTTP
     @Test("without the trait each command says how to build it")
     func notBuilt() async throws {
-        guard !CloudConnection.isBuilt else { return }
         for arguments in [
             ["refresh", "kiicloud://users/u"], ["install", "--endpoint", "e"],
             ["unsubscribe", "kiicloud://buckets/b", "--of", "user:u"],
@@ -61,4 +61,20 @@ struct CloudAccountTests {
             #expect(run.errors == ["kiipush \(arguments[0]): \(CloudConnection.missing)"])
         }
     }
+
+    @Test("without the trait an agent whose rules call Kii's cloud does not start, and says what to build")
+    func refused() throws {
+        let rules = try TemporaryFile(
+            #"""
+            {"version": 1, "me": ["thing:th.1"], "rules": [
+             {"id": "tell", "then": {"send": {"topic": "kiicloud://things/th.1/topics/a", "data": {"n": 1}}}}]}
+            """#, name: "r.json")
+        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin"])
+        #expect(run.code == 1)
+        #expect(run.errors.contains("r.json:2:44: the rule 'tell' calls Kii's cloud; this kiipush has no HTTP client"))
+        #expect(run.errors.contains("swift build --traits HTTP, and name the account with --account FILE"))
+        let account = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--account", "account.json"])
+        #expect(account.code == 64 && account.errors.contains("build it with the trait HTTP"))
+    }
+    #endif
 }

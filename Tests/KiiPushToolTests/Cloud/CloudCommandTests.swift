@@ -35,9 +35,7 @@ struct CloudCommandTests {
         return run
     }
 
-    private var client: KiiClient {
-        KiiClient(cloud.app, transport: cloud, tokens: FixedToken(token))
-    }
+    private var client: KiiClient { KiiClient(cloud.app, transport: cloud, tokens: FixedToken(token)) }
 
     @Test("send sends a push, which reaches who subscribed; one with a problem is not sent")
     func send() async throws {

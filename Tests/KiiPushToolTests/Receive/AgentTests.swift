@@ -10,14 +10,11 @@ import Testing
 @Suite("an agent with a state directory, and the commands that work on it", .serialized)
 struct AgentTests {
     private let folder: TemporaryFile
-    private let directory: String
+    private var directory: String { folder.directory }
     private var state: String { directory + "/state" }
     private var socket: String { directory + "/push.sock" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        directory = String(folder.path.dropLast("/rules.json".count))
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     private func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
 
@@ -84,8 +81,7 @@ struct AgentTests {
     @Test("a metrics file that cannot be written is told once, and in the status while it lasts; payloads are taken")
     func unwritableMetrics() throws {
         let metrics = directory + "/gone/metrics.prom"
-        let agent = try RunningAgent(
-            ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
+        let agent = try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
         let what = "metrics.prom: cannot be written: No such file or directory"
         // The second round comes a second after the first.
         try agent.wait { _ in (try? tool("status", "--format", "json"))?.output.contains(what) == true }

@@ -10,7 +10,7 @@ struct ManagedAgentTests {
     @Test("an agent whose broker is away is ready to its manager, which is told that it is not connected")
     func brokerAway() throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let folder = String(rules.path.dropLast("/rules.json".count))
+        let folder = rules.directory
         let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(listener) }
         let address = try #require(UnixAddress(path: "\(folder)/n"))
@@ -33,7 +33,7 @@ struct ManagedAgentTests {
     @Test("an agent that its broker refuses goes on, says so once and in its status, and is well when it is let in")
     func refused() throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        let state = String(rules.path.dropLast("/rules.json".count)) + "/state"
+        let state = rules.directory + "/state"
         let isOpen = Mutex(false)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

@@ -64,8 +64,7 @@ struct ReportTests {
     @Test("an honest burst is no loop: it was late, and all of it is handled")
     func burst() async throws {
         let written = try await report(Captures.burst())
-        #expect(
-            written.findings.contains { $0.contains("bucket sensor / temperature") }, "\(written.findings)")
+        #expect(written.findings.contains { $0.contains("bucket sensor / temperature") }, "\(written.findings)")
         #expect(written.findings.first == "Nothing went wrong.")
         #expect(Set(written.outcomes) == ["handled", "duplicate"])
         #expect(written.column("waited").contains { $0 > 3000 })

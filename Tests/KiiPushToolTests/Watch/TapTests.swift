@@ -9,12 +9,9 @@ import Testing
 @Suite("kiipush tap, and the agent that it watches", .timeLimit(.minutes(5)))
 struct TapTests {
     private let folder: TemporaryFile
-    private let state: String
+    private var state: String { folder.directory + "/state" }
 
-    init() throws {
-        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
-        state = String(folder.path.dropLast("/rules.json".count)) + "/state"
-    }
+    init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
     private func event(_ number: Int) -> String {
         #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o\#(number)","when":\#(number)}"#

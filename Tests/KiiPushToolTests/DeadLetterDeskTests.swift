@@ -1,0 +1,108 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushTesting
+import Testing
+
+@testable import kiipush
+@testable import KiiPushAgent
+
+@Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
+struct DeadLetterReplayTests {
+    /// A transport that has nothing until its task is cancelled.
+    private struct Idle: PushTransport {
+        let name = "idle"
+        let abilities: TransportAbilities = []
+        let opened: AsyncStream<Void>.Continuation
+
+        func run(_ intake: PushIntake) async {
+            opened.finish()
+            let nothing = AsyncStream<Void> { _ in }
+            for await _ in nothing {}
+        }
+    }
+
+    @Test("a letter that an agent with smaller limits could not decode is handled by one that can, and is gone")
+    func undecodable() async throws {
+        let letters = InMemoryDeadLetterStore()
+        let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
+        for bytes in [payload.bytes, Array("nonsense".utf8)] {
+            _ = try letters.add(
+                DeadLetter(
+                    payload: RawPayload(bytes, transport: .mqtt), reason: .undecodable, routes: [],
+                    arrivedAt: MonotonicInstant(nanoseconds: 0)))
+        }
+        let receiver = PushReceiver(deadLetters: letters)
+        receiver.onPushToUser("news", topic: "news") { _, _ in }
+        let (stream, opened) = AsyncStream<Void>.makeStream()
+        let service = PushService(receiver, [Idle(opened: opened)])
+        let running = Task { try await service.run() }
+        for await _ in stream {}
+
+        let session = StateSession(deadLetters: letters, receiver: receiver, service: service)
+        let run = await ToolRun { await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, $0.desk) }
+        running.cancel()
+        _ = try await running.value
+        #expect(run.code == .failed, "one of them is garbage still")
+        #expect(run.output == ["1: handled", "2: undecodable (unexpectedCharacter)"])
+        #expect(run.errors == [] && letters.letters().map(\.id) == [2])
+        #expect(receiver.metrics.routes.map(\.handled) == [1])
+    }
+}
+
+@Suite("commands on dead letters that do nothing say so")
+struct NothingDoneTests {
+    private func run(_ arguments: [String], _ session: StateSession) async -> ToolRun {
+        await ToolRun { await DeadLetterDesk.run(arguments, session, $0.desk) }
+    }
+
+    private func session(letters: Int) async throws -> StateSession {
+        let store = InMemoryDeadLetterStore()
+        let receiver = PushReceiver(deadLetters: store) {}
+        let session = StateSession(deadLetters: store, receiver: receiver)
+        for number in 0..<letters {
+            let payload = RawPayload(Array("{\(number)".utf8), transport: .mqtt)
+            _ = try store.add(
+                DeadLetter(
+                    payload: payload, reason: .failed, routes: ["settings"], arrivedAt: .init(nanoseconds: 0)))
+        }
+        return session
+    }
+
+    @Test(
+        "a filter that no letter fits is told, with the route that was probably meant",
+        arguments: [
+            (
+                ["drop", "--route", "setings"],
+                "kiipush dead-letters: nothing dropped: none of 1 dead letter matches; unknown route 'setings'; did you mean 'settings'?"
+            ),
+            (
+                ["replay", "--reason", "killSwitch"],
+                "kiipush dead-letters: nothing replayed: none of 1 dead letter matches"
+            ),
+            (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),
+        ])
+    func filters(arguments: [String], error: String) async throws {
+        let run = await run(arguments, try await session(letters: 1))
+        #expect(run.code == .failed && run.output.isEmpty && run.errors == [error], "\(run.errors)")
+    }
+
+    @Test("all of none is fine, and said")
+    func none() async throws {
+        let run = await run(["drop", "--all"], try await session(letters: 0))
+        #expect(run.code == .fine && run.errors.isEmpty && run.output == ["no dead letters, so nothing dropped"])
+    }
+
+    @Test("without an agent there is no answer to what only it could do")
+    func noAgent() async throws {
+        let letters = try await session(letters: 1).deadLetters
+        #expect(
+            await run(["replay", "--all"], StateSession(deadLetters: letters, receiver: nil)).code == .nobody)
+    }
+
+    @Test("a state directory that is not there is not made")
+    func noDirectory() async {
+        let run = await ToolRun("dead-letters", "list", "--state", "/nowhere/at/all")
+        #expect(run.code == .failed)
+        #expect(run.errors == ["kiipush dead-letters: there is no state directory /nowhere/at/all"])
+    }
+}
