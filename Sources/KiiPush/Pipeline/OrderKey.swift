@@ -17,9 +17,8 @@ public struct OrderKey: Sendable, Hashable {
 
     /// Makes a key.
     ///
-    /// - Parameter text: returns the text of a message; nil for a message that is not ordered. It is called once for
-    ///   each accepted message, while the transport waits: keep it fast. The text may be of any length, and is not
-    ///   kept.
+    /// - Parameter text: returns the text of a message, of any length; nil for a message that is not ordered. It is
+    ///   called once for each accepted message, while the transport waits: keep it fast.
     public init(_ text: @escaping @Sendable (PushMessage) -> String?) { closure = Closure(text) }
 
     package func text(of message: PushMessage) -> String? { closure.text(message) }
