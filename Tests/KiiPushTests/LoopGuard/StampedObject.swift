@@ -20,9 +20,7 @@ final class PatchedObject: Sendable {
 
     /// The fields as the REST API returns them.
     var fields: [String: DataValue] {
-        state.withLock { state in
-            state.fields.merging(["_modified": .number("\(state.modifiedAt)")]) { $1 }
-        }
+        state.withLock { state in state.fields.merging(["_modified": .number("\(state.modifiedAt)")]) { $1 } }
     }
 
     /// Changes some fields; returns when.

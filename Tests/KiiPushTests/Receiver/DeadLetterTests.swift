@@ -76,9 +76,7 @@ struct DeadLetterTests {
     func routes() async throws {
         let log = EventLog()
         let receiver = receiver(["a", "b", "c"], log: log)
-        func replay(_ routes: [String]) async throws -> String {
-            await receiver.replay(try add(1, routes)).description
-        }
+        func replay(_ routes: [String]) async throws -> String { await receiver.replay(try add(1, routes)).description }
         #expect(try await replay(["b"]) == "handled")
         #expect(try await replay(["c", "a", "gone"]) == "handled")
         #expect(try await replay(["gone"]) == "unrouted (noRoute)")

@@ -115,46 +115,6 @@ struct PushReceiverTests {
 
     // MARK: A chain of one's own
 
-    @Test("a stage of one's own between the others refuses a message, which is handled when it comes again later")
-    func customStage() async {
-        let isQuiet = Flag()
-        isQuiet.set()
-        let store = SpyStore()
-        let log = log
-        let receiver = PushReceiver(app: "0123abcd") {
-            Deduplicator(store: store, secret: .published)
-            Probe("QuietHours", log) { isQuiet.isSet ? .refuse("quiet hours") : .pass }
-            LoopGuard()
-            ScopeFilter(serving: .app)
-        }
-        receiver.onPushToApp("r") { _, _ in }
-        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeFilter"])
-        #expect(await "\(receiver.receive(event))" == "refused (quiet hours)")
-        isQuiet.clear()
-        #expect(await "\(receiver.receive(event))" == "handled")
-        #expect(log.events == ["admit QuietHours", "admit QuietHours", "settle QuietHours: handled"])
-        #expect(store.log.events == ["fresh", "release", "fresh", "commit"])
-    }
-
-    @Test("a stage that throws fails the message by name before any handler")
-    func throwingStage() async {
-        let log = log
-        let receiver = PushReceiver {
-            Probe("before", log)
-            Probe("broken", log) { throw TestError() }
-            Probe("behind", log)
-        }
-        receiver.onAny("r") { _, _ in log.add("handler") }
-        guard case .failed(let failure) = await receiver.receive(event) else {
-            Issue.record("it should have failed")
-            return
-        }
-        #expect(failure.place == "broken")
-        #expect(failure.isStage)
-        #expect(failure.error is TestError)
-        #expect(log.events == ["admit before", "admit broken", "settle before: failed (broken)"])
-    }
-
     @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
     func brokenStore(isClosed: Bool) async {
         let store = FaultyStore(FaultyStore.Fault())
