@@ -84,10 +84,8 @@ public protocol DeadLetterStore: Sendable {
     /// If they do not, a `PushService` with a durable inbox reports `ServiceEvent.notDurable(_:)`.
     var isDurable: Bool { get }
 
-    /// Adds a dead letter and returns its number.
+    /// Adds a dead letter, whose own number is ignored; returns its number, or that of the one that it was merged into.
     ///
-    /// - Parameter letter: the dead letter; its own number is ignored.
-    /// - Returns: its number in the store, or the number of the dead letter that it was merged into.
     /// - Throws: if the store cannot keep it, for example because it is full. A service with a durable inbox then keeps
     ///   the message there and tries again later; otherwise the message ends as ``Outcome/failed(_:)``, so that its
     ///   transport delivers it again.

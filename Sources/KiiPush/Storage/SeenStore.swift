@@ -25,21 +25,16 @@
 ///
 /// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
 public protocol SeenStore: Sendable {
-    /// Looks a message up, and reserves it if it is new.
+    /// Looks up a message that arrived at `now`, and reserves it if it is new; that time becomes part of the lease.
     ///
-    /// - Parameters:
-    ///   - keys: the message's keys.
-    ///   - now: when the message arrived, on the receiver's clock; it becomes part of the lease.
-    /// - Returns: a lease if the message is new; else whether it is in flight or was handled.
     /// - Throws: if the store fails; the deduplicator then passes or fails the message, as it was configured.
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
 
     /// Remembers a message as handled, for the length of the window; one with a weak key by the arrival time of its
     /// lease.
     ///
-    /// - Parameters:
-    ///   - lease: the message's lease.
-    ///   - now: when it ended; long ago, if the store threw at the first call.
+    /// It ended at `now`, which is long ago if the store threw at the first call.
+    ///
     /// - Throws: if the store cannot remember it; it is called again. Until then the lease is in flight.
     func commit(_ lease: SeenLease, now: MonotonicInstant) throws
 

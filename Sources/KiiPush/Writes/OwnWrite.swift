@@ -52,9 +52,7 @@ public struct OwnCreation: Sendable {
 
     /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
     ///
-    /// - Parameters:
-    ///   - id: the object's id.
-    ///   - modifiedAt: its time of modification as the server answered it, in milliseconds since 1970.
+    /// The time is as in ``OwnWrite/done(modifiedAt:)``.
     public func done(id: String, modifiedAt: Int64? = nil) {
         loopGuard?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since, for: messageID)
             .done(modifiedAt: modifiedAt)

@@ -38,17 +38,6 @@ struct StampTests {
         }
     }
 
-    @Test("handles a change a minute while handlers report no times")
-    func unreported() async {
-        let cloud = PatchedObject(clock)
-        let device = Rounder(1, cloud, clock, .plain, reports: false)
-        for number in 0..<30 {
-            clock.advance(by: .seconds(60))
-            _ = cloud.patch(["target": .number("\(number).3")])
-            #expect(await device.receiver.receive(cloud.event(by: "U-person", .long)).description == "handled")
-        }
-    }
-
     /// A way to write what a device is called for: each message is answered, however many wait.
     enum Answer: String, CaseIterable {
         /// Announces the write and reports it.

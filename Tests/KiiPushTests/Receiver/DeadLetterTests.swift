@@ -131,15 +131,6 @@ struct DeadLetterTests {
         let outcome = receiver.deadLetter(message, .killSwitch, ["r"])
         #expect("\(outcome)" == "failed (deadLetters)" && outcome.disposition == .retryLater)
     }
-
-    @Test("both receiver initializers use the given store")
-    func givenStore() throws {
-        let store = InMemoryDeadLetterStore()
-        let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
-        for receiver in [PushReceiver(deadLetters: store), PushReceiver(rules: rules, deadLetters: store)] {
-            #expect(receiver.deadLetters as? InMemoryDeadLetterStore === store)
-        }
-    }
 }
 
 /// A store that was made before there were counts.
