@@ -1,5 +1,5 @@
 /// This device's identities, for comparison with a payload's sender.
-package struct Identities {
+struct Identities {
     let me: [Sender]
     let writesAs: [Sender]
 

@@ -80,22 +80,18 @@ struct KillSwitch {
         byList = byList.filter { $0.value > now }
         return byCall.merging(byList) { max($0, $1) }
     }
-}
 
-/// The targets that are off while one message is judged.
-struct ActiveKills {
-    private let targets: Set<KillTarget>
-
-    init(_ targets: some Sequence<KillTarget>) { self.targets = Set(targets) }
-
-    /// Whether a whole message is stopped.
-    func stop(_ message: PushMessage, app: String?) -> Bool {
-        if targets.contains(.everything) { return true }
-        guard let uri = message.bucket?.uri else { return false }
-        let inApp = KiiURI(appID: message.appID ?? app, owner: uri.owner, resource: uri.resource)
-        return targets.contains(.bucket(uri)) || targets.contains(.bucket(inApp))
+    /// Those of the routes that do not get a message, and whether it is stopped as a whole.
+    mutating func stops(
+        _ message: RoutedMessage, _ routes: some Sequence<Route>, at now: MonotonicInstant
+    ) -> (isWhole: Bool, routes: [Route]) {
+        let off = targets(at: now)
+        var isWhole = off[.everything] != nil
+        if let uri = message.message.bucket?.uri {
+            let app = message.message.appID ?? message.app
+            let inApp = KiiURI(appID: app, owner: uri.owner, resource: uri.resource)
+            isWhole = isWhole || off[.bucket(uri)] != nil || off[.bucket(inApp)] != nil
+        }
+        return (isWhole, routes.filter { isWhole || off[.route($0.id)] != nil })
     }
-
-    /// Whether a route is off.
-    func stop(route id: String) -> Bool { targets.contains(.route(id)) }
 }

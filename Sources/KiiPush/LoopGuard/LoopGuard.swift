@@ -6,27 +6,26 @@ import Synchronization
 /// in the chain, after ``Deduplicator``. Its layers have a reason and a counter each, and can be switched off in
 /// ``LoopSettings/layers``:
 ///
-/// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
-///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
-///   Payloads without a sender, such as any APNs Push to App, pass.
+/// - *Identity* drops events whose sender is one of `me`, the identities that only this device writes as: not a user
+///   with several devices. Payloads without a sender, such as any APNs Push to App, pass.
 /// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:changing:)``;
 ///   ``OwnWrite`` says which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
-/// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if
-///   its messages come by themselves; see <doc:LoopSafety>. Nothing is dropped, except that the newest change of an
-///   object may replace older ones that wait. ``paced`` shows the keys whose messages wait.
+/// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if its
+///   messages come by themselves; see <doc:LoopSafety>. Nothing is dropped, except that the newest change of an object
+///   may replace older ones that wait. ``paced`` shows the keys whose messages wait.
 /// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for
 ///   a time and without a new release of the program.
 ///
-/// All state is in memory and bounded. It survives changes of the settings and of the routes, which it identifies by
-/// their ids. It does not survive a restart: a key may then handle 20 more at once.
-public final class LoopGuard: Middleware, WriteWatch {
-    private let clock: StageClock
-    let secret = DedupeSecret.ofProcess
+/// All state is in memory and bounded. It survives changes of the settings and of the routes, but no restart: a key may
+/// then handle 20 more at once.
+public final class LoopGuard: Middleware, ClockedMiddleware {
+    let clock: StageClock
+    private let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
-    let state: Mutex<LoopState>
+    private let state: Mutex<LoopState>
 
     /// Makes a guard.
     ///
@@ -51,19 +50,13 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// Changes settings and identities at once, so that no message is judged by one of them only.
-    package func change(
-        me: [Sender], writesAs: [Sender], _ settings: @Sendable (LoopSettings) -> LoopSettings
-    ) {
+    package func change(me: [Sender], writesAs: [Sender], _ settings: @Sendable (LoopSettings) -> LoopSettings) {
         let identities = Identities(me: me, writesAs: writesAs)
         state.withLock { state in
             state.settings = settings(state.settings)
             state.identities = identities
         }
     }
-
-    package var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
-
-    package var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
 
     /// The identities of this device, as they were last set.
     package var identities: (me: [Sender], writesAs: [Sender]) {
@@ -80,33 +73,31 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     private func judge(_ message: inout RoutedMessage, _ state: inout LoopState) -> Verdict {
-        var layer = state.layerThatEnds(&message, secret)
+        var layer = state.layerThatEnds(&message)
         if layer == nil {
-            if state.passesAtOnce(&message, secret) { return .pass }
+            if state.passesAtOnce(&message) { return .pass }
             state.paces.align(message.admittedAt) { clock.wallNow }
-            state.hear(&message, isInLane: false, secret)
-            if state.stopKilled(&message, secret) { layer = .killSwitch }
+            state.hear(&message, isInLane: false)
+            if state.stopKilled(&message) { layer = .killSwitch }
         }
-        guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message, secret) }
-        state.leave(&message, secret)
+        guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message) }
+        state.leave(&message)
         return .drop(.looped(layer))
     }
 
     /// Records the arrival of a message that a service accepts, or has accepted before and takes up again: it waits in
     /// its lane from now on.
     package func hear(_ message: inout RoutedMessage, isAgain: Bool = false) {
-        state.withLock { $0.hear(&message, isInLane: true, isAgain: isAgain, secret) }
+        state.withLock { $0.hear(&message, isInLane: true, isAgain: isAgain) }
     }
 
     /// Records that a message that was heard no longer waits: it ended without asking, or waits outside of memory.
     package func forget(_ message: RoutedMessage) {
-        if message.heard != .no { state.withLock { $0.paces.leave(message, secret) } }
+        if message.heard != .no { state.withLock { $0.paces.leave(message) } }
     }
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
-    package func takesNewest(_ message: RoutedMessage) -> Bool {
-        state.withLock { $0.paces.takesNewest(message, secret) }
-    }
+    package func takesNewest(_ message: RoutedMessage) -> Bool { state.withLock { $0.paces.takesNewest(message) } }
 
     /// Gives back what a message that was not handled took from its keys' paces.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
@@ -115,7 +106,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         case .failed(let failure) where failure.isStage && failure.handled.isEmpty: break
         default: return
         }
-        if message.isCounted { state.withLock { $0.paces.giveBack(message, secret) } }
+        if message.isCounted { state.withLock { $0.paces.giveBack(message) } }
     }
 
     /// The keys whose messages wait now, those that wait longest first.
@@ -165,33 +156,42 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// The routes of a message that the kill switch stops now, and whether it stops the message as a whole.
-    package func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> (isWhole: Bool, routes: [String]) {
+    package func kills(of message: RoutedMessage, _ routes: some Collection<Route>) -> (isWhole: Bool, routes: [String])
+    {
         let now = clock.now
         return state.withLock { state in
             guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return (false, []) }
-            let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
-            if kills.stop(message.message, app: message.app) { return (true, routes.map(\.id)) }
-            let killed = routes.map(\.id).filter { kills.stop(route: $0) }
-            return (!killed.isEmpty && routes.allSatisfy { kills.stop(route: $0.id) }, killed)
+            let (isWhole, killed) = state.killSwitch.stops(message, routes, at: now)
+            return (isWhole || !killed.isEmpty && killed.count == routes.count, killed.map(\.id))
         }
     }
 
-    // MARK: Own writes
+    // MARK: What handlers write
 
+    /// The present moment on the guard's clock.
+    var now: MonotonicInstant { clock.now }
+
+    /// How many handlers an object may have passed through; nil if they are not counted.
+    var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
+
+    /// Whether writes to a handler's own bucket are judged.
+    var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
+
+    /// Declares a write to an object, at some earlier time or now, by the handler of a message.
     package func announce(
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
         for messageID: UInt64? = nil
     ) -> OwnWrite {
-        let key = ResourceKey(object, secret)
-        let now = clock.now
+        let (key, now) = (ResourceKey(object, secret), clock.now)
         let number = state.withLock { state in
             state.writes.announce(
                 key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
-        return OwnWrite(watch: self, key: key, number: number, messageID: messageID)
+        return OwnWrite(loopGuard: self, key: key, number: number, messageID: messageID)
     }
 
-    package func complete(_ write: OwnWrite, modifiedAt: Int64?) {
+    /// Called when an expected write has succeeded.
+    func complete(_ write: OwnWrite, modifiedAt: Int64?) {
         guard let key = write.key else { return }
         let (now, number, messageID) = (clock.now, write.number, write.messageID)
         state.withLock { state in
@@ -200,12 +200,19 @@ public final class LoopGuard: Middleware, WriteWatch {
         }
     }
 
-    /// The present moment on the guard's clock.
-    package var now: MonotonicInstant { clock.now }
-
-    package func withdraw(_ write: OwnWrite) {
+    /// Called when an expected write has failed.
+    func withdraw(_ write: OwnWrite) {
         guard let key = write.key else { return }
-        state.withLock { _ = $0.writes.remove(write.number, of: key) }
+        state.withLock { $0.writes.remove(write.number, of: key) }
+    }
+
+    /// Takes a message that writes from a route's budget.
+    func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
+        let now = clock.now
+        let isSpent = state.withLock {
+            $0.settings.layers.contains(.pace) && !$0.budgets.spend(route, for: messageID, now.seconds)
+        }
+        if isSpent { throw WriteBudgetSpent(route: route) }
     }
 
     /// Calls `listener` with each expected write that could start a loop, before the write happens.
@@ -215,29 +222,35 @@ public final class LoopGuard: Middleware, WriteWatch {
         return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
     }
 
-    package func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
-        let now = clock.now
-        let isSpent = state.withLock {
-            $0.settings.layers.contains(.pace) && !$0.budgets.spend(route, for: messageID, now.seconds)
-        }
-        if isSpent { throw WriteBudgetSpent(route: route) }
-    }
+    func report(_ risk: LoopRisk) { state.withLock { $0.listeners.call }?(risk) }
 
-    package func report(_ risk: LoopRisk) { state.withLock { $0.listeners.call }?(risk) }
+    // MARK: Stamps
 
     /// The origin of lineages that begin here: this device's first identity, else a name of the process.
-    package var origin: String {
+    var origin: String {
         // An id that a stamp cannot carry counts as none.
         state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    /// How many keys of the pace layer, and how many expected writes, were forgotten because of the bounds.
-    var forgottenEarly: Int { state.withLock { $0.paces.forgottenEarly + $0.writes.givenUp } }
-}
+    /// Makes a stamp for a message or an object that the handler of a message sends on.
+    func makeStamp(
+        _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
+    ) -> Lineage {
+        let (now, time, origin) = (now, message.serverTime, origin)
+        return state.withLock { state in
+            state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
+            return state.stamps.make(lineage, by: origin, for: messageID, now: now)
+        }
+    }
 
-extension LoopGuard: ClockedMiddleware {
-    func attached(to clock: any ReceiverClock) -> any Middleware {
-        self.clock.attach(clock, to: name)
-        return self
+    /// The stamp of the write that caused a message, whose handler found a stamp in the object; nil if that is stale.
+    func cause(of message: PushMessage, _ finding: StampFinding) -> Lineage? {
+        var finding = finding
+        if message.storage.classified.hasObject { finding.object = ResourceKey(objectOf: message, secret) }
+        let (now, time) = (now, message.serverTime)
+        return state.withLock { [finding] state in
+            state.stamps.learn(time, arrivedAt: finding.arrivedAt, now: now)
+            return state.stamps.cause(finding, hops: state.settings.hops, now: now)
+        }
     }
 }

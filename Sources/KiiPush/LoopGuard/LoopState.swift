@@ -5,6 +5,7 @@ struct LoopState {
         didSet { layers = LayerMask(settings.layers) }
     }
     private var layers: LayerMask
+    private let secret = DedupeSecret.ofProcess
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
     var stamps = StampMemory()
@@ -18,31 +19,36 @@ struct LoopState {
         self.settings = settings
         layers = LayerMask(settings.layers)
     }
-}
 
-/// The layers that are on, as booleans: a set would cost five hashes for each message.
-private struct LayerMask {
-    let identity: Bool
-    let echo: Bool
-    let lineage: Bool
-    let pace: Bool
-    let killSwitch: Bool
+    /// The layers that are on, as booleans: a set would cost five hashes for each message.
+    private struct LayerMask {
+        let identity: Bool
+        let echo: Bool
+        let lineage: Bool
+        let pace: Bool
+        let killSwitch: Bool
 
-    init(_ layers: Set<LoopLayer>) {
-        identity = layers.contains(.identity)
-        echo = layers.contains(.echo)
-        lineage = layers.contains(.lineage)
-        pace = layers.contains(.pace)
-        killSwitch = layers.contains(.killSwitch)
+        init(_ layers: Set<LoopLayer>) {
+            identity = layers.contains(.identity)
+            echo = layers.contains(.echo)
+            lineage = layers.contains(.lineage)
+            pace = layers.contains(.pace)
+            killSwitch = layers.contains(.killSwitch)
+        }
     }
-}
 
-extension LoopState {
+    // MARK: What ends a message
+
     /// The layer that drops a whole message.
     // It does not change the message; `inout` avoids a copy.
-    mutating func layerThatEnds(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> LoopLayer? {
+    mutating func layerThatEnds(_ message: inout RoutedMessage) -> LoopLayer? {
         if layers.identity, identities.isMe(message.message) { return .identity }
-        if layers.echo, !writes.isIdle, isEcho(message, secret) { return .echo }
+        // A replayed message arrived before the writes that are expected now.
+        if layers.echo, !writes.isIdle, message.bypass != .all, let (object, event) = ownEvent(message),
+            writes.take(object, event, now: message.admittedAt)
+        {
+            return .echo
+        }
         if layers.lineage, message.message.storage.stamp.isPresent,
             let hops = message.message.lineage?.hops, hops > settings.hops
         {
@@ -51,15 +57,8 @@ extension LoopState {
         return nil
     }
 
-    private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        // A replayed message arrived before the writes that are expected now.
-        if case .all = message.bypass { return false }
-        guard let (object, event) = ownEvent(message, secret) else { return false }
-        return writes.take(object, event, now: message.admittedAt)
-    }
-
     /// What may be the event of an own write.
-    private func ownEvent(_ message: RoutedMessage, _ secret: DedupeSecret) -> (ResourceKey, OwnWrites.Event)? {
+    private func ownEvent(_ message: RoutedMessage) -> (ResourceKey, OwnWrites.Event)? {
         guard message.message.storage.classified.hasObject, message.isOfApp else { return nil }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
@@ -68,73 +67,65 @@ extension LoopState {
     }
 
     /// Whether this device caused a message by a write that its handlers have declared, or that names it.
-    private func isOwn(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+    private func isOwn(_ message: RoutedMessage) -> Bool {
         if layers.identity, identities.isMe(message.message) { return true }
-        guard layers.echo, !writes.isIdle, let (object, event) = ownEvent(message, secret) else { return false }
-        return writes.expects(object, event, now: message.admittedAt)
+        guard layers.echo, !writes.isIdle, let (object, event) = ownEvent(message) else { return false }
+        return writes.expects(object, event)
     }
 
     /// Drops a message that is killed as a whole, and stops the routes that are killed.
-    mutating func stopKilled(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Bool {
+    mutating func stopKilled(_ message: inout RoutedMessage) -> Bool {
         guard layers.killSwitch, !killSwitch.isIdle else { return false }
-        let kills = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
-        if kills.stop(message.message, app: message.app) { return true }
-        let killed = message.routes.filter { kills.stop(route: $0.id) }
+        let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
+        if isWhole { return true }
         if killed.count == message.routes.count {
-            leave(&message, secret)
+            leave(&message)
         } else if message.heard != .no {
-            for route in killed { paces.leaveStopped(message, route, secret) }
+            for route in killed { paces.leaveStopped(message, route) }
         }
         for route in killed { message.stop(route, .looped(.killSwitch)) }
         return false
     }
 
+    // MARK: What lets it wait
+
     /// Lets a message pass that has just come and need not wait; what most messages outside of a service need.
-    mutating func passesAtOnce(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Bool {
+    mutating func passesAtOnce(_ message: inout RoutedMessage) -> Bool {
         guard message.heard == .no, layers.pace, killSwitch.isIdle, case .none = message.bypass,
-            paces.passAtOnce(message, secret)
+            paces.passAtOnce(message)
         else { return false }
         message.isCounted = true
         return true
     }
 
     /// Asks whether a message that was heard may be handled now.
-    mutating func pace(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
+    mutating func pace(_ message: inout RoutedMessage) -> Verdict {
         guard layers.pace, message.heard != .no else { return .pass }
         if case .superseded = message.bypass {
-            leave(&message, isSuperseded: true, secret)
+            leave(&message, isSuperseded: true)
             return .pass
         }
-        switch paces.ask(message, secret) {
-        case .pass(let isFromFloor):
-            (message.heard, message.isCounted) = (.no, isFromFloor)
-            return .pass
-        case .later(let until): return .later(until: MonotonicInstant(seconds: until))
-        case .superseded:
-            message.heard = .no
-            return .drop(.superseded)
-        }
+        let (verdict, isFromFloor) = paces.ask(message)
+        if case .later = verdict { return verdict }
+        (message.heard, message.isCounted) = (.no, isFromFloor)
+        return verdict
     }
 
     /// Records that a message no longer waits, if it was heard; a `superseded` one is counted.
-    mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false, _ secret: DedupeSecret) {
-        if message.heard != .no { paces.leave(message, isSuperseded: isSuperseded, secret) }
+    mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false) {
+        if message.heard != .no { paces.leave(message, isSuperseded: isSuperseded) }
         message.heard = .no
     }
 
     /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
-    mutating func hear(
-        _ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false, _ secret: DedupeSecret
-    ) {
+    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
         if case .all = message.bypass { return }
         guard layers.pace, message.heard == .no, !message.routes.isEmpty else { return }
         // Outside of a lane, the layers before this one have just found that it is not.
-        let isOwn = isInLane && isOwn(message, secret)
-        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn, secret)
+        let isOwn = isInLane && isOwn(message)
+        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn)
     }
-}
 
-extension LoopState {
     /// The keys that have just begun to let messages wait, and the listener to tell.
     mutating func takeNews() -> (keys: [PacedKey], listener: @Sendable (PacedKey) -> Void)? {
         guard paces.hasNews, case let keys = paces.takeNews(), let listener = paceListeners.call else { return nil }

@@ -5,7 +5,7 @@ struct OwnWrites {
     /// How long after the end of a write its event is expected, if the event has no time of modification.
     static let grace = Duration.seconds(10)
     /// How long an event that has arrived in time may wait for its handler.
-    static let kept = Duration.seconds(3600)
+    static let kept = Duration.seconds(Pace.hour)
 
     /// The parts of an event that distinguish it from others.
     struct Event {
@@ -26,7 +26,8 @@ struct OwnWrites {
         case stranger
     }
 
-    struct Announcement {
+    /// An expected write.
+    private struct Announcement {
         let number: UInt64
         let change: ObjectChange
         /// When it was declared; its event cannot have arrived before.
@@ -42,9 +43,7 @@ struct OwnWrites {
         var takenAt: Int64?
 
         /// Whether an event has exactly its time of modification, which proves it, whoever the event names.
-        func isExactly(_ event: Event) -> Bool {
-            modifiedAt != nil && modifiedAt == event.modifiedAt && takenAt == nil
-        }
+        func isExactly(_ event: Event) -> Bool { modifiedAt != nil && modifiedAt == event.modifiedAt && takenAt == nil }
 
         /// Whether an event of its kind may be its own, if the times do not decide.
         func mayBe(_ event: Event) -> Bool {
@@ -74,9 +73,7 @@ struct OwnWrites {
     /// All expected writes in the order of their end, including those whose event arrived or that failed.
     private var order = ShortQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
     private var lastNumber: UInt64 = 0
-    private(set) var count = 0
-    /// How many were given up because of the limit.
-    private(set) var givenUp = 0
+    private var count = 0
 
     var isIdle: Bool { count == 0 }
 
@@ -87,40 +84,31 @@ struct OwnWrites {
     ) -> UInt64 {
         forgetOld(now)
         lastNumber += 1
-        waiting[key, default: []].append(
-            Announcement(number: lastNumber, change: change, since: since, end: end))
+        waiting[key, default: []].append(Announcement(number: lastNumber, change: change, since: since, end: end))
         order.append((key, lastNumber, end))
         count += 1
-        while count > Self.limit, let oldest = order.popFirst() {
-            if remove(oldest.number, of: oldest.key), oldest.end > now { givenUp += 1 }
-        }
+        while count > Self.limit, let oldest = order.popFirst() { remove(oldest.number, of: oldest.key) }
         // Behind a write that waits for long, those that have ended since.
         if order.count > 2 * Self.limit {
             let waiting = waiting
-            _ = order.removeAll { write in waiting[write.key]?.contains { $0.number == write.number } != true }
+            _ = order.removeAll { write in Self.index(of: write.number, in: waiting[write.key]) == nil }
         }
         return lastNumber
     }
 
-    /// Records that an expected write was made, with the time of modification if the server reported it; returns
-    /// whether its event is still expected.
-    @discardableResult
-    mutating func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
-        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
-        let graceEnd = now.advanced(by: Self.grace)
-        let isEnded = waiting[key]?[index].complete(modifiedAt, graceEnd) ?? false
-        if isEnded { remove(number, of: key) }
-        return !isEnded
+    /// Records that an expected write was made, with the time of modification if the server reported it.
+    mutating func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?, now: MonotonicInstant) {
+        guard let index = Self.index(of: number, in: waiting[key]) else { return }
+        let hasEnded = waiting[key]?[index].complete(modifiedAt, now.advanced(by: Self.grace)) ?? false
+        if hasEnded { remove(number, of: key) }
     }
 
-    /// Removes an expected write; returns whether it was still waiting.
-    @discardableResult
-    mutating func remove(_ number: UInt64, of key: ResourceKey) -> Bool {
-        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
+    /// Removes an expected write, if it is still waiting.
+    mutating func remove(_ number: UInt64, of key: ResourceKey) {
+        guard let index = Self.index(of: number, in: waiting[key]) else { return }
         waiting[key]?.remove(at: index)
         if waiting[key]?.isEmpty == true { waiting[key] = nil }
         count -= 1
-        return true
     }
 
     /// Removes the expected write that caused an event; returns whether there is one.
@@ -129,49 +117,44 @@ struct OwnWrites {
     /// overtaken are marked, whoever caused it.
     mutating func take(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool {
         forgetOld(now)
-        guard waiting[key] != nil else { return false }
-        let match = match(key, event, now)
-        if let time = event.modifiedAt { markOvertaken(key, by: time) }
-        guard let match else { return false }
-        if match.graceEnd == nil, let time = event.modifiedAt {
-            // The write is not done yet; then its time will show whether this was its event.
-            for index in waiting[key]?.indices ?? 0..<0 where waiting[key]?[index].number == match.number {
-                waiting[key]?[index].takenAt = time
+        guard var writes = waiting[key] else { return false }
+        let match = Self.match(writes, event)
+        if let time = event.modifiedAt {
+            for index in writes.indices {
+                if let own = writes[index].modifiedAt, own < time { writes[index].isOvertaken = true }
             }
-            return true
+            // If the write is not done yet, its time will show whether this was its event.
+            if let match, writes[match].graceEnd == nil { writes[match].takenAt = time }
         }
-        return remove(match.number, of: key)
+        waiting[key] = writes
+        guard let match else { return false }
+        if writes[match].takenAt == nil { remove(writes[match].number, of: key) }
+        return true
     }
 
     /// Whether an event would be taken for that of an expected write.
-    func expects(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool { match(key, event, now) != nil }
+    func expects(_ key: ResourceKey, _ event: Event) -> Bool { Self.match(waiting[key] ?? [], event) != nil }
 
-    private func match(_ key: ResourceKey, _ event: Event, _ now: MonotonicInstant) -> Announcement? {
-        let candidates = (waiting[key] ?? []).filter { announcement in
-            announcement.change == event.change && announcement.end > event.arrivedAt
-                && announcement.since <= event.arrivedAt
+    /// The index of the write that caused an event.
+    private static func match(_ writes: [Announcement], _ event: Event) -> Int? {
+        let candidates = writes.indices.filter {
+            writes[$0].change == event.change && writes[$0].end > event.arrivedAt && writes[$0].since <= event.arrivedAt
         }
-        return candidates.first { $0.isExactly(event) } ?? candidates.first { $0.mayBe(event) }
-    }
-
-    private mutating func markOvertaken(_ key: ResourceKey, by time: Int64) {
-        for index in waiting[key]?.indices ?? 0..<0 {
-            if let own = waiting[key]?[index].modifiedAt, own < time { waiting[key]?[index].isOvertaken = true }
-        }
+        return candidates.first { writes[$0].isExactly(event) } ?? candidates.first { writes[$0].mayBe(event) }
     }
 
     /// Forgets up to two expired writes: more than are added in the meantime, so none stays for long.
     private mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = order.first,
-                first.end.advanced(by: Self.kept) <= now || !isWaiting(first.number, first.key)
+                first.end.advanced(by: Self.kept) <= now || Self.index(of: first.number, in: waiting[first.key]) == nil
             else { return }
             _ = order.popFirst()
             remove(first.number, of: first.key)
         }
     }
 
-    private func isWaiting(_ number: UInt64, _ key: ResourceKey) -> Bool {
-        waiting[key]?.contains { $0.number == number } ?? false
+    private static func index(of number: UInt64, in writes: [Announcement]?) -> Int? {
+        writes?.firstIndex { $0.number == number }
     }
 }

@@ -1,5 +1,19 @@
-/// The paces of all recent keys, found in constant time and forgotten a few at a time.
+/// The paces of all recent keys, found in constant time and forgotten a few at a time, and what is reported of them.
 struct PaceTable {
+    /// How many seconds lie between two reports of a key.
+    private static let reportPause = 60.0
+
+    /// What is remembered of a key that has let a message wait.
+    private struct Record {
+        let level: PacedKey.Level
+        let route: String
+        let subject: String
+        let since: Double
+        var superseded = 0
+        /// The time of the newest change that was told to ask again.
+        var newest = Int64.min
+    }
+
     private let capacity: Int
     private var entries: [(key: ResourceKey, pace: Pace, limits: Pace.Limits)] = []
     /// The indices in `entries` that are free again.
@@ -9,8 +23,9 @@ struct PaceTable {
     private var round = ShortQueue<UInt32>()
     /// Where keys were found last; for a route and the device, which each message looks up.
     private var hints = InlineArray<4, UInt32>(repeating: .max)
-    /// How many keys were forgotten while they still counted, because the capacity was used up.
-    private(set) var forgottenEarly = 0
+    private var records: [UInt32: Record] = [:]
+    /// The keys that have just begun to let messages wait, until they are reported.
+    private var news: [UInt32] = []
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -27,15 +42,9 @@ struct PaceTable {
     private mutating func make(_ key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
+        let place = free.popLast() ?? UInt32(entries.count)
         let entry = (key, Pace(limits, now: now), limits)
-        let place: UInt32
-        if let unused = free.popLast() {
-            place = unused
-            entries[Int(place)] = entry
-        } else {
-            place = UInt32(entries.count)
-            entries.append(entry)
-        }
+        if place < entries.count { entries[Int(place)] = entry } else { entries.append(entry) }
         places[key] = place
         round.append(place)
         return place
@@ -48,12 +57,6 @@ struct PaceTable {
     subscript(place: UInt32) -> Pace {
         get { entries[Int(place)].pace }
         _modify { yield &entries[Int(place)].pace }
-    }
-
-    /// Whether the pace at an index makes messages wait now.
-    func isLimiting(_ place: UInt32, _ now: Double) -> Bool {
-        let (_, pace, limits) = entries[Int(place)]
-        return pace.isLimiting(now, limits)
     }
 
     // MARK: Forgetting
@@ -73,7 +76,6 @@ struct PaceTable {
             guard let place = round.popFirst() else { return true }
             if entries[Int(place)].pace.isPlain {
                 forget(place)
-                forgottenEarly += 1
                 return true
             }
             round.append(place)
@@ -84,6 +86,64 @@ struct PaceTable {
     private mutating func forget(_ place: UInt32) {
         hints = InlineArray(repeating: .max)
         places[entries[Int(place)].key] = nil
+        if !records.isEmpty { records[place] = nil }
         free.append(place)
+    }
+
+    // MARK: Reports
+
+    /// Records that a message was told to wait.
+    mutating func record(
+        _ place: UInt32, _ level: PacedKey.Level, _ message: PushMessage, _ route: Route, _ now: Double
+    ) {
+        if records[place].map({ self[place].waiting == 1 && now - $0.since >= Self.reportPause }) ?? true {
+            records[place] = Record(level: level, route: route.id, subject: message.paceSubject, since: now)
+            news.append(place)
+        }
+        if level == .object, let time = message.serverTime, let newest = records[place]?.newest {
+            records[place]?.newest = max(time, newest)
+        }
+    }
+
+    /// Counts a change that a newer one replaced while it waited.
+    mutating func supersede(_ place: UInt32) { records[place]?.superseded += 1 }
+
+    /// Whether a message's time compares so with that of the newest change of its key that was told to ask again.
+    func compares(_ message: PushMessage, _ place: UInt32, _ order: (Int64, Int64) -> Bool) -> Bool {
+        guard !records.isEmpty, let newest = records[place]?.newest, let time = message.serverTime else { return false }
+        return order(time, newest)
+    }
+
+    /// Whether no key has let a message wait.
+    var hasNoRecords: Bool { records.isEmpty }
+
+    /// The keys whose messages wait now.
+    func paced(_ now: Double) -> [PacedKey] {
+        records.keys.filter { self[$0].isLimiting(now, entries[Int($0)].limits) }.compactMap(snapshot)
+    }
+
+    var hasNews: Bool { !news.isEmpty }
+
+    /// Takes the keys that have just begun to let messages wait.
+    mutating func takeNews() -> [PacedKey] {
+        defer { news = [] }
+        return news.compactMap(snapshot)
+    }
+
+    private func snapshot(_ place: UInt32) -> PacedKey? {
+        records[place].map { record in
+            PacedKey(
+                level: record.level, route: record.route, subject: record.subject,
+                since: MonotonicInstant(seconds: record.since), waiting: self[place].waiting,
+                superseded: record.superseded)
+        }
+    }
+}
+
+extension PushMessage {
+    /// What it is about, for a report: its object or topic, else its kind.
+    fileprivate var paceSubject: String {
+        if let object { return object.uri.description }
+        return PushToUserMessage(self)?.topic?.uri.description ?? kind.description
     }
 }

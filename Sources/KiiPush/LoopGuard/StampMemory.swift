@@ -27,10 +27,8 @@ struct StampMemory {
 
     private var server = ServerTime()
     private var own = BoundedMap<Lineage, Own>(limit: limit)
-    /// The last stamp that was made for a message.
-    private var ofMessage = BoundedMap<UInt64, Lineage>(limit: limit)
-    /// The stamp that counted for a message.
-    private var causes = BoundedMap<UInt64, Lineage?>(limit: limit)
+    /// Of a message: the last stamp that was made for it, and the stamp that counted for it.
+    private var messages = BoundedMap<UInt64, (made: Lineage?, cause: Lineage?)>(limit: limit)
     /// The time of modification of a stamp's write, or that with which it was first found.
     private var written = BoundedMap<Place, Written>(limit: limit)
 
@@ -48,15 +46,16 @@ struct StampMemory {
         {
             stamp = lineage.stamped(at: time + 1, by: maker)
         }
-        own.set(stamp, Own(messageID: messageID, madeAt: now, before: causes[messageID] ?? nil))
-        ofMessage.set(messageID, stamp)
+        let cause = messages[messageID]?.cause
+        own.set(stamp, Own(messageID: messageID, madeAt: now, before: cause))
+        messages.set(messageID, (stamp, cause))
         return stamp
     }
 
     /// Records that the handler of a message has written an object, and the server's time of that.
     mutating func wrote(_ object: ResourceKey, _ modifiedAt: Int64, for messageID: UInt64, now: MonotonicInstant) {
         server.learn(modifiedAt, at: now)
-        guard let stamp = ofMessage[messageID] else { return }
+        guard let stamp = messages[messageID]?.made else { return }
         written.set(Place(object: object, stamp: stamp), Written(time: modifiedAt, isReported: true))
     }
 
@@ -79,7 +78,7 @@ struct StampMemory {
             learnFirst(place, finding.modifiedAt)
             cause = finding.stamp
         }
-        causes.set(finding.messageID, cause)
+        messages.set(finding.messageID, (messages[finding.messageID]?.made, cause))
         return cause
     }
 
@@ -90,8 +89,8 @@ struct StampMemory {
 
 /// An estimate of the server's clock from its times: the least that it can be ahead of the receiver's clock.
 ///
-/// A time arrives some time after it was read, so the greatest difference is the most accurate one. Because clocks
-/// drift apart, it shrinks by a millisecond a second until a newer one is greater.
+/// The greatest difference is the most accurate, since a time arrives after it was read. It shrinks by a millisecond a
+/// second, because clocks drift apart.
 struct ServerTime {
     private var ahead: Int64?
     private var since = MonotonicInstant(nanoseconds: 0)

@@ -1,10 +1,7 @@
 /// For how many messages each route may declare writes: 20 at once, and then six a minute.
 struct WriteBudgets {
-    /// How many routes are known; beyond that, all budgets begin anew.
-    private static let mostRoutes = 4096
-    /// How many seconds a further write takes to earn, as long as an object's floor: a loop's writes are its events.
-    static let every = 10.0
-
+    /// How many seconds earn a further message: more than an object's floor, since a loop's writes are its events.
+    private static let every = 10.0
     /// Of each route, the messages that count now, and the last ones that were counted.
     private var used: [ExactText: (messages: Double, at: Double, last: [UInt64])] = [:]
 
@@ -12,7 +9,8 @@ struct WriteBudgets {
     ///
     /// Further writes for the same message are free, so that one that needs many can succeed.
     mutating func spend(_ route: String, for messageID: UInt64, _ now: Double) -> Bool {
-        if used.count >= Self.mostRoutes { used = [:] }
+        // Too many routes: all begin anew.
+        if used.count >= Paces.mostRoutes { used = [:] }
         let (messages, at, last) = used[ExactText(route)] ?? (0, now, [])
         if last.contains(messageID) { return true }
         let left = max(0, messages - (now - at) / Self.every)

@@ -1,15 +1,15 @@
 /// Drops a message that was handled before, or that is being handled now.
 ///
 /// A message may arrive twice: for two subscriptions or installations, after a lost acknowledgement, or over two
-/// transports. The deduplicator reserves a message's keys when the message arrives, and confirms them only when the
-/// message has ended for good. So a message whose handler failed is handled when it is delivered again.
-/// ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route, and
+/// transports. Put the deduplicator first in the chain: it reserves a message's keys when the message arrives, and
+/// confirms them only when the message has ended for good. So a message whose handler failed is handled when it is
+/// delivered again, and one that was handled is not while the window lasts: within one process, or for as long as the
+/// store lasts. ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route, and
 /// ``DedupeKeyMaker`` for a kind of message.
 ///
-/// Put it first in the chain. It guarantees that a message that was handled is not handled again while the window
-/// lasts: within one process, or for as long as the store lasts. It cannot distinguish two legitimate messages with
-/// identical bytes. A message without a strong key is therefore deduplicated only if it arrives less than five seconds
-/// before or after another, however long the first one is being handled.
+/// It cannot distinguish two legitimate messages with identical bytes. A message without a strong key is therefore
+/// deduplicated only if it arrives less than five seconds before or after another, however long the first one is being
+/// handled.
 ///
 /// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
 /// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
@@ -18,14 +18,11 @@
 /// A copy that arrives while the message is being handled ends as ``Outcome/duplicate(_:)``, and its transport is asked
 /// to deliver it again: by then it is a duplicate, or the message failed and the copy is handled.
 ///
-/// A store that throws loses no message and blocks no copy:
-/// - If it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
-/// - If it cannot record the end of a message, the deduplicator keeps the end, and reports it before the next message
-///   begins. If the store still fails then, it is asked to forget the message; if that fails too, the next message
-///   passes or fails, as ``StoreFailure`` says.
-///
-/// ``counts`` shows each of these.
-public struct Deduplicator: Middleware {
+/// A store that throws loses no message and blocks no copy. If it cannot begin a message, the message passes or fails,
+/// as ``StoreFailure`` says. If it cannot record the end of a message, the deduplicator reports the end again before
+/// the next message begins; if the store still fails then, it is asked to forget the message, and if that fails too,
+/// the next message passes or fails. ``counts`` shows each of these.
+public struct Deduplicator: Middleware, ClockedMiddleware {
     /// What happens to a message when the store fails.
     public enum StoreFailure: Sendable, Hashable {
         /// It passes, and may be handled twice.
@@ -38,31 +35,25 @@ public struct Deduplicator: Middleware {
     public struct Counts: Sendable, Hashable {
         /// How often the store threw.
         public let storeFailures: Int
-
         /// Whether the last call of the store threw.
         public let isStoreFailing: Bool
-
         /// How many ends of messages the store has not recorded yet; zero when it works again.
         public let unreportedEnds: Int
-
         /// The counts of the store itself: messages in flight, remembered, and forgotten too early; nil if it does not
         /// count.
         public let store: SeenCounts?
     }
 
     private let leases: Leases
-    /// The given clock, else the receiver's; the system's while there is neither.
-    private var clock: any ReceiverClock
-    private let isClockGiven: Bool
+    let clock: StageClock
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
     private let handledRoutes: HandledRoutes
-
     /// The most messages that failed in part and whose successful routes are remembered.
     static let mostPartlyHandled = 256
 
-    /// The counts as they are now; reading them takes constant time.
+    /// The counts as they are now, in constant time.
     public var counts: Counts { leases.counts }
 
     /// Makes a deduplicator that remembers in memory.
@@ -71,9 +62,7 @@ public struct Deduplicator: Middleware {
     ///   - window: how long and how many messages are remembered.
     ///   - keys: how a message is identified.
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
-    public init(
-        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
-    ) {
+    public init(window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil) {
         self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
     }
 
@@ -103,8 +92,7 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = clock ?? SystemClock()
-        isClockGiven = clock != nil
+        self.clock = StageClock(clock)
         handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
@@ -157,16 +145,6 @@ public struct Deduplicator: Middleware {
             handledRoutes.remove(lease)
         }
         message.recorder?.settle(isRemembered ? .commit : .release)
-        let time = isRemembered ? clock.now : message.arrivedAt
-        leases.end(lease, isRemembered: isRemembered, at: time)
-    }
-}
-
-extension Deduplicator: ClockedMiddleware {
-    func attached(to clock: any ReceiverClock) -> any Middleware {
-        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
-        var attached = self
-        attached.clock = clock
-        return attached
+        leases.end(lease, isRemembered: isRemembered, at: isRemembered ? clock.now : message.arrivedAt)
     }
 }

@@ -1,9 +1,7 @@
 import Synchronization
 
-/// The routes that handled a message which failed for others, so that they do not run again when it is redelivered.
-///
-/// Kept until the message has ended, for at most ``Deduplicator/mostPartlyHandled`` messages: the oldest is forgotten
-/// first, and all its handlers run again.
+/// The routes that handled a message which failed for others, until it has ended: they do not run again when it is
+/// redelivered.
 final class HandledRoutes: Sendable {
     private struct Entry {
         let keys: DedupeKeys

@@ -44,11 +44,7 @@ final class Leases: Sendable {
 
     private func report(_ end: End) throws {
         try counted {
-            if end.isRemembered {
-                try store.commit(end.lease, now: end.time)
-            } else {
-                try store.release(end.lease)
-            }
+            if end.isRemembered { try store.commit(end.lease, now: end.time) } else { try store.release(end.lease) }
         }
     }
 
@@ -64,12 +60,8 @@ final class Leases: Sendable {
     /// In the worst case the message is handled again, as at-least-once delivery allows.
     private func reportAgain() throws {
         while let end = takeUnreported() {
-            do {
-                try report(end)
-            } catch {
-                do {
-                    try counted { try store.release(end.lease) }
-                } catch {
+            do { try report(end) } catch {
+                do { try counted { try store.release(end.lease) } } catch {
                     keep(end)
                     throw error
                 }

@@ -6,10 +6,9 @@
 public struct ScopeFilter: Middleware {
     private let serving: ScopePattern?
 
-    /// Makes a filter.
+    /// Makes a filter of the scopes that are served; nil serves all.
     ///
-    /// - Parameter serving: the scopes that are served; nil serves all. A payload whose scope is incomplete, unknown or
-    ///   not listed is refused; a payload that states no scope passes.
+    /// A payload whose scope is incomplete, unknown or not listed is refused; a payload that states no scope passes.
     public init(serving: ScopePattern? = nil) { self.serving = serving }
 
     /// Refuses a payload of another app, or of a scope that is not served.

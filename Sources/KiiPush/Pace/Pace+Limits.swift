@@ -1,49 +1,48 @@
-// The numbers of the guard's paces, each with its reason.
+// The numbers of the guard's paces, each with its reason; times are seconds.
 
 extension Pace {
     /// How many of a key are handled at once: what one action of a person causes.
     static let burst = 20.0
-    /// The floor of an object, in seconds: its newest change waits for a pause and one such time, at most 17 seconds.
+    /// The floor of an object: its newest change waits for a pause and one such time, at most 17 seconds.
     static let objectEvery = 8.0
-    /// The floor of all other keys, in seconds: 1,800 an hour; 30 that wait are late by a minute.
+    /// The floor of all other keys: 1,800 an hour; 30 that wait are late by a minute.
     static let letterEvery = 2.0
-    /// What passes beyond the floor within an hour and may be a loop's: with floor and burst, 760 changes.
-    static let objectAllowance = 290.0
-    /// The same of letters: 2,690 together.
+    /// What passes of letters beyond the floor within an hour and may be a loop's: with floor and burst, 2,690.
     static let letterAllowance = 870.0
+    /// The same of an object: 760 changes together.
+    static let objectAllowance = letterAllowance / 3
     /// The same of new keys: 3,900 together.
     static let newKeyAllowance = 2000.0
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0
-    /// By how many seconds the clocks of devices differ, and also the times at which they hear of something.
+    /// How much the clocks of devices differ, and also the times at which they hear of something.
     static let apart = 0.5
-    /// How long after its beginning a pause is joined by a key that has not paused, in seconds: by clocks and hearing,
-    /// devices differ by so much.
+    /// How long after its beginning a key that has not paused joins a pause: devices differ by clocks and hearing.
     static let joined = 2 * apart
-    /// The longest round trip of a usual loop, in seconds: three for a write, its push and the network between; and the
-    /// clock and the joining of the device that handles the last one.
+    /// The longest round trip of a usual loop: three for a write, its push and the network between, and what differs.
     static let roundTrip = 3 + apart + joined
-    /// The longest round trip that is proved not to be a loop's, in seconds: a slow cellular network.
+    /// The longest round trip that is proved not to be a loop's: a slow cellular network.
     static let longRoundTrip = 15.0
-    /// How long an object's arrivals are counted after that, in seconds: it may wait for 17, and clocks differ.
+    /// How long an object's arrivals are counted after that: it may wait for 17, and clocks differ.
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
     static let letterWindow = 2.5
-    /// How often a pause may begin, in seconds: so that a key is listened to before its allowance is spent; 8,000 times
-    /// a day, and at no multiple of five seconds, as people let things happen.
+    /// How often a pause may begin: before an allowance is spent, and at no multiple of five, as people plan things.
     static let slot = 10.8
     /// How often a long one may.
     static let longSlot = 25.0
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1
-    /// How long an unused rate counts, in seconds: a device's pause between two uses.
+    /// How long an unused rate counts: a device's pause between two uses.
     static let quiet = 600.0
-    /// For how many seconds an unused rate is saved: the pause between two clusters.
+    /// For how long an unused rate is saved: the pause between two clusters.
     static let saved = 60.0
 
-    static let hour = 3600.0
+    /// How long after a pause has begun an object's newest change may still pass in advance: timers are late.
     static let margin = 0.005
+    /// How much later than it may one asks again, so that rounding makes it never earlier.
     static let tick = 0.000_001
+    static let hour = 3600.0
 
     /// The numbers of one kind of key.
     struct Limits {
@@ -55,7 +54,6 @@ extension Pace {
         /// Whether the newest replaces the others, since it says the same.
         let newestWins: Bool
 
-        /// Many keys together must not wait for long: short pauses always prove their rate.
         private init(
             burst: Double = Pace.burst, every: Double, allowance: Double, newestWins: Bool = false,
             provesAtOnce: Bool = false
@@ -86,15 +84,12 @@ extension Pace {
             Limits(every: every ?? Pace.letterEvery, allowance: every == nil ? Pace.letterAllowance : 0)
         }
 
-        /// Those of the new keys of a route, by default.
-        static func route(every: Double = Pace.letterEvery) -> Limits { newKeys(bursts: 3, every) }
+        /// Those of the new keys of a route: many together must not wait for long, and short pauses prove their rate.
+        static func route(every: Double = Pace.letterEvery, bursts: Double = 3) -> Limits {
+            Limits(burst: bursts * Pace.burst, every: every, allowance: Pace.newKeyAllowance, provesAtOnce: true)
+        }
 
         /// Those of the new keys of all routes with the standard pace.
-        static let device = newKeys(bursts: 6, Pace.letterEvery)
-
-        private static func newKeys(bursts: Double, _ every: Double) -> Limits {
-            Limits(
-                burst: bursts * Pace.burst, every: every, allowance: Pace.newKeyAllowance, provesAtOnce: true)
-        }
+        static let device = route(bursts: 6)
     }
 }

@@ -9,9 +9,8 @@
 ///
 /// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and at the end
 /// of the first pause an hour after it was spent. What passes by a rate is counted, too, and what is restored while
-/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate.
-///
-/// So an hour's total is bounded, unless messages come by themselves.
+/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate. So an hour's
+/// total is bounded, unless messages come by themselves.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -62,13 +61,10 @@ struct Pace {
 
     /// A number that an hour restores.
     private struct Account {
-        private var left: Double
+        private(set) var left: Double
         private var restored = Double.infinity
 
         init(_ most: Double) { left = most }
-
-        var available: Double { left.rounded(.down) }
-        func isWhole(_ most: Double) -> Bool { left == most }
 
         /// Takes one; returns whether there was one.
         mutating func take(_ now: Double) -> Bool {
@@ -90,8 +86,9 @@ struct Pace {
             if left >= 1 { restored = .infinity }
         }
 
-        mutating func restore(_ most: Double) { (left, restored) = (most, .infinity) }
-        mutating func restore(_ most: Double, ifDueAt now: Double) { if now >= restored { restore(most) } }
+        mutating func restore(_ most: Double, ifDueAt now: Double = .infinity) {
+            if now >= restored { (left, restored) = (most, .infinity) }
+        }
     }
 
     /// Whether it has no rate and looks at nobody.
@@ -106,7 +103,7 @@ struct Pace {
 
     /// Whether it can be forgotten, because a new one would be the same.
     func isIdle(_ now: Double, _ limits: Limits) -> Bool {
-        let isNew = isPlain && waiting == 0 && allowance.isWhole(limits.allowance) && proofs.isWhole(limits.proofs)
+        let isNew = isPlain && waiting == 0 && allowance.left == limits.allowance && proofs.left == limits.proofs
         return now - at > (isNew ? limits.burst * limits.every : Self.hour)
     }
 
@@ -177,7 +174,9 @@ struct Pace {
         if now >= pause { return listen(now, limits) }
         if allowance.take(now) { return .now(.allowance) }
         waitsSince = min(waitsSince, now)
-        return .later(until: min(pause, now + untilNext(limits)) + Self.tick)
+        let floor = (1 - tokens) * limits.every
+        let next = rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
+        return .later(until: min(pause, now + next) + Self.tick)
     }
 
     /// Decides in a pause.
@@ -193,13 +192,7 @@ struct Pace {
 
     /// How many may pass now.
     private var available: Double {
-        allowance.available + max(0, tokens.rounded(.down)) + room.rounded(.down)
-    }
-
-    /// When the floor or the rate lets the next one pass.
-    private func untilNext(_ limits: Limits) -> Double {
-        let floor = (1 - tokens) * limits.every
-        return rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
+        allowance.left.rounded(.down) + max(0, tokens.rounded(.down)) + room.rounded(.down)
     }
 
     /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
@@ -212,7 +205,7 @@ struct Pace {
     /// Plans the next pause, if none is planned.
     private mutating func plan(_ now: Double, _ limits: Limits, _ offset: Double) {
         guard pause == .infinity else { return }
-        if isLong == (proofs.available > 0) {
+        if isLong == (proofs.left >= 1) {
             isLong.toggle()
             forgetRate()
         }
@@ -289,7 +282,7 @@ struct Pace {
             }
             quietSince = .infinity
         }
-        if rate > 0, now - lastUse > Self.quiet || !isLong && proofs.available < 1 { forgetRate() }
+        if rate > 0, now - lastUse > Self.quiet || !isLong && proofs.left < 1 { forgetRate() }
     }
 
     private mutating func forgetRate() { (rate, room) = (0, 0) }

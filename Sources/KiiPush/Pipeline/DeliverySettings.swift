@@ -45,10 +45,10 @@ public struct DeliverySettings: Sendable, Hashable {
     /// How old a message may be when a handler would start; by default nil, any age.
     ///
     /// An older message ends as ``Outcome/expired`` for the route, and its handler is not called. Set it for actions
-    /// that must not happen hours later: an alarm, a door, a payment. The age is checked at each attempt. It counts
-    /// from ``PushMessage/sentAt``, or from the arrival if the message has no such time or one in the future. It also
-    /// applies in a ``PushReceiver`` without a service, if the route sets it. A replayed dead letter may have any age.
-    /// The guide <doc:DeliveryGuarantees> explains the effect of a wrong clock.
+    /// that must not happen hours later: an alarm, a door, a payment. The age is checked at each attempt, also without
+    /// a service, and counts from ``PushMessage/sentAt``, or from the arrival if the message has no such time or one in
+    /// the future. A replayed dead letter may have any age. The guide <doc:DeliveryGuarantees> explains the effect of a
+    /// wrong clock.
     public var maxAge: Duration?
     /// Whether a newer change of an object replaces an older one that is still waiting in its lane; by default not.
     ///

@@ -18,9 +18,7 @@ package final class GivenAnswers: Sendable {
 
     /// Forgets the answers of routes that are run again: one of a failed attempt does not count.
     func begin(_ attempt: Int, done: [String]) {
-        given.withLock { given in
-            given = (attempt, given.answers.filter { done.containsExactly($0.key) })
-        }
+        given.withLock { given in given = (attempt, given.answers.filter { done.containsExactly($0.key) }) }
     }
 
     /// Takes an answer of this attempt; a handler of an earlier one may still run.

@@ -3,14 +3,13 @@
 public struct HandlerContext: Sendable {
     /// The message's number in its receiver, as in traces.
     public let messageID: UInt64
-
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// How many times the handler has been called with the message, including this call: 1 for the first.
+    /// How many times the handler has been called with the message, including this call: 1 unless a `PushService`
+    /// retries.
     ///
-    /// It is more than 1 only if a `PushService` retries. An earlier call may have done part of the work before it
-    /// threw, was cancelled, or the process ended.
+    /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended.
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32
@@ -18,7 +17,7 @@ public struct HandlerContext: Sendable {
     let message: PushMessage
     /// A longer lineage than the message's, if the handler found one.
     private var lineage: Lineage? = nil
-    let watch: (any WriteWatch)?
+    let loopGuard: LoopGuard?
     let recorder: TraceRecorder?
     private let answers: GivenAnswers?
 
@@ -43,7 +42,7 @@ public struct HandlerContext: Sendable {
     /// ```
     ///
     /// The last answer of a handler counts, if the handler then returns; of several routes, that of the first. With a
-    /// durable inbox it survives a crash. Without anybody who waits, see ``expectsAnswer``, it does nothing.
+    /// durable inbox it survives a crash. It does nothing unless the message ``expectsAnswer``.
     ///
     /// - Throws: ``AnswerTooLarge``.
     public func answer(_ answer: Answer) throws(AnswerTooLarge) {
@@ -62,8 +61,7 @@ public struct HandlerContext: Sendable {
     /// that write.
     ///
     /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One declaration
-    /// drops one event: ``OwnWrite`` says which. Declare a write that changes two things, such as fields and body,
-    /// once for each.
+    /// drops one event, see ``OwnWrite``: declare a write that changes two things, such as fields and body, twice.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
@@ -74,8 +72,8 @@ public struct HandlerContext: Sendable {
     ///   writes for more than 20 messages, and for more than six a minute since.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return watch?.announce(object, change, since: nil, for: messageID)
-            ?? OwnWrite(watch: nil, key: nil, number: 0, messageID: nil)
+        return loopGuard?.announce(object, change, for: messageID)
+            ?? OwnWrite(loopGuard: nil, key: nil, number: 0, messageID: nil)
     }
 
     /// Declares a new object in a bucket, whose id the server will make.
@@ -83,17 +81,15 @@ public struct HandlerContext: Sendable {
     /// Its event is dropped only if it is judged after ``OwnCreation/done(id:modifiedAt:)``; before that, it cannot be
     /// distinguished from the event of another device. Where you can, choose the id yourself and declare the object.
     ///
-    /// - Parameter bucket: the bucket of the object.
-    /// - Returns: the expected object.
-    /// - Throws: ``LoopRefusal``, as ``willWrite(_:changing:)`` does.
+    /// Throws as ``willWrite(_:changing:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(watch: watch, bucket: bucket, since: watch?.now, messageID: messageID)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now, messageID: messageID)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
         try spendWrite()
-        guard let watch, matched.options.ownBucket != .allow, watch.judgesOwnBucket else { return }
+        guard let loopGuard, matched.options.ownBucket != .allow, loopGuard.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
         if let own = message.bucket, own.isSamePlace(as: bucket) {
             cause = .sameBucket
@@ -103,14 +99,14 @@ public struct HandlerContext: Sendable {
             return
         }
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
-        watch.report(risk)
+        loopGuard.report(risk)
         recorder?.end("write", "risk: \(cause.rawValue)")
         if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 
     /// Takes the message from the route's budget of messages that write or send.
     package func spendWrite() throws(WriteBudgetSpent) {
-        if !matched.isUnlimited { try watch?.spendWrite(of: matched.id, for: messageID) }
+        if !matched.isUnlimited { try loopGuard?.spendWrite(of: matched.id, for: messageID) }
     }
 
     // MARK: Sending on
@@ -118,15 +114,15 @@ public struct HandlerContext: Sendable {
     /// The stamp for a message or an object that the handler sends or writes: put it under ``Lineage/key`` into the
     /// data of a Push to User, or into the object.
     ///
-    /// It counts one handler more than the message that the handler was called with. Read it right before the write: a
-    /// stamp in an object is valid only if the write follows within ``Lineage/lifetime``.
+    /// It counts one handler more than the message that the handler was called with. Read it right before the write,
+    /// which must follow within ``Lineage/lifetime``.
     public var stamp: String {
         let found = lineage ?? message.lineage
-        guard let watch else {
+        guard let loopGuard else {
             return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime, by: "-").stamp
         }
-        let next = found?.next ?? Lineage(hops: 1, origin: watch.origin)
-        return watch.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp
+        let next = found?.next ?? Lineage(hops: 1, origin: loopGuard.origin)
+        return loopGuard.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp
     }
 
     /// Puts the stamp into the data of a Push to User, or the fields of an object.
@@ -138,39 +134,35 @@ public struct HandlerContext: Sendable {
 
 extension HandlerContext {
     // Calls the memberwise initialiser, which copies nothing: see that of ``RoutedMessage``.
-    init(_ routed: borrowing RoutedMessage, _ route: Route, _ watch: (any WriteWatch)?) {
+    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
-            message: routed.message, watch: watch, recorder: routed.recorder, answers: routed.answers)
+            message: routed.message, loopGuard: loopGuard, recorder: routed.recorder, answers: routed.answers)
     }
-}
 
-extension HandlerContext {
     /// Continues the lineage of an object that the handler has fetched, so that a loop over objects ends too.
     ///
-    /// A Push to App carries no data, but its object does. If handlers put the stamp into the objects that they write,
-    /// under ``Lineage/key``, and pass it to this method before they write again, a loop over many devices ends after
-    /// ``LoopSettings/hops`` writes, however slow it is.
+    /// A Push to App carries no stamp, but its object does. If handlers put the stamp into the objects that they write,
+    /// and pass it to this method before they write again, a loop over many devices ends after ``LoopSettings/hops``
+    /// writes, however slow it is.
     ///
     /// ```swift
     /// let context = try context.continuing(fields[Lineage.key] ?? nil)
     /// fields[Lineage.key] = context.stamp
     /// ```
     ///
-    /// A stamp stays in the object when somebody changes another field, and is stale then; ``Lineage`` says how the
-    /// guard detects that. Prefer ``continuing(fields:)`` if the fields come from Kii's REST API: the object's own time
-    /// of modification is better evidence than the event's.
+    /// A stamp may be stale; ``Lineage`` says when. Prefer ``continuing(fields:)`` if the fields come from Kii's REST
+    /// API: the object's own time of modification is better evidence than the event's.
     ///
     /// - Parameters:
-    ///   - stamp: the object's value under the key, if it has one; an unreadable one counts as none.
+    ///   - stamp: the object's value under ``Lineage/key``, if it has one; an unreadable one counts as none.
     ///   - modifiedAt: the object's time of modification as the server returned it with the fields, in milliseconds
     ///     since 1970; nil for the event's.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it, and
-    ///   the message ends as `looped` (`lineage`).
+    /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it.
     public func continuing(_ stamp: String?, modifiedAt: Int64? = nil) throws -> HandlerContext {
         guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
-        if let limit = watch.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
+        if let limit = loopGuard.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
             throw LineageTooLong(hops: found.hops, limit: limit)
         }
         var context = self
@@ -186,19 +178,19 @@ extension HandlerContext {
     /// context.stamp(&fields)
     /// ```
     ///
-    /// - Parameter fields: the object's fields.
-    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong``, as ``continuing(_:modifiedAt:)`` does.
+    /// Returns and throws as ``continuing(_:modifiedAt:)`` does.
     public func continuing(fields: [String: DataValue]) throws -> HandlerContext {
         try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
     }
 
     /// The lineage of the write that caused the message, if this stamp was found in the object.
     private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
-        if let watch {
-            return watch.cause(of: messageID, message, arrivedAt: arrivedAt, found: stamp, modifiedAt: modifiedAt)
-        }
-        return StampFinding(stamp, modifiedAt, message).isOfItsWrite(serverTime: nil) ? stamp : nil
+        let isOfKii = message.kind != .directPush
+        let finding = StampFinding(
+            stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
+            sentAt: isOfKii ? message.sentAt : nil, messageID: messageID, arrivedAt: arrivedAt)
+        if let loopGuard { return loopGuard.cause(of: message, finding) }
+        return finding.isOfItsWrite(serverTime: nil) ? stamp : nil
     }
 }
 

@@ -1,8 +1,7 @@
 /// The registration of one listener, by which it can be removed.
 ///
 /// An object calls its listeners, up to 64 of each kind, one after another in the order in which they were added, by
-/// the task of the event: keep them fast. A token that is discarded removes nothing: the listener then stays for the
-/// life of the object that it listens to.
+/// the task of the event: keep them fast. Discarding a token removes nothing: the listener stays as long as the object.
 public struct ListenerToken: Sendable {
     private let body: @Sendable () -> Void
 
@@ -37,8 +36,8 @@ package struct Listeners<Event>: Sendable {
         return last
     }
 
-    /// Removes a listener, if it exists; returns those before, to be released outside of the lock around this: the
-    /// end of what a listener has captured may call back.
+    /// Removes a listener, if it exists; returns those before, to be released outside of the lock around this: the end
+    /// of what a listener has captured may call back.
     package mutating func remove(_ number: Int) -> Listeners {
         let before = self
         all.removeAll { $0.number == number }

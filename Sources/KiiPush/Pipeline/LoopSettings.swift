@@ -4,20 +4,15 @@
 public struct LoopSettings: Sendable, Hashable {
     /// The layers that are on.
     public var layers: Set<LoopLayer>
-
     /// How many handlers a message or an object may have passed through, one after another; beyond that it is dropped.
     public var hops: Int
-
     /// How long an expected write waits for its event, at most; ``OwnWrite`` says what else ends the wait.
     public var echo: Duration
-
     /// 8 hops, 60 seconds of echo, all layers on.
     public static let standard = LoopSettings()
 
     /// Sets the numbers.
-    public init(
-        layers: Set<LoopLayer> = Set(LoopLayer.allCases), hops: Int = 8, echo: Duration = .seconds(60)
-    ) {
+    public init(layers: Set<LoopLayer> = Set(LoopLayer.allCases), hops: Int = 8, echo: Duration = .seconds(60)) {
         self.layers = layers
         self.hops = hops
         self.echo = echo

@@ -1,9 +1,8 @@
 /// A layer that every message passes before its handlers run, and again after them.
 ///
-/// A middleware decides; it does not handle. ``admit(_:)`` decides whether the message continues, and ``settle(_:_:)``
-/// receives its outcome. Both are synchronous, because they run for every message; only handlers are asynchronous.
-/// Reserve in `admit`, and confirm or undo in `settle`, as ``Deduplicator`` does: a message that is confirmed before
-/// its handler has succeeded is lost if the handler fails.
+/// ``admit(_:)`` decides whether the message continues, and ``settle(_:_:)`` receives its outcome. Reserve in `admit`,
+/// and confirm or undo in `settle`, as ``Deduplicator`` does: a message that is confirmed before its handler has
+/// succeeded is lost if the handler fails.
 ///
 /// Guarantees to implementers: `admit` is called for each message, and then `settle`, in reverse order of the chain,
 /// whatever the outcome; not for a message that this middleware dropped. A message that has to wait is settled as

@@ -15,11 +15,9 @@ public struct OrderKey: Sendable, Hashable {
 
     private let closure: Closure
 
-    /// Makes a key.
+    /// Makes a key of a function that returns the text of a message, or nil for one that is not ordered.
     ///
-    /// - Parameter text: returns the text of a message; nil for a message that is not ordered. It is called once for
-    ///   each accepted message, while the transport waits: keep it fast. The text may be of any length, and is not
-    ///   kept.
+    /// It is called once for each accepted message, while the transport waits: keep it fast.
     public init(_ text: @escaping @Sendable (PushMessage) -> String?) { closure = Closure(text) }
 
     package func text(of message: PushMessage) -> String? { closure.text(message) }

@@ -15,8 +15,7 @@ public enum Outcome: Sendable {
     case paced(until: MonotonicInstant)
     /// It was dead-lettered, and can be inspected and replayed.
     case deadLettered(DeadLetter.Reason)
-    /// The process ended four times while it handled the message, the last time alone; the message is
-    /// dead-lettered.
+    /// The process ended four times while it handled the message, the last time alone; the message is dead-lettered.
     case quarantined
     /// A newer change of the same object replaced it before it was handled.
     case superseded

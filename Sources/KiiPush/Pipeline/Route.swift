@@ -4,10 +4,8 @@ import Synchronization
 public final class Route: Sendable {
     /// The route's id, unique in its receiver; traces, metrics, outcomes and the kill switch use it.
     public let id: String
-
     /// How it treats its messages.
     public let options: RouteOptions
-
     /// How old a message may be when the handler starts; nil for any age, unless the options have no delivery settings
     /// and the settings of a service say otherwise.
     public let maxAge: Duration?
@@ -16,8 +14,9 @@ public final class Route: Sendable {
     package let handler: RouteHandler
     /// Whether no pace limits it.
     let isUnlimited: Bool
-    private let objects: Pace.Limits
-    private let letters: Pace.Limits
+    /// The limits of messages about an object, of letters, and of new keys.
+    let objects: Pace.Limits
+    let letters: Pace.Limits
     let newKeys: Pace.Limits
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
@@ -49,9 +48,6 @@ public final class Route: Sendable {
         self.digest = digest.finish()
         self.handlerName = handlerName ?? id
     }
-
-    /// The limits of messages about an object, or of letters.
-    func limits(isObject: Bool) -> Pace.Limits { isObject ? objects : letters }
 }
 
 /// Whether later routes are tried after one has matched a message.

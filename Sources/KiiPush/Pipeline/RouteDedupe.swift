@@ -6,10 +6,9 @@
 /// }
 /// ```
 ///
-/// Two messages of the route with the same id are the same message, whatever else differs: the second is a duplicate
-/// for as long as the deduplication store remembers the first. Messages with different ids are different, even if all
-/// else is equal. A message without the id, and every ambiguous one, has its automatic keys; see
-/// ``PushMessage/dedupeKeys(app:secret:)``.
+/// Two messages of the route with the same id are the same message, whatever else differs; messages with different ids
+/// are different, even if all else is equal. A message without the id, and every ambiguous one, has its automatic keys;
+/// see ``PushMessage/dedupeKeys(app:secret:)``.
 ///
 /// An id is compared only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody can
 /// suppress another sender's messages by using their ids first. The price: if one transport names the sender and
@@ -19,7 +18,6 @@
 public struct RouteDedupe: Sendable, Hashable {
     /// The root key of the data whose value is the id.
     public let key: String
-
     /// The prefix of the key in a rules file.
     package static let prefix = "data."
 
@@ -46,9 +44,7 @@ public struct RouteDedupe: Sendable, Hashable {
 extension PushMessage {
     /// The keys of the message by its id for a route; nil if the route has no ``RouteDedupe``, or the message no id.
     // Out of line: few routes have one.
-    func dedupeKeys(
-        of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
-    ) -> DedupeKeys? {
+    func dedupeKeys(of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys? {
         guard let dedupe = route.options.dedupe, let id = dedupe.id(of: self) else { return nil }
         let classified = storage.classified
         let buffer = storage.buffer

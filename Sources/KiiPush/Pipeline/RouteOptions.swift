@@ -32,10 +32,8 @@ public struct RouteOptions: Sendable, Hashable {
     public var delivery: DeliverySettings?
     /// The id that identifies the route's messages; nil leaves them their automatic keys.
     public var dedupe: RouteDedupe?
-
     /// The options of a route that is registered without any.
     public static let standard = RouteOptions()
-
     /// Standard options, except that later routes may match the same message.
     public static let `continue` = RouteOptions(then: .continue)
 
@@ -54,8 +52,8 @@ public struct RouteOptions: Sendable, Hashable {
 
 /// How fast a route handles messages of one object, sender or conversation, beyond 20 at once and an hour's allowance.
 ///
-/// Traffic that comes by itself, as fast as it may be, is slowed down for some seconds only: the loop guard pauses it
-/// once, and then lets it pass. The pace is that of messages which may be a loop's; see <doc:LoopSafety>.
+/// Traffic that comes by itself is paused once for some seconds, and then passes as fast as it comes. The pace is that
+/// of messages which may be a loop's; see <doc:LoopSafety>.
 public enum RoutePace: Sendable, Hashable {
     /// A message each 8 seconds of one object, of which the newest change replaces older ones; else each 2 seconds.
     case standard

@@ -34,9 +34,7 @@ package final class RouteTable: Sendable {
             if let rarest {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
-                for kind in route.criteria.possibleKinds.kinds {
-                    unfiled[kind.tableIndex].append(Int32(number))
-                }
+                for kind in route.criteria.possibleKinds.kinds { unfiled[kind.tableIndex].append(Int32(number)) }
             }
         }
         self.candidates = candidates
@@ -63,9 +61,7 @@ package final class RouteTable: Sendable {
         }
         return match
     }
-}
 
-extension RouteTable {
     private func matchGap(_ storage: MessageStorage) -> RouteMatch {
         var match = RouteMatch()
         let buffer = storage.buffer

@@ -4,45 +4,32 @@
 public struct RoutedMessage: Sendable {
     /// The message.
     public let message: PushMessage
-
     /// The message's number in its receiver, for a middleware that keeps state from `admit` to `settle`.
     public let id: UInt64
-
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
-
     /// When the chain judges it: on arrival, unless it had to wait.
     package var admittedAt: MonotonicInstant
-
     /// The app that the receiver serves; a payload that names none counts as that app's.
     public let app: String?
-
     /// The routes that match the message and have not been stopped, in order of declaration.
     public package(set) var routes: MatchedRoutes
-
     /// Whether a route would have matched if the message were not ambiguous.
     package private(set) var isTooAmbiguous: Bool
-
     /// Whether the loop guard has heard that it waits, and as what.
     package var heard = Heard.no
-
     /// Whether it has taken a token from the floors of its keys.
     package var isCounted = false
-
     /// How many times its handlers have been run, this time included.
     package var attempt: UInt32 = 1
-
     /// The state of a message that is stopped, replayed, or to be answered: no element, or one.
     ///
     /// An array, so that all others carry one empty reference instead of these fields.
     private var special: [Special] = []
-
     /// The digest of its resource, made by the deduplicator.
     package var place: ResourceDigest?
-
     /// The deduplicator's reservation, to be confirmed or undone.
     package var lease: SeenLease?
-
     /// The verdict and the time of each step, while somebody listens.
     package var recorder: TraceRecorder?
 
@@ -96,9 +83,9 @@ extension RoutedMessage {
         set { change { $0.answers = newValue } }
     }
 
-    /// Stops the routes that meet a condition; the others run, and if none is left, the reason is the outcome.
+    /// Stops the routes that meet a condition; the others run, and no later route takes their place.
     ///
-    /// A stopped route still counts as the match: no later route takes its place.
+    /// If none is left, the reason is the outcome.
     public mutating func stopRoutes(_ reason: DropReason, where condition: (Route) -> Bool) {
         for route in routes where condition(route) { stop(route, reason) }
     }

@@ -2,15 +2,10 @@ import Synchronization
 
 /// A built-in middleware that needs a clock.
 protocol ClockedMiddleware: Middleware {
-    /// The middleware with the clock of the receiver whose chain it belongs to.
-    ///
-    /// It must not have been given another clock.
-    func attached(to clock: any ReceiverClock) -> any Middleware
+    var clock: StageClock { get }
 }
 
-/// The clock of a middleware that is a class: its own if it was given one, else that of its receiver.
-///
-/// It is set once and read without a lock.
+/// The clock of a middleware: its own if it was given one, else that of its receiver; read without a lock.
 final class StageClock: Sendable {
     private final class Box: Sendable {
         let clock: any ReceiverClock
@@ -31,21 +26,15 @@ final class StageClock: Sendable {
 
     /// Sets the clock of a receiver, unless one was set before, which must then be the same.
     func attach(_ clock: any ReceiverClock, to stage: String) {
-        let own = box.storeIfNil(Box(clock)).clock
-        precondition(own.isSame(as: clock), .otherClock(stage))
-    }
-}
-
-extension String {
-    /// The message about a middleware that has another clock than its receiver.
-    static func otherClock(_ stage: String) -> String {
-        "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's"
+        precondition(
+            box.storeIfNil(Box(clock)).clock.isSame(as: clock),
+            "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's")
     }
 }
 
 extension ReceiverClock {
     /// Whether two clocks always tell the same time: one object, or two values of one type.
-    func isSame(as other: any ReceiverClock) -> Bool {
+    fileprivate func isSame(as other: any ReceiverClock) -> Bool {
         guard type(of: self) == type(of: other) else { return false }
         guard type(of: self) is AnyClass else { return true }
         return ObjectIdentifier(self as AnyObject) == ObjectIdentifier(other as AnyObject)

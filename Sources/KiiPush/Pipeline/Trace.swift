@@ -89,14 +89,17 @@ extension Trace: CustomStringConvertible {
 /// A class, so that a message that is not traced carries only a nil.
 package final class TraceRecorder: Sendable {
     private struct Record {
+        /// When the step under way began; of a handler's call, its attempt and how long the message had waited by then.
         var stageStart: MonotonicInstant
+        var attempt = 1
+        var waited: Int64 = 0
+        /// The same at the first call.
+        var firstWaited: Int64?
         var stages: [Trace.Stage] = []
         var routes: [String] = []
         var handlers: [String] = []
-        var calls: [(route: String, isHandled: Bool, start: MonotonicInstant, nanoseconds: Int64, attempt: Int)] = []
-        var attempt = 1
+        var calls: [Trace.Call] = []
         var cause: String?
-        var firstCall: MonotonicInstant?
         var expired: [String] = []
         var seen: Trace.SeenEffect?
     }
@@ -115,10 +118,23 @@ package final class TraceRecorder: Sendable {
         record = Mutex(Record(stageStart: start))
     }
 
+    /// Records that a step begins.
     func begin() {
         let now = clock.now
         record.withLock { $0.stageStart = now }
     }
+
+    /// Records the end of a step.
+    func end(_ name: String, _ verdict: String) {
+        let now = clock.now
+        record.withLock { record in
+            let nanoseconds = record.stageStart.duration(to: now).inNanoseconds
+            record.stages.append(Trace.Stage(name: name, verdict: verdict, nanoseconds: nanoseconds))
+        }
+    }
+
+    // Usually the type only: an error's own text may contain values of the payload.
+    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
 
     /// Records the decoded message; its routes are looked up next.
     func decoded(_ message: PushMessage) {
@@ -137,31 +153,26 @@ package final class TraceRecorder: Sendable {
     func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
 
     /// Records the call of a route's handler.
-    func call(_ route: Route, attempt: Int) {
+    func call(_ route: Route, _ message: RoutedMessage) {
         let now = clock.now
+        let waited = Self.waited(message.arrivedAt, now)
         record.withLock { record in
-            (record.stageStart, record.attempt) = (now, attempt)
-            record.firstCall = record.firstCall ?? now
+            (record.stageStart, record.attempt, record.waited) = (now, Int(message.attempt), waited)
+            record.firstWaited = record.firstWaited ?? waited
             record.handlers.append(route.handlerName)
         }
     }
 
-    /// Records the success of a route's handler.
-    func handled(_ route: Route) {
-        end("handle \(route.id)", "handled")
-        endCall(route, isHandled: true)
-    }
-
-    func failed(_ route: Route, _ error: any Error) {
-        end("handle \(route.id)", failed: error)
-        record.withLock { $0.cause = ErrorReport.text(error) }
-        endCall(route, isHandled: false)
-    }
-
-    private func endCall(_ route: Route, isHandled: Bool) {
+    /// Records that a route's handler has returned, or thrown an error.
+    func returned(_ route: Route, _ error: (any Error)? = nil) {
+        if let error { end("handle \(route.id)", failed: error) } else { end("handle \(route.id)", "handled") }
+        let cause = error.map(ErrorReport.text)
         record.withLock { record in
-            let length = record.stages.last?.nanoseconds ?? 0
-            record.calls.append((route.id, isHandled, record.stageStart, length, record.attempt))
+            record.cause = cause ?? record.cause
+            record.calls.append(
+                Trace.Call(
+                    route: route.id, attempt: record.attempt, isHandled: cause == nil,
+                    waitedNanoseconds: record.waited, nanoseconds: record.stages.last?.nanoseconds ?? 0))
         }
     }
 
@@ -175,20 +186,6 @@ package final class TraceRecorder: Sendable {
     /// Records what the deduplication store is asked to do.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
 
-    func end(_ name: String, _ verdict: String) {
-        let now = clock.now
-        record.withLock { record in
-            record.stages.append(
-                Trace.Stage(
-                    name: name, verdict: verdict, nanoseconds: record.stageStart.duration(to: now).inNanoseconds))
-        }
-    }
-
-    func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
-
-    // Usually the type only: an error's own text may contain values of the payload.
-    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
-
     /// Calls the listener with the record of a message and its outcome.
     package func finish(_ message: RoutedMessage, _ outcome: Outcome) {
         finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
@@ -200,23 +197,18 @@ package final class TraceRecorder: Sendable {
         _ arrivedAt: MonotonicInstant? = nil
     ) {
         let (record, now) = (record.withLock { $0 }, clock.now)
-        // An arrival that an earlier process recorded may be of another clock.
-        func waited(until instant: MonotonicInstant) -> Int64 {
-            max(0, (arrivedAt ?? start).duration(to: instant).inNanoseconds)
-        }
         listener(
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
-                handlers: record.handlers,
-                calls: record.calls.map { call in
-                    Trace.Call(
-                        route: call.route, attempt: call.attempt, isHandled: call.isHandled,
-                        waitedNanoseconds: waited(until: call.start), nanoseconds: call.nanoseconds)
-                },
-                cause: record.cause, expired: record.expired, seen: record.seen, outcome: outcome,
-                generation: generation,
+                handlers: record.handlers, calls: record.calls, cause: record.cause, expired: record.expired,
+                seen: record.seen, outcome: outcome, generation: generation,
                 nanoseconds: start.duration(to: now).inNanoseconds,
-                waitedNanoseconds: waited(until: record.firstCall ?? now)))
+                waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now)))
+    }
+
+    /// How long a message had waited; an arrival that an earlier process recorded may be of another clock.
+    private static func waited(_ arrivedAt: MonotonicInstant, _ now: MonotonicInstant) -> Int64 {
+        max(0, arrivedAt.duration(to: now).inNanoseconds)
     }
 }
 

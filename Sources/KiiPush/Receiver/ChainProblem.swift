@@ -18,8 +18,7 @@ public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
                 + "put Deduplicator first"
         case .scopeFilterBeforeDeduplicator:
             "ScopeFilter comes before Deduplicator: put Deduplicator first, and ScopeFilter last"
-        case .scopeFilterBeforeGuard:
-            "ScopeFilter comes before LoopGuard: put ScopeFilter last"
+        case .scopeFilterBeforeGuard: "ScopeFilter comes before LoopGuard: put ScopeFilter last"
         case .twoScopeFilters:
             "there are two ScopeFilters: only scopes that both serve pass; keep one, with all scopes that are served"
         }

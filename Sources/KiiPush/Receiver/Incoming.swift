@@ -83,9 +83,7 @@ extension Incoming {
     }
 
     /// Its routes that have handled it; one that ended a loop runs again when the message comes again.
-    var handled: MatchedRoutes {
-        MatchedRoutes(message.routes.filter { end(of: $0.id) == .handled })
-    }
+    var handled: MatchedRoutes { MatchedRoutes(message.routes.filter { end(of: $0.id) == .handled }) }
 
     /// The routes that have not handled it: those that remain; if the chain has stopped all of them, those of `match`.
     package func open(_ match: () -> MatchedRoutes) -> [String] {

@@ -35,11 +35,10 @@ extension PushReceiver {
         set { setup.withLock { $0.loaded.chain = newValue } }
     }
 
-    /// Loads routes into the receiver, in place of those that were loaded before.
+    /// Loads routes into the receiver, in place of those that were loaded before and in their position.
     ///
-    /// They keep the position of the first load: after the routes that code had declared by then, before those that it
-    /// declared later. The whole table changes at once; a message in progress keeps its routes. A route with the id of
-    /// an earlier one continues its counts.
+    /// The whole table changes at once; a message in progress keeps its routes. A route with the id of an earlier one
+    /// continues its counts.
     ///
     /// - Parameter compile: makes the routes, given the registered handlers and whether code declares a route with an
     ///   id; it is called again if the routes have changed meanwhile.
@@ -94,15 +93,10 @@ extension [Route] {
 }
 
 extension HandlerRegistry {
-    /// Registers a handler under the name that rules use for it.
+    /// Registers a handler under the name that rules use for it; it adds no route.
     ///
-    /// This does not add a route: a handler that no rule names is never called. A second handler with the same name
-    /// replaces the first one the next time that rules are loaded.
-    ///
-    /// - Parameters:
-    ///   - name: the name.
-    ///   - handler: called with each message of the rules that name it; if it throws, the outcome is
-    ///     ``Outcome/failed(_:)``.
+    /// A second handler with the same name replaces the first one the next time that rules are loaded. If it throws,
+    /// the outcome is ``Outcome/failed(_:)``.
     public func register(
         _ name: String, handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The numbers of messages that a receiver received, by outcome; a snapshot.
 ///
-/// Every message is counted once: the counts of the outcomes, except `paced`, add up to ``received``. A message that
-/// has to wait counts as `paced` each time that its transport is asked to deliver it again; in a `PushService`, never.
+/// Every message is counted once: the counts of the outcomes, except `paced`, add up to ``received``. A message counts
+/// as `paced` each time that its transport is asked to deliver it again; in a `PushService`, never.
 public struct Metrics: Sendable, Hashable {
     /// The count of one outcome and reason.
     public struct Count: Sendable, Hashable {
@@ -38,10 +38,8 @@ public struct Metrics: Sendable, Hashable {
 
     /// One count for each possible outcome and reason.
     public let outcomes: [Count]
-
     /// One count for each route, in order of declaration.
     public let routes: [RouteCount]
-
     /// How many of the messages that have ended each format had claimed, by its name.
     public var formats: [String: Int] = [:]
 
@@ -83,7 +81,7 @@ extension Metrics.RouteCount: CustomStringConvertible {
 
 /// The counters of the metrics; custom refusal reasons share one counter, so that their number stays bounded.
 package final class OutcomeCounters: Sendable {
-    /// The outcomes and reasons, in the order of the counters.
+    /// The outcomes and reasons, in the order of the counters: the commonest first, since they are looked up in order.
     static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
@@ -93,43 +91,20 @@ package final class OutcomeCounters: Sendable {
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
-    private static let layers = LoopLayer.allCases
-    private static let reasons = DeadLetter.Reason.allCases
-    private static let codes = DecodeError.Code.allCases
-
-    /// The first counter of each outcome, in the order of the labels.
-    private static let looped = 3
-    private static let paced = looped + layers.count
-    private static let deadLettered = paced + 1
-    private static let quarantined = deadLettered + reasons.count
-    private static let refused = quarantined + 3
-    private static let unrouted = refused + 3
-    private static let failed = unrouted + 2
-    private static let undecodable = failed + 2
-
     private let counters = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
     private static func number(of outcome: Outcome) -> Int {
+        let reason: String?
         switch outcome {
-        case .handled: 0
-        case .duplicate(.done): 1
-        case .duplicate(.inFlight): 2
-        case .looped(let layer): looped + (layers.firstIndex(of: layer) ?? 0)
-        case .paced: paced
-        case .deadLettered(let reason): deadLettered + (reasons.firstIndex(of: reason) ?? 0)
-        case .quarantined: quarantined
-        case .superseded: quarantined + 1
-        case .expired: quarantined + 2
-        case .refused(.app): refused
-        case .refused(.scope): refused + 1
-        case .refused(.other): refused + 2
-        case .unrouted(.noRoute): unrouted
-        case .unrouted(.ambiguous): unrouted + 1
-        case .failed(let failure): failure.isStage ? failed + 1 : failed
-        case .undecodable(let error): undecodable + (codes.firstIndex(of: error.code) ?? 0)
+        case .handled: return 0
+        case .refused(.other): reason = "other"
+        case .failed(let failure): reason = failure.isStage ? "stage" : "handler"
+        default: reason = outcome.reason
         }
+        let name = outcome.name
+        return labels.firstIndex { $0.outcome == name && $0.reason == reason } ?? 0
     }
 
     func snapshot(_ routes: [Route]) -> Metrics {

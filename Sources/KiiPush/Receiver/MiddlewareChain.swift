@@ -8,8 +8,7 @@
 ///     ScopeFilter(serving: [.app, .thing("th.1")])
 /// }
 /// ```
-@resultBuilder
-public enum MiddlewareBuilder {
+@resultBuilder public enum MiddlewareBuilder {
     /// A middleware.
     public static func buildExpression(_ stage: any Middleware) -> [any Middleware] { [stage] }
     /// Middlewares in sequence.
@@ -30,13 +29,26 @@ public enum MiddlewareBuilder {
 /// without this module's types, and cost 80 ns more per message than one that is built here.
 package struct CompiledChain: Sendable {
     // A class: a struct would be copied out of the list for each message, the middleware and its name with it.
-    fileprivate final class Stage: Sendable {
+    private final class Stage: Sendable {
         let middleware: any Middleware
         let name: String
 
         init(_ middleware: any Middleware) {
             self.middleware = middleware
             name = middleware.name
+        }
+
+        /// Asks the middleware, and times it if a listener is registered.
+        func admit(_ message: inout RoutedMessage) throws(StageFailure) -> Verdict {
+            do {
+                message.recorder?.begin()
+                let verdict = try middleware.admit(&message)
+                message.recorder?.end(name, verdict.description)
+                return verdict
+            } catch {
+                message.recorder?.end(name, failed: error)
+                throw StageFailure(stage: name, underlying: error)
+            }
         }
     }
 
@@ -48,7 +60,7 @@ package struct CompiledChain: Sendable {
 
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
-        let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
+        for stage in middleware { (stage as? any ClockedMiddleware)?.clock.attach(clock, to: stage.name) }
         problems = ChainProblem.problems(of: middleware)
         stages = middleware.map { Stage($0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
@@ -58,7 +70,7 @@ package struct CompiledChain: Sendable {
     var names: [String] { stages.map(\.name) }
 
     /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
-    func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws -> Verdict {
+    func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
         while passed < stages.count {
             let verdict = try stages[passed].admit(&message)
             guard verdict == .pass else { return verdict }
@@ -72,26 +84,9 @@ package struct CompiledChain: Sendable {
         var index = passed
         while index > 0 {
             index -= 1
-            stages[index].settle(message, outcome)
+            stages[index].middleware.settle(message, outcome)
         }
     }
-}
-
-extension CompiledChain.Stage {
-    /// Asks the middleware, and times it if a listener is registered.
-    fileprivate func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        do {
-            message.recorder?.begin()
-            let verdict = try middleware.admit(&message)
-            message.recorder?.end(name, verdict)
-            return verdict
-        } catch {
-            message.recorder?.end(name, failed: error)
-            throw StageFailure(stage: name, underlying: error)
-        }
-    }
-
-    fileprivate func settle(_ message: RoutedMessage, _ outcome: Outcome) { middleware.settle(message, outcome) }
 }
 
 /// The error of a middleware that could not decide, with its name.

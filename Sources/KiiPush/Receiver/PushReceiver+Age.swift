@@ -7,35 +7,32 @@ extension PushReceiver {
     ///
     /// The standard is for routes without delivery settings of their own.
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
-        if message.isReplayed { return false }
+        guard let reason = expiry(of: message, for: route, standard) else { return false }
+        route.expired.add(1, ordering: .relaxed)
+        message.recorder?.expired(route, reason)
+        return true
+    }
+
+    /// Why a handler must not get a message any more; nil if it must.
+    private func expiry(of message: RoutedMessage, for route: Route, _ standard: Duration?) -> String? {
+        func text(_ age: Duration, _ name: String, _ limit: Duration) -> String {
+            // Whole seconds, unless it is less than one.
+            let seconds = age.components.seconds
+            let shown = seconds > 0 ? Duration.seconds(seconds) : age
+            let unit = message.message.sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
+            return "\(shown.ruleText) old, \(name) \(limit.ruleText)\(unit)"
+        }
+        if message.isReplayed { return nil }
         if let validity = message.message.storage.mqtt?.expirySeconds {
             let (waited, limit) = (waited(message, clock.wallNow), Duration.seconds(Int64(validity)))
-            if waited >= limit { return expire(message, for: route, waited, "MQTT expiry", limit) }
+            if waited >= limit { return text(waited, "MQTT expiry", limit) }
         }
         if let expiresAt = message.message.expiresAt, let wall = clock.wallNow, expiresAt < wall {
-            return expire(message, for: route, "its own time has passed")
+            return "its own time has passed"
         }
-        guard let limit = route.maxAge ?? (route.options.delivery == nil ? standard : nil) else { return false }
+        guard let limit = route.maxAge ?? (route.options.delivery == nil ? standard : nil) else { return nil }
         let age = age(of: message)
-        return age > limit && expire(message, for: route, age, "maxAge", limit)
-    }
-
-    /// Counts and traces a message that is older than a limit; returns true.
-    private func expire(
-        _ message: RoutedMessage, for route: Route, _ age: Duration, _ name: String, _ limit: Duration
-    ) -> Bool {
-        // Whole seconds, unless it is less than one.
-        let seconds = age.components.seconds
-        let shown = seconds > 0 ? Duration.seconds(seconds) : age
-        let unit = message.message.sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
-        return expire(message, for: route, "\(shown.ruleText) old, \(name) \(limit.ruleText)\(unit)")
-    }
-
-    /// Counts and traces a message that a handler must not get any more; returns true.
-    private func expire(_ message: RoutedMessage, for route: Route, _ why: @autoclosure () -> String) -> Bool {
-        route.expired.add(1, ordering: .relaxed)
-        message.recorder?.expired(route, why())
-        return true
+        return age > limit ? text(age, "maxAge", limit) : nil
     }
 
     /// The age of a message: the time since it was sent or since it arrived, whichever is longer and known.

@@ -15,10 +15,7 @@ extension PushReceiver {
         do {
             try putAside(letter)
             return .deadLettered(reason)
-        } catch {
-            return .failed(
-                Outcome.Failure(place: "deadLetters", isStage: true, error: error, handled: MatchedRoutes()))
-        }
+        } catch { return .failure(of: "deadLetters", isStage: true, error) }
     }
 
     /// How many dead letters took the place of an older one's payload.
@@ -42,8 +39,7 @@ extension PushReceiver {
     /// did not handle it are called, if they still match. If its payload could not be decoded before and can be now,
     /// all matching routes are called. The handlers have no time limit; see `PushService.replay(_:)`.
     ///
-    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store.
-    ///   It stays, too, if others were merged into it meanwhile.
+    /// - Returns: its outcome; the dead letter stays in the store unless it is `handled` and none was merged meanwhile.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome { await replay(letter, call: nil) }
 

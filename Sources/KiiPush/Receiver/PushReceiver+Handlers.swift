@@ -1,14 +1,14 @@
 /// Something that handlers and listeners are registered with: a ``PushReceiver``, or an agent that has one.
 ///
 /// Each method that registers a handler adds a route. Every argument but the id, the options and the handler is a
-/// condition, and all given ones must hold. The handler's type reflects them: if a route has a condition on the
-/// bucket, its bucket is non-optional.
+/// condition, and all given ones must hold. The handler's type reflects them: if a route has a condition on the bucket,
+/// its bucket is non-optional.
 ///
 /// - `id`: the route's id, unique in the receiver; generated if omitted.
 /// - `bucket`, `topic`, `format`: the names that it matches; `*` in a name matches any run of characters.
 /// - `object`: the ids of the objects; `*` matches any id.
-/// - `scope`, `events`, `sender`: the scopes, events and senders that it matches; APNs never names the sender of a
-///   Push to App.
+/// - `scope`, `events`, `sender`: the scopes, events and senders that it matches; APNs never names the sender of a Push
+///   to App.
 /// - `mqtt`: the topics, and what else an MQTT broker says, that it matches.
 /// - `certainty`: how certain the kind must be; include `ambiguous` to match ambiguous messages.
 /// - `data`: conditions on the sender's own data.
@@ -28,8 +28,7 @@ extension HandlerRegistry {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        options: RouteOptions = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
@@ -66,8 +65,7 @@ extension HandlerRegistry {
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        options: RouteOptions = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty, data: data)
@@ -77,8 +75,7 @@ extension HandlerRegistry {
     /// Calls `handler` for each Push to User that was sent to one of the topics.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        options: RouteOptions = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
@@ -89,8 +86,8 @@ extension HandlerRegistry {
     /// Calls `handler` for each Direct Push.
     ///
     /// A payload may have the sender's bare id, which names a user or a thing; only a `senderURI` names an
-    /// administrator, and Kii adds that only over MQTT. A Direct Push is rarely more than likely, since most of them
-    /// do not name their kind.
+    /// administrator, and Kii adds that only over MQTT. A Direct Push is rarely more than likely, since most of them do
+    /// not name their kind.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         mqtt: MQTTPattern? = nil, data: [DataCondition] = [], options: RouteOptions = .standard,
@@ -135,14 +132,13 @@ extension HandlerRegistry {
         receiver.add(id, criteria, options, .foreign(handler))
     }
 
-    /// Calls `handler` for each command, and answers its sender: a Thing-IF command, or a Direct Push over MQTT 5
-    /// with a response topic.
+    /// Calls `handler` for each command, and answers its sender: a Thing-IF command, or a Direct Push over MQTT 5 with
+    /// a response topic.
     ///
     /// Each command that such a route matches gets exactly one answer: that of ``HandlerContext/answer(_:)``, else that
-    /// it succeeded; if it fails for good or expires, that. Answers need a `PushService` with an ``AnswerSender``.
-    ///
-    /// The command has one of the actions; the default matches any command, and what comes over MQTT, whose actions
-    /// nobody knows. A command of Thing-IF has a ``DirectPushMessage/command``.
+    /// it succeeded; if it fails for good or expires, that. Answers need a `PushService` with an ``AnswerSender``. By
+    /// default a command may have any action, also that of an MQTT message, which nobody knows; one of Thing-IF has a
+    /// ``DirectPushMessage/command``.
     public func onCommand(
         _ id: String? = nil, action: TextPattern = .any, mqtt: MQTTPattern? = nil, data: [DataCondition] = [],
         options: RouteOptions = .standard,
@@ -156,13 +152,10 @@ extension HandlerRegistry {
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        options: RouteOptions = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
-        receiver.add(
-            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), options,
-            .any(handler)
-        )
+        let criteria = RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data)
+        receiver.add(id, criteria, options, .any(handler))
     }
 }

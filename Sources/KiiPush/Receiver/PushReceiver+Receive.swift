@@ -18,15 +18,13 @@ extension PushReceiver {
         do {
             var incoming = Incoming(try prepare(payload))
             return await receive(&incoming)
-        } catch {
-            return .undecodable(error)
-        }
+        } catch { return .undecodable(error) }
     }
 
     /// Asks the chain, runs the handlers, and ends the message; without `call`, handlers have no time limit.
     func receive(_ incoming: inout Incoming, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
         if let outcome = ask(&incoming) {
-            if case .paced = outcome {
+            if outcome.isPaced {
                 // It waits on, at its transport.
                 incoming.message.heard = .no
                 for route in incoming.message.routes { route.paced.add(1, ordering: .relaxed) }
@@ -57,9 +55,7 @@ extension PushReceiver {
         let arrival = payload.arrivedAt
         let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
-        do {
-            message = try decode(payload)
-        } catch {
+        do { message = try decode(payload) } catch {
             end(transport, error, id, recorder)
             throw error
         }
@@ -101,13 +97,7 @@ extension PushReceiver {
             // The common case first: it does not read the rest of the message, which saves a copy of it.
             if verdict == .pass, !incoming.message.routes.isEmpty { return nil }
             return outcome(of: verdict, incoming.message)
-        } catch {
-            let failure = error as? StageFailure
-            return .failed(
-                Outcome.Failure(
-                    place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
-                    handled: MatchedRoutes()))
-        }
+        } catch { return .failure(of: error.stage, isStage: true, error.underlying) }
     }
 
     private func outcome(of verdict: Verdict, _ message: RoutedMessage) -> Outcome? {
@@ -123,8 +113,7 @@ extension PushReceiver {
 
     // MARK: Handle
 
-    /// Runs the handlers that have not handled a message yet, one after another; if one fails, the next one still
-    /// runs.
+    /// Runs the handlers that have not handled a message yet, one after another; if one fails, the next one still runs.
     ///
     /// Killed routes, which were switched off while it waited, do not get it. The outcome `failed` has the first
     /// failure that is no ``ResourceShortage``, else the first one.
@@ -144,8 +133,7 @@ extension PushReceiver {
             if first == nil || first?.isShortage == true && !failure.isShortage { first = failure }
         }
         guard let first else { return incoming.outcome }
-        return .failed(
-            Outcome.Failure(place: first.place, isStage: false, error: first.error, handled: incoming.handled))
+        return .failure(of: first.place, first.error, handled: incoming.handled)
     }
 
     // MARK: Run a handler
@@ -153,18 +141,17 @@ extension PushReceiver {
     /// Calls the handler of a route, unless the message is too old for it, or has expired; returns its own outcome.
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         let mayBeTooOld =
-            route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil
-            || message.message.storage.hasMQTT
+            route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil || message.message.storage.hasMQTT
         if mayBeTooOld, isTooOld(message, for: route, maxAge) { return .expired }
-        message.recorder?.call(route, attempt: Int(message.attempt))
+        message.recorder?.call(route, message)
         do {
             try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
             route.handled.add(1, ordering: .relaxed)
-            message.recorder?.handled(route)
+            message.recorder?.returned(route)
             return .handled(MatchedRoutes(only: route))
         } catch {
             route.failed.add(1, ordering: .relaxed)
-            message.recorder?.failed(route, error)
+            message.recorder?.returned(route, error)
             return .thrown(error, by: route)
         }
     }
@@ -209,8 +196,10 @@ extension Outcome {
         return .failure(of: route.id, error)
     }
 
-    /// The outcome of a message whose one handler threw.
-    package static func failure(of route: String, _ error: any Error) -> Outcome {
-        .failed(Failure(place: route, isStage: false, error: error, handled: MatchedRoutes()))
+    /// The outcome of a message for which a handler or, if `isStage`, a middleware threw.
+    package static func failure(
+        of place: String, isStage: Bool = false, _ error: any Error, handled: MatchedRoutes = MatchedRoutes()
+    ) -> Outcome {
+        .failed(Failure(place: place, isStage: isStage, error: error, handled: handled))
     }
 }

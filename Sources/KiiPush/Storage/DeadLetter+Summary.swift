@@ -1,13 +1,8 @@
-// One dead letter that represents many messages of one key.
-
 extension DeadLetter {
     /// The key of the dead letters that share a part of a store: 128 bits, the same in every process.
     public typealias Key = DedupeKey
 
-    /// The messages that a dead letter represents.
-    ///
-    /// The payload, the routes, the time and the attempts of the dead letter are those of the newest message, which is
-    /// also the one that a replay handles. The other payloads are not kept.
+    /// The messages that a dead letter represents; all else that it says is of the newest one, which a replay handles.
     public struct Summary: Sendable, Hashable {
         /// How many messages the dead letter represents, including the one whose payload it has.
         public var count: Int
@@ -33,8 +28,7 @@ extension DeadLetter {
     /// Makes it represent the messages of another dead letter too, whose payload is kept if it replaces this one's.
     package mutating func fold(_ newer: DeadLetter, replacesPayload: Bool) {
         let lost = replacesPayload ? payload.bytes.count : newer.payload.bytes.count
-        var summary =
-            summary ?? Summary(count: 1, firstArrivedAt: arrivedAt, firstReceivedAt: receivedAt, bytesLost: 0)
+        var summary = summary ?? Summary(count: 1, firstArrivedAt: arrivedAt, firstReceivedAt: receivedAt, bytesLost: 0)
         summary.count += newer.count
         summary.bytesLost += lost + (newer.summary?.bytesLost ?? 0)
         var folded = replacesPayload ? newer : self

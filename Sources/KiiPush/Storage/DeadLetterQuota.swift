@@ -17,10 +17,15 @@ package struct DeadLetterQuota: Sendable {
     }
 
     /// How many dead letters a key has, the bytes of their payloads, and the number of the last one.
-    fileprivate struct Totals {
+    private struct Totals {
         var count = 0
         var bytes = 0
         var last: UInt64 = 0
+
+        mutating func add(_ count: Int, _ bytes: Int) {
+            self.count += count
+            self.bytes += bytes
+        }
     }
 
     private let capacity: Int
@@ -46,12 +51,11 @@ package struct DeadLetterQuota: Sendable {
 
     /// Reserves capacity for a dead letter under a new number, or finds the one that it is merged into.
     ///
-    /// - Throws: ``DeadLettersFull`` if it exceeds a bound and shares no key with another one; nothing has changed
-    /// then.
+    /// - Throws: ``DeadLettersFull`` if it exceeds a bound and shares no key with another one; nothing has changed.
     package mutating func take(_ letter: DeadLetter, as id: UInt64) throws(DeadLettersFull) -> Place {
         let size = letter.payload.size
         let hasNoRoom = all.count >= capacity || size > mostBytes - all.bytes
-        if hasNoRoom || isBeyondShare(letter.keys, size) {
+        if hasNoRoom || isBeyondShare(letter.keys, bytes: size, countsLetters: true) {
             for key in letter.keys {
                 if let last = keys[key]?.last { return fold(size, into: last) }
             }
@@ -61,31 +65,22 @@ package struct DeadLetterQuota: Sendable {
         return .new
     }
 
-    private func isBeyondShare(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
-        exceedsBytes(all, size) || holdsForAny(of: all) { used, share in used.count >= max(share.letters, 1) }
-    }
-
-    /// Whether a key that has dead letters already would have too many bytes.
-    private func exceedsBytes(_ all: [DeadLetter.Key], _ size: Int) -> Bool {
-        holdsForAny(of: all) { used, share in used.bytes + size > share.bytes }
-    }
-
-    /// Whether something is so of a key that has dead letters already, and of its share.
-    private func holdsForAny(
-        of all: [DeadLetter.Key], _ isSo: (_ used: Totals, _ share: (letters: Int, bytes: Int)) -> Bool
-    ) -> Bool {
+    /// Whether a key that has dead letters already would have too many bytes, or too many dead letters if they count.
+    private func isBeyondShare(_ all: [DeadLetter.Key], bytes: Int, countsLetters: Bool) -> Bool {
         all.enumerated().contains { index, key in
-            let share = index == 0 ? (capacity / 10, mostBytes / 5) : (capacity / 2, mostBytes / 2)
-            return keys[key].map { isSo($0, share) } ?? false
+            guard let used = keys[key] else { return false }
+            let (mostLetters, most) = index == 0 ? (capacity / 10, mostBytes / 5) : (capacity / 2, mostBytes / 2)
+            return used.bytes + bytes > most || countsLetters && used.count >= max(mostLetters, 1)
         }
     }
 
     private mutating func fold(_ size: Int, into id: UInt64) -> Place {
         guard let old = letters[id] else { return .folded(into: id, growth: nil) }
         let growth = size - old.bytes
-        guard growth <= 0 || growth <= mostBytes - all.bytes && !exceedsBytes(old.keys, growth) else {
-            return .folded(into: id, growth: nil)
-        }
+        guard
+            growth <= 0
+                || growth <= mostBytes - all.bytes && !isBeyondShare(old.keys, bytes: growth, countsLetters: false)
+        else { return .folded(into: id, growth: nil) }
         resize(id, by: growth)
         return .folded(into: id, growth: growth)
     }
@@ -124,12 +119,5 @@ package struct DeadLetterQuota: Sendable {
             keys[key, default: Totals()].add(count, bytes)
             if keys[key]?.count == 0 { keys[key] = nil }
         }
-    }
-}
-
-extension DeadLetterQuota.Totals {
-    fileprivate mutating func add(_ count: Int, _ bytes: Int) {
-        self.count += count
-        self.bytes += bytes
     }
 }

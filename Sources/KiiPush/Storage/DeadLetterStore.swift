@@ -32,10 +32,8 @@ public struct DeadLetter: Sendable, Identifiable {
     public let routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
-    /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970.
-    ///
-    /// Set by a store that outlives the process, because ``arrivedAt`` means nothing to a later process; nil from other
-    /// stores.
+    /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970; nil from a store that does not
+    /// outlive the process.
     public var receivedAt: Int64? = nil
     /// How many times its handlers ran; 0 if they never ran.
     public var attempts = 0
@@ -44,15 +42,13 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The last error, without contents of the payload: the type of the error, the text of a ``ReportedError``, or a
     /// decoder's code.
     public var cause: String? = nil
-    /// The number of the payload in the durable inbox of the service that dead-letters it; nil if there is none.
-    ///
-    /// For a store that writes dead letters together with the inbox's records, and only for that: no store returns it.
+    /// The number of the payload in the durable inbox of the service that dead-letters it, for a store that writes dead
+    /// letters together with the inbox's records; nil if there is none, and in what a store returns.
     public var inboxID: UInt64? = nil
     /// The keys that it shares with other dead letters, the narrowest first; empty if it shares none.
     ///
-    /// A service sets two keys: one of the route, the bucket, topic or sender, and the reason; and one of the route and
-    /// the reason. Those of undecodable payloads are one of the transport, and one for all, so that any amount of
-    /// garbage leaves half of a store for the messages that failed. A store need not return them.
+    /// A service sets two: one of the route, the bucket, topic or sender, and the reason; and one of the route and the
+    /// reason. Those of undecodable payloads are one of the transport, and one for all. A store need not return them.
     public var keys: [Key] = []
     /// The messages that it summarizes, if it is more than one.
     public var summary: Summary? = nil
@@ -88,10 +84,8 @@ public protocol DeadLetterStore: Sendable {
     /// If they do not, a `PushService` with a durable inbox reports `ServiceEvent.notDurable(_:)`.
     var isDurable: Bool { get }
 
-    /// Adds a dead letter and returns its number.
+    /// Adds a dead letter, whose own number is ignored; returns its number, or that of the one that it was merged into.
     ///
-    /// - Parameter letter: the dead letter; its own number is ignored.
-    /// - Returns: its number in the store, or the number of the dead letter that it was merged into.
     /// - Throws: if the store cannot keep it, for example because it is full. A service with a durable inbox then keeps
     ///   the message there and tries again later; otherwise the message ends as ``Outcome/failed(_:)``, so that its
     ///   transport delivers it again.
@@ -104,26 +98,19 @@ public protocol DeadLetterStore: Sendable {
     @discardableResult
     func remove(_ id: UInt64) throws -> Bool
 
-    /// Removes a dead letter that was handled again, unless others have been merged into it since it was read.
+    /// Removes a dead letter that was handled again, unless others have been merged into it since it was read; returns
+    /// whether it was removed.
     ///
-    /// By default, all dead letters are read first, so that one that is merged meanwhile is removed, too. Implement it
-    /// as one atomic step, so that none is.
-    ///
-    /// - Parameter letter: the dead letter as the store returned it.
-    /// - Returns: whether it was removed.
-    /// - Throws: if that cannot be written; the dead letter then still exists.
+    /// Implement it as one atomic step: by default, all dead letters are read first, and what is merged meanwhile is
+    /// removed, too.
     @discardableResult
     func remove(_ letter: DeadLetter) throws -> Bool
 
-    /// How many dead letters there are.
-    ///
-    /// Metrics and alarms ask often, so implement it without reading payloads; by default, all dead letters are read
-    /// and counted.
+    /// How many dead letters there are; by default, all are read and counted. Metrics and alarms ask often.
     var count: Int { get throws }
 
-    /// Whether the store has no capacity for another dead letter of any kind, until some are replayed or dropped.
-    ///
-    /// Metrics and health checks ask often. By default a store is never full.
+    /// Whether the store has no capacity for another dead letter of any kind, until some are replayed or dropped; by
+    /// default never. Metrics and health checks ask often.
     var isFull: Bool { get throws }
 }
 

@@ -11,9 +11,7 @@ public final class InMemorySeenStore: SeenStore {
     public init(window: SeenWindow = .standard) { state = Mutex(SeenTable(window)) }
 
     /// Asks for a message and reserves it if it is new.
-    public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
-        state.withLock { $0.begin(keys, now) }
-    }
+    public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState { state.withLock { $0.begin(keys, now) } }
 
     /// Remembers a message as handled.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) { state.withLock { $0.commit(lease, now) } }

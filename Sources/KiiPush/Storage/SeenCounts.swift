@@ -4,11 +4,10 @@ public struct SeenCounts: Sendable, Hashable {
     public struct Window: Sendable, Hashable {
         /// How many handled messages the store holds now, including expired ones that are not removed yet.
         public var remembered: Int
-
         /// How many messages were forgotten by count before their time was over, since the store was made.
         ///
-        /// While it grows, ``SeenWindow/count`` is too small for the messages that arrive within ``SeenWindow/age``,
-        /// and a message that is delivered again late is handled again.
+        /// While it grows, ``SeenWindow/count`` is too small, and a message that is delivered again late is handled
+        /// again.
         public var evictedEarly: Int
 
         /// Sets both.
@@ -20,10 +19,8 @@ public struct SeenCounts: Sendable, Hashable {
 
     /// How many messages are being handled now: leases that have not ended.
     public var inFlight: Int
-
     /// The messages with strong keys.
     public var strong: Window
-
     /// The messages with a weak key.
     public var weak: Window
 

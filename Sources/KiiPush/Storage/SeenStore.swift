@@ -1,8 +1,7 @@
 /// The deduplication store: it remembers which messages were handled, and which are being handled now.
 ///
-/// It has two phases, so that a message whose handler fails is not lost, and a message that arrives twice at once is
-/// not handled twice: ``begin(_:now:)`` reserves a message, ``commit(_:now:)`` confirms it, and ``release(_:)`` undoes
-/// the reservation.
+/// ``begin(_:now:)`` reserves a message, ``commit(_:now:)`` confirms it, and ``release(_:)`` undoes the reservation: so
+/// a message whose handler fails is not lost, and one that arrives twice at once is not handled twice.
 ///
 /// Guarantees to callers:
 /// - Each call is one atomic step, from any thread: of several calls that begin one message at once, exactly one gets
@@ -11,8 +10,7 @@
 ///   arrived less than ``SeenWindow/weakAge`` apart, whichever came first. When they were handled does not matter, nor
 ///   for how long the first has been in flight. So several messages with one weak key may be in flight at once.
 /// - A lease ends only by `commit` or `release`, or when the process ends; age and count never end it. No two leases of
-///   a store have the same number.
-/// - A call with a lease that has ended, or that the store never gave, changes nothing.
+///   a store have the same number. A call with a lease that has ended, or that the store never gave, changes nothing.
 /// - A handled message is remembered for ``SeenWindow/age`` from its `commit` on; asking for it again does not extend
 ///   that. This includes messages with weak keys, because a copy may be waiting.
 /// - Time is only the `now` that is passed in. It may be the same in several calls, and it may be earlier than in the
@@ -27,21 +25,16 @@
 ///
 /// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
 public protocol SeenStore: Sendable {
-    /// Looks a message up, and reserves it if it is new.
+    /// Looks up a message that arrived at `now`, and reserves it if it is new; that time becomes part of the lease.
     ///
-    /// - Parameters:
-    ///   - keys: the message's keys.
-    ///   - now: when the message arrived, on the receiver's clock; it becomes part of the lease.
-    /// - Returns: a lease if the message is new; else whether it is in flight or was handled.
     /// - Throws: if the store fails; the deduplicator then passes or fails the message, as it was configured.
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
 
     /// Remembers a message as handled, for the length of the window; one with a weak key by the arrival time of its
     /// lease.
     ///
-    /// - Parameters:
-    ///   - lease: the message's lease.
-    ///   - now: when it ended; long ago, if the store threw at the first call.
+    /// It ended at `now`, which is long ago if the store threw at the first call.
+    ///
     /// - Throws: if the store cannot remember it; it is called again. Until then the lease is in flight.
     func commit(_ lease: SeenLease, now: MonotonicInstant) throws
 
@@ -94,10 +87,8 @@ public struct SeenWindow: Sendable, Hashable {
     public var count: Int
     /// How far apart two messages with an equal weak key must arrive to count as two.
     public var weakAge: Duration
-
     /// The least time before its commit at which a lookup shows that the clock was set back.
     static let leastLag = Duration.seconds(60)
-
     /// 10 minutes, 20,000 messages, 5 seconds from arrival to arrival for weak keys.
     public static let standard = SeenWindow()
 

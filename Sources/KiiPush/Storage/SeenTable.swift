@@ -90,16 +90,10 @@ package struct SeenTable {
         // A copy may be examined at any time after it has arrived: for weak keys only the arrivals count.
         if entry.keys.strength == .weak { return entry.arrivedAt.isWithin(nanoseconds: weakAge, of: now) }
         guard let end = entry.endedAt else { return true }
-        return now < end.advanced(byNanoseconds: age) && !isOfTimeToCome(end, now)
-    }
-
-    /// Whether a message was handled so long after `now` that the clock must have been set back since.
-    ///
-    /// Such a message counts as forgotten, or it would be a duplicate until the clock reaches that time again, perhaps
-    /// for years. But it is not removed: the caller may have waited that long, and for others the message is still
-    /// recent.
-    private func isOfTimeToCome(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
-        now < time.advanced(byNanoseconds: -max(age, SeenWindow.leastLag.inNanoseconds))
+        // One that was handled long after `now` counts as forgotten: the clock must have been set back since, and may
+        // reach that time again in years only. It is not removed: the caller may have waited that long.
+        let isOfTimeToCome = now < end.advanced(byNanoseconds: -max(age, SeenWindow.leastLag.inNanoseconds))
+        return now < end.advanced(byNanoseconds: age) && !isOfTimeToCome
     }
 
     // MARK: Entries

@@ -1,16 +1,14 @@
 /// Counts the handlers that a message or an object has passed through, according to its stamp.
 ///
 /// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers it
-/// increments the count. Kii allows only flat data, so the stamp is one string under the key
-/// `_kl`: `1;<hops>;<origin>;<time>;<maker>`, without the maker if that is the origin, and without both if the time is
-/// not known. A Push to App carries no stamp; the object does, and the handler that fetches it reads the stamp with
+/// increments the count. Kii allows only flat data, so the stamp is one string under the key `_kl`:
+/// `1;<hops>;<origin>;<time>;<maker>`, without the maker if that is the origin, and without both if the time is not
+/// known. A Push to App carries no stamp; the object does, and the handler that fetches it reads the stamp with
 /// ``HandlerContext/continuing(_:modifiedAt:)``.
 ///
-/// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
-/// field, so it counts only for the write that it came with. Another device's stamp is stale if
-///
-/// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
-/// - the object was modified again after this device first found the stamp in it.
+/// The stamp of an object stays in it when somebody changes another field, so it counts only for the write that it came
+/// with. Another device's stamp is stale, and then ignored, if it has no time, if its time is more than ``lifetime``
+/// before the object's time of modification, or if the object was modified again after this device first found it.
 ///
 /// A stamp that this device made counts only for the event of its write, which has the time of modification that
 /// ``OwnWrite/done(modifiedAt:)`` reported. For any other message the stamp counts that counted for the one which it
@@ -18,35 +16,24 @@
 /// unless the object or the message is later than the write. Only if the object has passed through too many handlers
 /// does the device's own stamp count for messages of earlier changes, too.
 ///
-/// A stale stamp is ignored, and the lineage starts again. In doubt, traffic counts as legitimate: a loop whose stamps
-/// are ignored is still bounded by the pace.
-///
 /// The time is the server's, because a device's wall clock may say 1970. The guard learns it from the times in pushes
-/// and in the responses to declared writes, and advances it with the receiver's clock. A device whose pushes all
-/// arrived more than ``lifetime`` late makes stamps that are stale at once. So does a device that answers only messages
-/// without a time, such as Thing-IF commands. Such hops are not counted.
+/// and in the responses to declared writes. A device whose pushes all arrived more than ``lifetime`` late makes stamps
+/// that are stale at once. So does a device that answers only messages without a time, such as Thing-IF commands. Such
+/// hops are not counted: the pace still bounds a loop of them.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
-
     /// How far an object's time of modification may be from the time of its stamp.
     public static let lifetime = Duration.seconds(30)
-
     /// The number of handlers in the chain: 1 in the first message.
     public let hops: Int
-
     /// The receiver that sent the first message, by an id that is opaque to others.
     ///
     /// 1 to 64 ASCII letters, digits, and `.`, `_`, `:` and `-`; a stamp with another origin is ignored.
     public let origin: String
-
     /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil if that was not known.
     public let time: Int64?
-
-    /// The receiver that made this stamp, in the form of an origin; two devices may answer one message within a
-    /// millisecond.
-    ///
-    /// A stamp without a time does not state it; its origin counts as the maker.
+    /// The receiver that made this stamp, in the form of an origin; the origin itself for a stamp without a time.
     public let maker: String
 
     /// Makes a lineage; the maker is the origin unless you say otherwise.
@@ -57,27 +44,23 @@ public struct Lineage: Sendable, Hashable {
         self.maker = time == nil ? origin : maker ?? origin
     }
 
-    /// Reads a stamp; nil if it is not one, or of another version.
+    /// Reads a stamp; nil if it is not one, of another version, or has more than nine digits of hops.
     ///
-    /// The contents of a stamp are safe in logs and environments. A stamp with more than nine digits of hops is
-    /// ignored. A forged stamp can only cause its own message to be dropped.
+    /// Its contents are safe in logs and environments. A forged stamp can only cause its own message to be dropped.
     public init?(_ stamp: String) {
         let bytes = stamp.utf8
-        guard bytes.count <= Self.longestStamp else { return nil }
+        guard bytes.count <= 192 else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard (3...5).contains(parts.count), parts[0].elementsEqual("1".utf8) else { return nil }
         guard let hops = Self.number(parts[1], digits: 9), Self.isName(parts[2]) else { return nil }
-        let time = parts.count > 3 ? Self.number(parts[3], digits: Self.timeDigits) : nil
+        let time = parts.count > 3 ? Self.number(parts[3], digits: 15) : nil
         guard parts.count == 3 || time != nil, parts.count < 5 || Self.isName(parts[4]) else { return nil }
         self.init(
             hops: Int(hops), origin: String(decoding: parts[2], as: UTF8.self), time: time,
             maker: parts.count == 5 ? String(decoding: parts[4], as: UTF8.self) : nil)
     }
 
-    private static let longestStamp = 192
-    private static let timeDigits = 15
-
-    /// The times that a stamp can state.
+    /// The times that a stamp can state, of at most 15 digits.
     static let times = 0...Int64(999_999_999_999_999)
 
     private static func number(_ text: Substring.UTF8View, digits: Int) -> Int64? {
@@ -97,8 +80,7 @@ public struct Lineage: Sendable, Hashable {
 
     /// The same, with the time and the maker of a stamp.
     func stamped(at time: Int64?, by maker: String) -> Lineage {
-        Lineage(
-            hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil }, maker: maker)
+        Lineage(hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil }, maker: maker)
     }
 
     /// The stamp's text.

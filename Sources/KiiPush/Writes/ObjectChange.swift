@@ -17,13 +17,11 @@ extension ObjectChange {
     /// An event without a type counts as a change of the fields, because it cannot be distinguished from one.
     init?(eventOf storage: MessageStorage) {
         let type = storage.fields[.type]
-        guard type.isPresent else {
-            self = .fields
-            return
-        }
         let buffer = storage.buffer
         let text = buffer.span
-        if text.matches(type.range, "DATA_OBJECT_UPDATED") || text.matches(type.range, "DATA_OBJECT_CREATED") {
+        if !type.isPresent || text.matches(type.range, "DATA_OBJECT_UPDATED")
+            || text.matches(type.range, "DATA_OBJECT_CREATED")
+        {
             self = .fields
         } else if text.matches(type.range, "DATA_OBJECT_DELETED") {
             self = .deletion

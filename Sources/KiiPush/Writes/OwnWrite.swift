@@ -10,8 +10,7 @@
 /// }
 /// ```
 ///
-/// The event that the write causes is dropped once, as `looped` (`echo`). An event counts as that of the write only if
-/// it
+/// The event that the write causes is dropped once, as `looped` (`echo`). It counts as that of the write only if it
 ///
 /// - is about this object, and reports the declared ``ObjectChange``: a deletion by somebody else is never dropped
 ///   because of a declared update;
@@ -23,11 +22,10 @@
 /// of a later modification before it, and it must name no sender, or an identity that this device writes as. A device
 /// without identities takes any sender's event for its own if `done` reported no time.
 ///
-/// Over APNs, the event of another device's update cannot be distinguished from this one's within those 10 seconds. If
-/// such an event is dropped, this write's own event is handled instead, so the handler still sees the object's last
-/// state.
+/// Over APNs, another device's update cannot be distinguished from this one's within those 10 seconds. If its event is
+/// dropped, this write's own event is handled instead, so the handler still sees the object's last state.
 public struct OwnWrite: Sendable {
-    let watch: (any WriteWatch)?
+    let loopGuard: LoopGuard?
     let key: ResourceKey?
     let number: UInt64
     /// The message whose handler declared it, and may have stamped it.
@@ -36,19 +34,16 @@ public struct OwnWrite: Sendable {
     /// Reports that the write succeeded.
     ///
     /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
-    ///   with it, another device's event is recognised over every transport that carries the time, and a stamp that the
-    ///   handler wrote counts for this write alone.
-    public func done(modifiedAt: Int64? = nil) {
-        watch?.complete(self, modifiedAt: modifiedAt)
-    }
+    ///   with it, another device's event is recognised over every transport that carries the time.
+    public func done(modifiedAt: Int64? = nil) { loopGuard?.complete(self, modifiedAt: modifiedAt) }
 
     /// Reports that the write failed, so that its event is no longer expected.
-    public func failed() { watch?.withdraw(self) }
+    public func failed() { loopGuard?.withdraw(self) }
 }
 
 /// A new object that a handler has declared, and whose id the server makes.
 public struct OwnCreation: Sendable {
-    let watch: (any WriteWatch)?
+    let loopGuard: LoopGuard?
     let bucket: KiiBucket
     /// When it was declared; nil without a guard.
     let since: MonotonicInstant?
@@ -57,11 +52,9 @@ public struct OwnCreation: Sendable {
 
     /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
     ///
-    /// - Parameters:
-    ///   - id: the object's id.
-    ///   - modifiedAt: its time of modification as the server answered it, in milliseconds since 1970.
+    /// The time is as in ``OwnWrite/done(modifiedAt:)``.
     public func done(id: String, modifiedAt: Int64? = nil) {
-        watch?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since, for: messageID)
+        loopGuard?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since, for: messageID)
             .done(modifiedAt: modifiedAt)
     }
 }

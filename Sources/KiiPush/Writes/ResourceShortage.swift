@@ -1,7 +1,6 @@
 /// An error of a handler that has done nothing because the machine lacks a resource: open files, memory, threads.
 ///
 /// A `PushService` does not count the attempt. It runs the handler again after a pause, which grows from 100 ms to 10
-/// s, for as long as nothing else fails. It does not report
-/// a retry: report the shortage, and its end, yourself. For a
+/// s, for as long as nothing else fails, and does not report that: report the shortage, and its end, yourself. For a
 /// receiver without a service it is a failure like any other.
 public protocol ResourceShortage: Error {}

@@ -122,9 +122,7 @@ struct GuardTimeTests {
     func identityAndScope() throws {
         let loopGuard = LoopGuard(me: [.user(id: "U-me")], clock: LooseClock(0))
         let mine = KiiScope.user(KiiUser(id: "U-me"))
-        func judge(_ fixture: PayloadFixture) throws -> String {
-            try loopGuard.judge(fixture.payload(.long))
-        }
+        func judge(_ fixture: PayloadFixture) throws -> String { try loopGuard.judge(fixture.payload(.long)) }
         #expect(try judge(.pushToApp(scope: mine, sender: "U-you")) == "pass")
         #expect(try judge(.pushToApp(scope: .group(KiiGroup(id: "G-1")), sender: "U-me")) == "identity")
         #expect(try judge(.pushToUser(scope: mine, sender: "U-me")) == "identity")

@@ -6,9 +6,7 @@ import Testing
 
 /// Each layer alone: what it ends, with its reason and counter, and that it can be switched off.
 struct LoopLayersTests {
-    @Test(
-        "each layer has its own reason and counter, and ends nothing when off",
-        arguments: LoopLayer.allCases)
+    @Test("each layer has its own reason and counter, and ends nothing when off", arguments: LoopLayer.allCases)
     func layer(layer: LoopLayer) async throws {
         for isOn in [true, false] {
             let clock = ManualClock()

@@ -104,9 +104,7 @@ struct PacedMessageTests {
         #expect(await bench.pass(2.1) == ["2061 handled"])
 
         let device = PacingBench([])
-        for route in 1...3 {
-            device.receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in }
-        }
+        for route in 1...3 { device.receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in } }
         var outcomes: [String] = []
         for number in 0..<2121 {
             let fixture = PayloadFixture.pushToApp(bucket: "b\(number % 3 + 1)", object: "o\(number)", sender: nil)

@@ -33,8 +33,7 @@ struct StampMemoryTests {
             let memory = Memory()
             #expect(memory.believes(finding, now: .seconds(0)) == isBelieved)
         }
-        let untimed = StampFinding(
-            stamp: stamp, modifiedAt: nil, eventModifiedAt: nil, sentAt: nil, object: nil)
+        let untimed = StampFinding(stamp: stamp, modifiedAt: nil, eventModifiedAt: nil, sentAt: nil, object: nil)
         let memory = Memory()
         #expect(!memory.believes(untimed, now: .seconds(0)))
         memory.known.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
@@ -46,8 +45,7 @@ struct StampMemoryTests {
         let memory = Memory()
         memory.known.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
         let stamp = Lineage(hops: 3, origin: "x", time: Self.now + 3_600_000)
-        let finding = StampFinding(
-            stamp: stamp, modifiedAt: nil, eventModifiedAt: Self.now, sentAt: nil, object: nil)
+        let finding = StampFinding(stamp: stamp, modifiedAt: nil, eventModifiedAt: Self.now, sentAt: nil, object: nil)
         #expect(!memory.believes(finding, now: .seconds(10)))
         #expect(memory.believes(finding, now: .seconds(3600)))
     }
@@ -106,8 +104,7 @@ struct StampMemoryTests {
         finding.arrivedAt = .seconds(32)
         let isLate = times.hops == 3 && !isOfLoop
         #expect(
-            memory.cause(finding, hops: limit, now: .seconds(32))?.hops
-                == (isOfLoop ? 4 : isLate ? nil : times.hops))
+            memory.cause(finding, hops: limit, now: .seconds(32))?.hops == (isOfLoop ? 4 : isLate ? nil : times.hops))
     }
 
     @Test("remembers a bounded number of its own stamps")

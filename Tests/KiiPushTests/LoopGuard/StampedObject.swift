@@ -20,9 +20,7 @@ final class PatchedObject: Sendable {
 
     /// The fields as the REST API returns them.
     var fields: [String: DataValue] {
-        state.withLock { state in
-            state.fields.merging(["_modified": .number("\(state.modifiedAt)")]) { $1 }
-        }
+        state.withLock { state in state.fields.merging(["_modified": .number("\(state.modifiedAt)")]) { $1 } }
     }
 
     /// Changes some fields; returns when.
@@ -64,7 +62,7 @@ struct Rounder {
         }
     }
 
-    init(_ number: Int, _ cloud: PatchedObject, _ clock: ManualClock, _ manner: Manner, reports: Bool = true) {
+    init(_ number: Int, _ cloud: PatchedObject, _ clock: ManualClock, _ manner: Manner) {
         self.cloud = cloud
         receiver = PushReceiver(me: [.thing(id: "th.\(number)")], clock: clock)
         receiver.onPushToApp("round", bucket: "thermostats", object: "*") { event, context in
@@ -75,8 +73,7 @@ struct Rounder {
             var changes = ["target": DataValue.number("\(target.rounded())")]
             context.stamp(&changes)
             let write = try context.willWrite(event.object)
-            let modifiedAt = cloud.patch(changes)
-            write.done(modifiedAt: reports ? modifiedAt : nil)
+            write.done(modifiedAt: cloud.patch(changes))
         }
     }
 }

@@ -75,16 +75,13 @@ struct WriteBudgetTests {
     @Test("a service tries the message again later, and counts no attempt", arguments: [true, false])
     func service(isDurable: Bool) async throws {
         let delivery = DeliverySettings.with { ($0.attempts, $0.order) = (1, .none) }
-        let bench = ServiceBench(
-            inbox: isDurable ? SpyInbox() : InMemoryInbox(), delivery: delivery, isPaced: true
-        ) { _, context in
+        let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, isPaced: true) { _, context in
             _ = try context.willWrite(Self.object)
         }
         let (intake, run) = await bench.open()
         let receipts = try intake.submit((1...22).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
-        try await until {
-            bench.service.status.retrying == 2 && receipts.filter { $0.word == "handled" }.count == 20
-        }
+        try await until { bench.service.status.retrying == 2 && receipts.filter { $0.word == "handled" }.count == 20 }
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(receipts.map(\.word) == Array(repeating: "handled", count: 22))
         #expect(bench.letters.count == 0 && bench.clock.now >= .seconds(10))

@@ -63,24 +63,6 @@ struct DeduplicatorTests {
         #expect(try send(event, deduplicator) == .drop(.duplicate))
     }
 
-    @Test("one event over three transports is handled once", arguments: PayloadFixture.KeyStyle.allCases)
-    func transports(first: PayloadFixture.KeyStyle) throws {
-        let deduplicator = Deduplicator(clock: clock)
-        let fixture = PayloadFixture.pushToApp()
-        #expect(try send(fixture.payload(first), deduplicator) == .pass)
-        for style in PayloadFixture.KeyStyle.allCases {
-            #expect(try send(fixture.payload(style), deduplicator) == .drop(.duplicate))
-        }
-    }
-
-    @Test("a modification reported by two subscriptions at different times is handled once")
-    func sameModification() throws {
-        let deduplicator = Deduplicator(clock: clock)
-        #expect(try send(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long), deduplicator) == .pass)
-        let second = PayloadFixture.pushToApp(sentAt: 101, modifiedAt: 50).payload(.long)
-        #expect(try send(second, deduplicator) == .drop(.duplicate))
-    }
-
     @Test("two changes pushed in the same millisecond are both handled, and their APNs copies are dropped")
     func samePushTime() throws {
         let deduplicator = Deduplicator(clock: clock)
@@ -99,29 +81,6 @@ struct DeduplicatorTests {
         #expect(try other.admit(&messages[1]) == .pass)
         for message in messages { other.settle(message, .handled(MatchedRoutes())) }
         #expect(other.counts.store?.strong == .init(remembered: 2))
-    }
-
-    @Test(
-        "an event first seen over APNs is a duplicate over MQTT", arguments: [nil, 50])
-    func withoutModification(modifiedAt: Int64?) throws {
-        let deduplicator = Deduplicator(clock: clock)
-        let event = PayloadFixture.pushToApp(sentAt: 100, modifiedAt: modifiedAt)
-        #expect(try send(event.payload(.short), deduplicator) == .pass)
-        #expect(try send(event.payload(.long), deduplicator) == .drop(.duplicate))
-        // One that names only the modification is another for it: nothing says that they are one.
-        var modified = PayloadFixture.pushToApp(modifiedAt: 50)
-        modified.fields[.when] = nil
-        #expect(try send(modified.payload(.long), deduplicator) == .pass)
-    }
-
-    @Test("a payload without an app equals one that names the receiver's")
-    func app() throws {
-        let deduplicator = Deduplicator(clock: clock)
-        var nameless = PayloadFixture.pushToApp()
-        nameless.fields[.appID] = nil
-        nameless.fields[.scopeAppID] = nil
-        #expect(try send(nameless.payload(.long), deduplicator, app: "0123abcd") == .pass)
-        #expect(try send(event, deduplicator, app: "0123abcd") == .drop(.duplicate))
     }
 
     // MARK: Windows

@@ -5,9 +5,7 @@ import Testing
 @testable import KiiPushTestSupport
 
 struct ScopeFilterTests {
-    private func admit(
-        _ payload: RawPayload, serving: ScopePattern? = nil, app: String? = nil
-    ) throws -> Verdict {
+    private func admit(_ payload: RawPayload, serving: ScopePattern? = nil, app: String? = nil) throws -> Verdict {
         var message = try RoutedMessage(payload, app: app)
         return ScopeFilter(serving: serving).admit(&message)
     }

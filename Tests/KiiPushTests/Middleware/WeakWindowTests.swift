@@ -31,39 +31,6 @@ struct WeakWindowTests {
         #expect(log.events.count == 2)
     }
 
-    @Test("a repetition that arrives while a push is handled is new when that one arrived five seconds before")
-    func inFlight() async {
-        let (clock, log, gate, isRunning) = (clock, log, Gate(), Gate())
-        let receiver = PushReceiver(clock: clock)
-        receiver.onDirectPush { _, _ in
-            log.add("handled")
-            isRunning.open()
-            if log.events.count == 1 { await gate.wait() }
-        }
-        let first = Task { await receiver.receive(push()) }
-        await isRunning.wait()
-        clock.advance(by: .seconds(3600))
-        #expect(await "\(receiver.receive(push()))" == "handled")
-        gate.open()
-        #expect(await "\(first.value)" == "handled")
-        #expect(log.events.count == 2)
-    }
-
-    @Test("equal pushes that arrived ten seconds apart are all handled when they are taken at once, their copies not")
-    func backlog() async {
-        let (clock, log) = (clock, log)
-        clock.advance(by: .seconds(1000))
-        let receiver = PushReceiver(clock: clock)
-        receiver.onDirectPush { _, context in log.add("\(context.arrivedAt.nanoseconds / 1_000_000_000)") }
-        for arrival in stride(from: Int64(0), to: 50, by: 10) {
-            #expect(await "\(receiver.receive(push(arrivedAt: arrival)))" == "handled")
-        }
-        for arrival in stride(from: Int64(0), to: 50, by: 10) {
-            #expect(await "\(receiver.receive(push(arrivedAt: arrival + 2)))" == "duplicate (done)")
-        }
-        #expect(log.events == ["0", "10", "20", "30", "40"])
-    }
-
     @Test("of equal pushes that a service has waiting, each is handled that arrived long enough after another")
     func service() async throws {
         let (clock, log, gate) = (clock, log, Gate())

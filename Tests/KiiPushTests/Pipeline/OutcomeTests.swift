@@ -8,37 +8,30 @@ struct OutcomeTests {
         .failed(Outcome.Failure(place: "here", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
     }
 
-    @Test("each outcome has its name, reason, disposition, and mark on the seen store")
-    func table() throws {
+    @Test("each outcome equals itself alone, and prints its name and its reason")
+    func equality() throws {
         let code = try #require(throws: DecodeError.self) { try PushMessage(RawPayload("[]")) }
-        let rows: [(Outcome, String, String?, Disposition, isRemembered: Bool)] = [
-            (.handled(MatchedRoutes()), "handled", nil, .accept, true),
-            (.duplicate(.done), "duplicate", "done", .accept, false),
-            (.duplicate(.inFlight(.accept)), "duplicate", "inFlight", .accept, false),
-            (.duplicate(.inFlight(.retryLater)), "duplicate", "inFlight", .retryLater, false),
-            (.looped(.identity), "looped", "identity", .accept, true),
-            (.looped(.killSwitch), "looped", "killSwitch", .accept, true),
-            (.expired, "expired", nil, .accept, true),
-            (.refused(.app), "refused", "app", .accept, false),
-            (.refused(.scope), "refused", "scope", .accept, false),
-            (.refused(.other("quiet hours")), "refused", "quiet hours", .accept, false),
-            (.unrouted(.noRoute), "unrouted", "noRoute", .accept, false),
-            (.unrouted(.ambiguous), "unrouted", "ambiguous", .accept, false),
-            (Self.failure(isStage: true), "failed", "here", .retryLater, false),
-            (Self.failure(isStage: false), "failed", "here", .retryLater, false),
-            (.undecodable(code), "undecodable", "notAnObject", .reject, false),
+        let rows: [(Outcome, String)] = [
+            (.handled(MatchedRoutes()), "handled"), (.duplicate(.done), "duplicate (done)"),
+            (.duplicate(.inFlight(.accept)), "duplicate (inFlight)"),
+            (.duplicate(.inFlight(.retryLater)), "duplicate (inFlight)"), (.looped(.identity), "looped (identity)"),
+            (.looped(.killSwitch), "looped (killSwitch)"), (.expired, "expired"), (.refused(.app), "refused (app)"),
+            (.refused(.scope), "refused (scope)"), (.refused(.other("quiet hours")), "refused (quiet hours)"),
+            (.unrouted(.noRoute), "unrouted (noRoute)"), (.unrouted(.ambiguous), "unrouted (ambiguous)"),
+            (Self.failure(isStage: true), "failed (here)"), (Self.failure(isStage: false), "failed (here)"),
+            (.undecodable(code), "undecodable (notAnObject)"),
         ]
         for (number, row) in rows.enumerated() {
-            // Equal to itself alone: each row is another end.
-            let equal = rows.indices.filter { rows[$0].0 == row.0 }
-            #expect(equal == [number], "\(row.0)")
+            #expect(rows.indices.filter { rows[$0].0 == row.0 } == [number], "\(row.0)")
+            #expect(row.0.description == row.1)
         }
-        for (outcome, name, reason, disposition, isRemembered) in rows {
-            #expect(outcome.name == name)
-            #expect(outcome.reason == reason)
-            #expect(outcome.disposition == disposition, "\(outcome)")
-            #expect(outcome.isRemembered == isRemembered, "\(outcome)")
-            #expect(outcome.description == (reason.map { "\(name) (\($0))" } ?? name))
+    }
+
+    @Test("a copy of a message in flight ends as it was told, and is not remembered")
+    func inFlight() {
+        for disposition in [Disposition.accept, .retryLater] {
+            let outcome = Outcome.duplicate(.inFlight(disposition))
+            #expect(outcome.disposition == disposition && !outcome.isRemembered)
         }
     }
 

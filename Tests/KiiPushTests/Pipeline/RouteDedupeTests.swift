@@ -61,8 +61,7 @@ struct RouteDedupeTests {
         #expect(await "\(receiver.receive(order(.string("18"), sentAt: 9).payload(.long)))" == "handled")
     }
 
-    @Test(
-        "pushes that differ only by id are both handled, over any transport", arguments: ["directPush", "any"])
+    @Test("pushes that differ only by id are both handled, over any transport", arguments: ["directPush", "any"])
     func equalButForID(kind: String) async {
         let receiver = receiver { receiver in
             if kind == "any" {

@@ -16,14 +16,6 @@ struct RoutedMessageTests {
         #expect(message.stopped == .refused(.other("first")))
     }
 
-    @Test("a condition that matches no route stops nothing")
-    func stopNone() throws {
-        var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
-        message.stopRoutes(.looped(.killSwitch)) { _ in false }
-        #expect(message.routes.ids == ["a", "b", "c"])
-        #expect(message.stopped == nil)
-    }
-
     @Test("matched routes are a collection in order, however many", arguments: 0...5)
     func collection(count: Int) {
         let ids = (0..<count).map { "route \($0)" }

@@ -77,16 +77,6 @@ struct TraceTests {
         #expect(log.events.count >= 4)
     }
 
-    @Test("listeners are called before the outcome returns")
-    func beforeReturn() async {
-        let receiver = PushReceiver(clock: clock) {}
-        receiver.onTrace { [traces] in traces.add($0) }
-        for count in 1...3 {
-            _ = await receiver.receive(event)
-            #expect(traces.traces.count == count)
-        }
-    }
-
     @Test("each stage has its own time, and the total is their sum")
     func durations() async throws {
         let clock = clock

@@ -76,9 +76,7 @@ struct DeadLetterTests {
     func routes() async throws {
         let log = EventLog()
         let receiver = receiver(["a", "b", "c"], log: log)
-        func replay(_ routes: [String]) async throws -> String {
-            await receiver.replay(try add(1, routes)).description
-        }
+        func replay(_ routes: [String]) async throws -> String { await receiver.replay(try add(1, routes)).description }
         #expect(try await replay(["b"]) == "handled")
         #expect(try await replay(["c", "a", "gone"]) == "handled")
         #expect(try await replay(["gone"]) == "unrouted (noRoute)")
@@ -132,15 +130,6 @@ struct DeadLetterTests {
         let message = receiver.prepare(try PushMessage(ServiceBench.payload(1))).message
         let outcome = receiver.deadLetter(message, .killSwitch, ["r"])
         #expect("\(outcome)" == "failed (deadLetters)" && outcome.disposition == .retryLater)
-    }
-
-    @Test("both receiver initializers use the given store")
-    func givenStore() throws {
-        let store = InMemoryDeadLetterStore()
-        let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
-        for receiver in [PushReceiver(deadLetters: store), PushReceiver(rules: rules, deadLetters: store)] {
-            #expect(receiver.deadLetters as? InMemoryDeadLetterStore === store)
-        }
     }
 }
 

@@ -40,9 +40,7 @@ struct FormatReceiverTests {
             RawPayload(#"{"id":"a","time":1760000000,"event":"message","topic":"t","message":"m"}"#),
             RawPayload(#"{"x":1}"#),
             PayloadFixture.pushToUser(data: [("type", .string("com.example.door"))]).payload(.strings),
-        ] {
-            _ = await receiver.receive(payload)
-        }
+        ] { _ = await receiver.receive(payload) }
         #expect(log.events == ["doors com.example.door", "others cloudevents", "others lines", "rest", "rest"])
         let formats = receiver.metrics.formats
         #expect(formats == ["cloudevents": 2, "lines": 1, "ntfy": 1, "quickblox": 0])
@@ -234,9 +232,7 @@ struct FormatReceiverTests {
         }
         for when in [
             #"{"kind":"pushToUser","format":"ntfy"}"#, #"{"bucket":"b","type":"t"}"#, #"{"topic":"t","format":"ntfy"}"#,
-        ] {
-            #expect(try findings(when).count == 1, "\(when)")
-        }
+        ] { #expect(try findings(when).count == 1, "\(when)") }
         #expect(try findings(#"{"format":"ntfy","type":"message"}"#).isEmpty)
     }
 

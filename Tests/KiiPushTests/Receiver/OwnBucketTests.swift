@@ -54,9 +54,7 @@ struct OwnBucketTests {
         loopGuard.onRisk { risk in risks.withLock { $0.append(risk) } }
         receiver.onTrace { traces.add($0) }
         let bucket = row.target.bucket
-        receiver.onPushToApp(
-            "r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)
-        ) {
+        receiver.onPushToApp("r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)) {
             _, context in
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o-9"))
             log.add("written")

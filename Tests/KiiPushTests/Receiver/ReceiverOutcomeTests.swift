@@ -71,9 +71,8 @@ struct ReceiverOutcomeTests {
                 "LoopGuard: drop: looped (lineage)",
             ]),
         Row(
-            testDescription: "looped by a refused write", handler: { _ = try $0.willWrite(object) },
-            ownBucket: .refuse, name: "looped", reason: "ownBucket", store: ["fresh", "commit"],
-            counter: "looped ownBucket",
+            testDescription: "looped by a refused write", handler: { _ = try $0.willWrite(object) }, ownBucket: .refuse,
+            name: "looped", reason: "ownBucket", store: ["fresh", "commit"], counter: "looped ownBucket",
             trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
         Row(
             testDescription: "paced", before: earlier, name: "paced", disposition: .retryLater,

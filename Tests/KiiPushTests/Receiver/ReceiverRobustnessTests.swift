@@ -29,30 +29,6 @@ struct ReceiverRobustnessTests {
         #expect(receiver.metrics.received == 1000)
     }
 
-    @Test("a thousand messages at once are each handled once")
-    func manyAtOnce() async {
-        let receiver = PushReceiver(app: "0123abcd")
-        let handled = Mutex<[Int64: Int]>([:])
-        receiver.onPushToApp("r", bucket: "settings", options: RouteOptions(pace: .unlimited)) {
-            event, _ in
-            await Task.yield()
-            handled.withLock { $0[event.message.sentAt ?? -1, default: 0] += 1 }
-        }
-        let names = await withTaskGroup(of: String.self) { group in
-            for number in 0..<1000 {
-                let fixture = PayloadFixture.pushToApp(object: "o-\(number)", sentAt: Int64(number), modifiedAt: nil)
-                let payload = fixture.payload(.long)
-                group.addTask { await receiver.receive(payload).name }
-            }
-            return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        }
-        #expect(names == ["handled": 1000])
-        #expect(handled.withLock { $0.count } == 1000)
-        #expect(handled.withLock { $0.values.allSatisfy { $0 == 1 } })
-        #expect(receiver.metrics.nonzero == ["handled: 1000"])
-        #expect(receiver.metrics.routes[0].handled == 1000)
-    }
-
     @Test("copies of a failing message never run at once or wait forever")
     func failingCopiesAtOnce() async {
         let receiver = PushReceiver(app: "0123abcd")

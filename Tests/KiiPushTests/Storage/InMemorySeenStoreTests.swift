@@ -58,45 +58,6 @@ struct InMemorySeenStoreTests {
         #expect(!store.begin(.numbered(1, 5), now: .seconds(1)).isKnown)
     }
 
-    @Test("messages in flight are counted once, however many keys they have, until they end")
-    func inFlight() {
-        let store = InMemorySeenStore()
-        guard case .fresh(let one) = store.begin(.numbered(1, 2), now: .seconds(0)),
-            case .fresh(let other) = store.begin(.numbered(3, strength: .weak), now: .seconds(0))
-        else {
-            Issue.record("both should be fresh")
-            return
-        }
-        _ = store.begin(.numbered(4, 2), now: .seconds(0))
-        #expect(store.counts == SeenCounts(inFlight: 2))
-        for _ in 0..<2 { store.commit(one, now: .seconds(0)) }
-        for _ in 0..<2 { store.release(other) }
-        #expect(store.counts == SeenCounts(strong: .init(remembered: 1)))
-    }
-
-    @Test("whatever number of messages is in flight, each is known until it ends, in whatever order they end")
-    func manyInFlight() {
-        let store = InMemorySeenStore()
-        var leases: [Int: SeenLease] = [:]
-        for step in 0..<2000 {
-            // Up to thirty at once, and down to none at the end.
-            let number = (step * 7) % (step < 1500 ? 30 : 30 - step / 67)
-            let state = store.begin(.numbered(number, 100 + number), now: .seconds(0))
-            if let lease = leases.removeValue(forKey: number) {
-                #expect(state == .inFlight)
-                #expect(store.begin(.numbered(100 + number), now: .seconds(0)) == .inFlight)
-                store.release(lease)
-            } else if case .fresh(let lease) = state {
-                leases[number] = lease
-            } else {
-                Issue.record("message \(number) should be fresh in step \(step), it was \(state)")
-            }
-            #expect(store.counts?.inFlight == leases.count)
-        }
-        for lease in leases.values { store.release(lease) }
-        #expect(store.counts == SeenCounts())
-    }
-
     @Test("a clock that was set back leaves no more messages than the window counts, and counts none as early")
     func setBack() {
         let store = InMemorySeenStore(window: SeenWindow(count: 10))

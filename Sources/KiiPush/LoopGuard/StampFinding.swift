@@ -12,15 +12,6 @@ struct StampFinding {
     var messageID: UInt64 = 0
     /// When the message arrived.
     var arrivedAt = MonotonicInstant(nanoseconds: 0)
-}
-
-extension StampFinding {
-    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage) {
-        let isOfKii = message.kind != .directPush
-        self.init(
-            stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
-            sentAt: isOfKii ? message.sentAt : nil)
-    }
 
     /// Whether, by the times, the stamp belongs to the object's last write.
     func isOfItsWrite(serverTime: Int64?) -> Bool {

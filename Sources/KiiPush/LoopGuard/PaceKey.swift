@@ -1,13 +1,12 @@
-/// The keys by which a route's messages are paced; the device's is always the same.
-struct PaceKeys {
+/// The key by which a route's messages are paced, beside that of the route and that of the device.
+struct PaceKey {
     /// The object, else the topic and the sender, else the conversation.
     let own: ResourceKey
     /// Whether that is an object, whose newest change says all that older ones say.
     let isObject: Bool
-}
+    let limits: Pace.Limits
 
-extension PaceKeys {
-    /// The keys of a message for a route.
+    /// The key of a message for a route.
     // Takes the parts of a routed message: a method of it would be called with a copy of the whole.
     init(_ message: PushMessage, at place: ResourceDigest?, for route: Route, _ secret: DedupeSecret) {
         let storage = message.storage
@@ -16,25 +15,26 @@ extension PaceKeys {
             // The deduplicator's digest, unless its secret differs, like that of a store which outlives the process.
             let known = place.flatMap { $0.secret == secret ? $0 : nil }
             if let digest = known ?? ResourceDigest(of: storage, secret) {
-                self.init(own: ResourceKey(digest.narrow.half, route), isObject: classified.hasObject)
+                self.init(digest.narrow.half, route, isObject: classified.hasObject)
                 return
             }
         }
         let conversation = KeyedDigest(conversationOf: message, at: ResourceDigest(of: storage, secret), secret)
-        self.init(own: ResourceKey(conversation.half, route), isObject: false)
+        self.init(conversation.half, route, isObject: false)
+    }
+
+    /// Half a digest of the resource and of the route is enough, and takes three rounds instead of eight.
+    ///
+    /// The second half of the key distinguishes the routes; within a route, the first half differs exactly if the
+    /// digests do, and nobody can make two digests equal without the secret.
+    private init(_ digest: UInt64, _ route: Route, isObject: Bool) {
+        own = ResourceKey(digest: DedupeKey(first: digest ^ route.digest.first, second: route.digest.second))
+        self.isObject = isObject
+        limits = isObject ? route.objects : route.letters
     }
 }
 
 extension ResourceKey {
-    /// The key of a resource or a sender for one route.
-    ///
-    /// Half a digest of each is enough, and takes three rounds instead of eight. The second half of the key
-    /// distinguishes the routes; within a route, the first half differs exactly if the digests do, and nobody can make
-    /// two digests equal without the secret.
-    fileprivate init(_ place: UInt64, _ route: Route) {
-        self.init(digest: DedupeKey(first: place ^ route.digest.first, second: route.digest.second))
-    }
-
     /// All messages of a route; the second half is one that a digest has only by a chance of one in 2^64.
     init(_ route: Route) {
         self.init(digest: DedupeKey(first: route.digest.first ^ route.digest.second, second: 0x726F_7574_6500_0001))
