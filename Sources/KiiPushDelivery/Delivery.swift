@@ -1,8 +1,6 @@
 import KiiPush
 
-/// A message in a service, from the acceptance of its payload to its end.
-///
-/// A value with one owner at a time: the service's state while it waits, else the task that processes it.
+/// A message in a service, owned by the service's state while it waits, else by the task that processes it.
 struct Delivery: Sendable {
     let ticket: Ticket
     /// How far it has come in the receiver.
@@ -35,6 +33,31 @@ struct Delivery: Sendable {
 
     /// Whether it waits for its first turn.
     var isUntried: Bool { !isGuilty && tries == 0 }
+
+    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is
+    /// one; that replaces all older ones.
+    mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
+        let own = message
+        guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }
+        let newer = room.remove(from: ticket.lane) { other in
+            !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
+                && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
+        }
+        guard var newest = newer.first else { return false }
+        for other in newer where newest.message.message.isOlder(than: other.message.message) { newest = other }
+        newest.hasLane = hasLane
+        for var other in [self] + newer where other.ticket !== newest.ticket {
+            guard other.message.message.isOlder(than: newest.message.message) else {
+                room.putFirst(other)
+                continue
+            }
+            newest.replaced += other.replaced
+            (other.replaced, other.hasLane) = ([], false)
+            newest.replaced.append(other)
+        }
+        self = newest
+        return true
+    }
 }
 
 /// The constant parts of a delivery.
@@ -70,9 +93,7 @@ enum LaneKey: Hashable, Sendable {
     case place(ResourceKey)
     /// A delivery that is not ordered.
     case alone(UInt64)
-}
 
-extension LaneKey {
     fileprivate init(_ settings: DeliverySettings, _ message: PushMessage, _ number: UInt64) {
         let key: ResourceKey? =
             if let orderKey = settings.orderKey {
@@ -91,40 +112,11 @@ extension LaneKey {
     }
 }
 
-// MARK: - Replacing
-
-extension Delivery {
-    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is
-    /// one; that replaces all older ones.
-    mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
-        let own = message
-        guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }
-        let newer = room.remove(from: ticket.lane) { other in
-            !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
-                && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
-        }
-        guard var newest = newer.first else { return false }
-        for other in newer where newest.message.message.isOlder(than: other.message.message) { newest = other }
-        newest.hasLane = hasLane
-        for var other in [self] + newer where other.ticket !== newest.ticket {
-            guard other.message.message.isOlder(than: newest.message.message) else {
-                room.putFirst(other)
-                continue
-            }
-            newest.replaced += other.replaced
-            (other.replaced, other.hasLane) = ([], false)
-            newest.replaced.append(other)
-        }
-        self = newest
-        return true
-    }
-}
-
 extension PushMessage {
     /// Whether it reports an earlier change of the same object.
     ///
-    /// False if the times are equal or missing: it may be the same change again, and the deduplicator would then take
-    /// the replacement for a duplicate of the message that it replaced.
+    /// False if the times are equal or missing: it may be the same change again, which the deduplicator would drop as a
+    /// duplicate of the message that it replaced.
     fileprivate func isOlder(than other: PushMessage) -> Bool {
         guard storage.classified.hasObject, let object, object == other.object else { return false }
         if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }

@@ -1,4 +1,5 @@
 public import KiiPush
+import Synchronization
 
 /// Keeps payloads from their acceptance to their end, so that a crash loses none.
 ///
@@ -6,9 +7,9 @@ public import KiiPush
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers increase from 1 and are never reused, not even by another process on the same file.
 /// - When ``record(_:)`` has returned, the records are kept, on disk in a durable inbox, all in one step. Only the
-///   beginning of an attempt, of a payload that this process has added, may be lost with the power; it survives the
-///   process's end. Records for one payload keep their order. Many tasks may wait in `record` at once; they share a
-///   write. A call that throws has changed nothing.
+///   beginning of an attempt, of a payload that this process has added, may be lost with the power, not with the
+///   process. Records for one payload keep their order. Many tasks may wait at once, and share a write. A call that
+///   throws has changed nothing.
 /// - Ended payloads are removed. A record of a payload that does not exist changes nothing.
 /// - ``entries(after:limit:)`` returns the payloads that an earlier process added and did not end, byte for byte,
 ///   oldest first, in pages. Reading the first page counts the crashes.
@@ -41,39 +42,30 @@ public protocol Inbox: Sendable {
 
     /// The first payloads of an earlier process whose number is greater than `id`, oldest first.
     ///
-    /// A service reads all pages before it adds anything, and keeps only a share of the payloads in memory. With 0 for
-    /// `id`, one crash is added to each payload that was in flight when that process ended.
+    /// A service reads all pages before it adds anything. With 0 for `id`, for the first page, one crash is added to each
+    /// payload that was in flight when that process ended.
     ///
-    /// - Parameters:
-    ///   - id: the number of the last entry of the page before; 0 for the first page.
-    ///   - limit: the most entries of a page.
-    /// - Returns: the entries; none if there are no more.
     /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
 
     /// Reads payloads again that this process or an earlier one has added, with their records.
     ///
-    /// A service calls it for payloads that wait on disk and not in memory, of which it keeps only the numbers.
-    /// An inbox that is not durable may return none, because a service never calls it there.
+    /// A service calls it for payloads that wait on disk and not in memory, so an inbox that is not durable may return
+    /// none.
     ///
     /// - Parameter ids: the numbers, in any order, each once.
     /// - Returns: an entry for each payload that has not ended, in the order of `ids`.
     /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 
-    /// The answers of ended payloads that were not delivered yet, oldest payload first.
+    /// The first answers of ended payloads that a sender has yet to deliver, by the sender's name, oldest payload first.
     ///
-    /// - Parameters:
-    ///   - sender: the name of the sender that is to deliver them.
-    ///   - limit: the most answers.
-    /// - Returns: the answers.
     /// - Throws: when they cannot be read.
     func answers(of sender: String, limit: Int) throws -> [UnsentAnswer]
 
     /// Whether ``add(_:)`` would keep a small payload now, for health checks; it changes nothing.
     ///
-    /// By default it does nothing: an inbox that cannot fail works. One on a disk writes something to find out, since
-    /// a disk that is read-only or full fails no other call.
+    /// By default it does nothing. An inbox on a disk writes something: a read-only or full one fails no other call.
     ///
     /// - Throws: what `add` would throw.
     func check() throws
@@ -167,5 +159,56 @@ public struct InboxEntry: Sendable, Hashable {
         self.crashes = crashes
         self.crashedAlone = crashedAlone
         isSuspect = crashes > 0
+    }
+}
+
+/// An inbox in memory, which lasts as long as the process: after that, senders must deliver unfinished payloads again.
+///
+/// The service itself keeps the payloads in memory, so the inbox only counts, and keeps up to 1,000 answers that were
+/// not delivered yet; beyond that it forgets the oldest. Use it for transports that acknowledge a payload when it has
+/// ended.
+public final class InMemoryInbox: Inbox {
+    private let last = Atomic<UInt64>(0)
+    private let answers = Mutex<[UnsentAnswer]>([])
+
+    private static let mostAnswers = 1000
+
+    /// Makes an empty inbox.
+    public init() {}
+
+    /// False: a crash loses its payloads.
+    public var isDurable: Bool { false }
+
+    /// Numbers the payloads.
+    public func add(_ payloads: [RawPayload]) -> [UInt64] {
+        let count = UInt64(payloads.count)
+        let end = last.add(count, ordering: .relaxed).newValue
+        return Array(end - count + 1..<end + 1)
+    }
+
+    /// Keeps and forgets answers; of payloads it records nothing.
+    public func record(_ records: [InboxRecord]) async {
+        answers.withLock { answers in
+            for record in records {
+                switch record {
+                case .answer(let answer) where !answers.contains { $0.id == answer.id }:
+                    if answers.count == Self.mostAnswers { answers.removeFirst() }
+                    answers.append(answer)
+                case .answered(let id): answers.removeAll { $0.id == id }
+                default: break
+                }
+            }
+        }
+    }
+
+    /// None: there was no earlier process.
+    public func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
+
+    /// None: it keeps no payloads.
+    public func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
+
+    /// The first answers for a sender; their payloads end at once.
+    public func answers(of sender: String, limit: Int) -> [UnsentAnswer] {
+        answers.withLock { Array($0.lazy.filter { $0.sender.isExactly(sender) }.prefix(limit)) }
     }
 }

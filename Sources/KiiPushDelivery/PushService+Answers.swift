@@ -6,16 +6,14 @@ import KiiPush
 
 /// Those who deliver a service's answers, and the signal that each waits for.
 struct AnswerSenders: Sendable {
-    let all: [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)]
+    private(set) var all:
+        [(sender: any AnswerSender, signal: AsyncStream<Void>, wake: AsyncStream<Void>.Continuation)] = []
 
     init(_ senders: [any AnswerSender]) {
         // Of two with one name each would take the other's answers.
-        let first = senders.enumerated().filter { index, sender in
-            !senders[..<index].contains { $0.name.isExactly(sender.name) }
-        }
-        all = first.map(\.element).map { sender in
+        for sender in senders where !all.contains(where: { $0.sender.name.isExactly(sender.name) }) {
             let (signal, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            return (sender, signal, wake)
+            all.append((sender, signal, wake))
         }
     }
 
@@ -45,9 +43,8 @@ extension PushService {
         }
     }
 
-    /// Tells a message's end to its transport, and has its answer sent; nil if the end could not be recorded.
-    ///
-    /// A message that `mayAnswer` may have an answer of an earlier process, even if it ends without another one.
+    /// Tells a message's end to its transport, and has its answer sent, perhaps one of an earlier process; nil if the
+    /// end could not be recorded.
     func finish(_ receipt: Receipt, _ outcome: Outcome?, _ answer: Answer?, mayAnswer: Bool) {
         if outcome != nil, mayAnswer { answerSenders.wake() }
         receipt.finish(outcome, outcome == nil ? nil : answer)
@@ -63,9 +60,8 @@ extension PushService {
         }
     }
 
-    /// Delivers the answers of a sender until none is left; one that fails is sent again after a growing pause.
-    ///
-    /// One after another, so that a kill repeats at most the one that was confirmed and not recorded.
+    /// Delivers the answers of a sender, one after another, until none is left; one that fails is sent again after a
+    /// growing pause.
     private func sendAnswers(_ sender: any AnswerSender) async {
         var (length, limit) = (Duration.seconds(1), Self.answersAtOnce)
         while !Task.isCancelled {

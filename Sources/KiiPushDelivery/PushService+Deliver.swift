@@ -45,10 +45,8 @@ extension PushService {
 
     /// Delivers a message until it ends, waits, or is left: asks the chain, runs the handlers, and ends it.
     ///
-    /// - Parameters:
-    ///   - given: the delivery; if it waits when this returns, the caller no longer owns it.
-    ///   - ended: the previous delivery, whose end must be recorded: together with the beginning of this one, or alone
-    ///     before any other step. On return, this delivery if it has ended, for the caller to record.
+    /// The end of the previous delivery is recorded together with the beginning of this one, or alone before any other
+    /// step; `ended` is then this delivery, if it has ended. If it waits, the caller no longer owns it.
     private func deliver(_ given: Delivery, _ ended: inout Ended?) async {
         var delivery = given
         if delivery.isGuilty {
@@ -92,9 +90,7 @@ extension PushService {
 
     // MARK: Ask the chain
 
-    /// Sends a message through the chain, with its routes as they are now.
-    ///
-    /// - Returns: how it ends or waits instead; nil if its handlers may run.
+    /// Sends a message through the chain, with its routes as they are now; nil if its handlers may run.
     private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass = .none) -> Outcome? {
         receiver.refresh(&delivery.incoming.message, delivery.incoming.table)
         let takesNewest =
@@ -129,15 +125,13 @@ extension PushService {
             if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept)), &ended) }
             putBackReplaced(&delivery)
             undo(&delivery, outcome)
-            wait(delivery, until: clock.now.advanced(by: Self.pauseOfCopies), blocks: false)
+            // No longer than a person notices.
+            wait(delivery, until: clock.now.advanced(by: .seconds(1)), blocks: false)
         case .looped(.killSwitch) where !delivery.killed.isWhole:
             await deadLetter(&delivery, .killSwitch, &ended)
         default: await end(&delivery, outcome, &ended)
         }
     }
-
-    /// After how long a copy of a message that is being handled is asked for again: no longer than a person notices.
-    private static let pauseOfCopies = Duration.seconds(1)
 
     /// Ends a message that a newer change has replaced; the chain has to know it, or its copy would be new.
     func supersede(_ replaced: Delivery) async {
@@ -176,8 +170,6 @@ extension PushService {
         return stored
     }
 
-    // MARK: The beginning
-
     /// Records that handlers are about to run, together with the end of the previous delivery.
     private func begin(_ delivery: Delivery, _ ended: inout Ended?) async -> Bool {
         let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
@@ -185,5 +177,68 @@ extension PushService {
         let isRecorded = await record(.ended(last.delivery.ticket.number), begun)
         finish(last, isRecorded: isRecorded)
         return isRecorded
+    }
+
+    // MARK: Waiting until a time
+
+    /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
+    func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
+        change { state in
+            state.room.putBack(delivery, until: due, blocks: blocks)
+            state.wakeTimer(by: due)
+        }
+    }
+
+    /// Undoes what the stages did that let a message pass, so that the chain is asked again.
+    func undo(_ delivery: inout Delivery, _ outcome: Outcome) {
+        receiver.chain.settle(delivery.message, outcome, delivery.incoming.passed ?? 0)
+        delivery.incoming.passed = nil
+    }
+
+    /// The record that an attempt is over, and which routes are done.
+    func failureRecord(of delivery: Delivery) -> InboxRecord {
+        let done = delivery.incoming.done
+        let answers = (delivery.message.answers?.all ?? [:]).filter { done.containsExactly($0.key) }
+        return .failed(delivery.ticket.number, handled: done, answers: answers)
+    }
+
+    /// Lets a message wait for its next attempt, or dead-letters it after the last one.
+    func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async {
+        delivery.shortages = 0
+        delivery.cause = ErrorReport.text(failure.error)
+        let settings = delivery.ticket.settings
+        let isRunning = change { state in
+            // It may have failed because it was cancelled.
+            if state.phase >= .cancelling { state.report.cancelled += 1 }
+            return state.isRunning
+        }
+        if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed, &ended) }
+        // Recorded when the service stops, too, so that it does not look as if it had ended the process.
+        guard await record(failureRecord(of: delivery)), isRunning else { return leave(delivery) }
+        let pause = settings.pause(after: delivery.tries, jitter())
+        tell(
+            .retry(
+                messageID: delivery.message.id, route: failure.place, attempt: delivery.tries, pause: pause,
+                cause: delivery.cause ?? "unknown"))
+        wait(delivery, until: clock.now.advanced(by: pause), blocks: settings.onFailure == .block)
+    }
+
+    /// Lets a message wait until the machine may have what its handlers lacked; that is no attempt.
+    func lacked(_ delivery: inout Delivery) async {
+        delivery.incoming.takeBack()
+        delivery.shortages += 1
+        let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
+        guard await record(begun, failureRecord(of: delivery)) else { return leave(delivery) }
+        let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
+        wait(delivery, until: clock.now.advanced(by: pause), blocks: delivery.ticket.settings.onFailure == .block)
+    }
+}
+
+extension DeliverySettings {
+    /// How long to wait after consecutive shortages, counted from 1; jitter as for a failure.
+    static func pause(afterShortages count: Int, _ jitter: Double) -> Duration {
+        var settings = DeliverySettings()
+        (settings.backoff, settings.maxBackoff) = (.milliseconds(100), .seconds(10))
+        return settings.pause(after: count, jitter)
     }
 }

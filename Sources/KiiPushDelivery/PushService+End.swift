@@ -12,7 +12,7 @@ extension PushService {
         // the message would be a duplicate, and its dead letter or its answer lost.
         var records: [InboxRecord] = []
         if let passed = delivery.incoming.passed, passed > 0, delivery.incoming.isDeadLettered {
-            records.append(failure(of: delivery))
+            records.append(failureRecord(of: delivery))
         }
         let answer = delivery.incoming.answer(outcome)
         if let answer = answer.flatMap({ unsent($0, of: delivery.message.message, delivery.ticket.number) }) {
@@ -31,9 +31,8 @@ extension PushService {
         finish(last, isRecorded: await record(.ended(last.delivery.ticket.number)))
     }
 
-    /// Ends a delivery whose payload was removed from the inbox: frees its lane and place, and notifies its transport.
-    ///
-    /// If its end could not be recorded before the service stopped, the payload stays in the inbox.
+    /// Ends a delivery whose payload was removed from the inbox, or stays there because the service has stopped: frees
+    /// its lane and place, and notifies its transport.
     func finish(_ ended: Ended, isRecorded: Bool) {
         var delivery = ended.delivery
         change { state in
@@ -62,9 +61,8 @@ extension PushService {
 
     // MARK: Dead letters
 
-    /// Dead-letters a message for all routes that have not handled it, and ends it.
-    ///
-    /// If the store has no capacity, a durable inbox keeps the message; else its transport delivers it again.
+    /// Dead-letters a message for all routes that have not handled it, and ends it; if the store has no capacity, a
+    /// durable inbox keeps it, else its transport delivers it again.
     func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async {
         putBackReplaced(&delivery)
         let routes = openRoutes(of: delivery)
@@ -77,7 +75,7 @@ extension PushService {
         }
         guard isDurable else { return await end(&delivery, outcome, &ended) }
         // No handler runs any more that could end the process.
-        if delivery.incoming.attempts > 0, await !recordFailure(of: delivery) { return leave(delivery) }
+        if delivery.incoming.attempts > 0, await !record(failureRecord(of: delivery)) { return leave(delivery) }
         putOff(&delivery, reason)
     }
 
@@ -163,7 +161,5 @@ extension PushService {
     }
 }
 
-/// The service stopped and left a message; a durable inbox keeps it for the next service.
-///
-/// Its handlers did not begin, so that no attempt is counted.
+/// The service stopped and left a message whose handlers did not begin, so that no attempt is counted.
 struct ServiceStopped: ResourceShortage {}

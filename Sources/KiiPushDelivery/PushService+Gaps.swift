@@ -4,16 +4,10 @@ public import KiiPush
 
 /// The gaps that have not ended.
 struct OpenGaps {
-    /// A gap in the inbox.
-    private struct Open {
-        let gap: Gap
-        /// Whether it has happened again since: what its handler has done by then may be out of date.
-        var isAgain = false
-    }
-
     /// Those that the inbox has yet to keep, oldest first.
     private(set) var unsaved: [Gap] = []
-    private var open: [Open] = []
+    /// Those in the inbox, and whether they have happened again since: what the handler has done may be out of date.
+    private var open: [(gap: Gap, isAgain: Bool)] = []
     /// The last one's number, by which the deduplicator tells two gaps apart.
     private var lastNumber = Int64.min
 
@@ -40,13 +34,13 @@ struct OpenGaps {
     mutating func saveNext(_ time: Int64) -> (gap: Gap, payload: RawPayload)? {
         guard !unsaved.isEmpty else { return nil }
         let gap = unsaved.removeFirst()
-        open.append(Open(gap: gap))
+        open.append((gap, false))
         lastNumber = max(time, lastNumber &+ 1)
         return (gap, gap.payload(number: lastNumber))
     }
 
     /// Adds one that is in the inbox.
-    mutating func addSaved(_ gap: Gap) { open.append(Open(gap: gap)) }
+    mutating func addSaved(_ gap: Gap) { open.append((gap, false)) }
 
     /// Puts one back that could not be kept.
     mutating func unsave(_ gap: Gap) {
@@ -112,16 +106,15 @@ extension PushService {
         closeAtEnd(gap, delivery.ticket.receipt)
     }
 
-    /// Lets new messages pass a gap that nobody tries any more.
-    func closeGap(of delivery: Delivery) { if let gap = gap(of: delivery) { close(gap) } }
-
-    private func gap(of delivery: Delivery) -> Gap? {
+    /// The gap that a delivery is.
+    func gap(of delivery: Delivery) -> Gap? {
         delivery.message.message.storage.isGap ? Gap(delivery.message.message) : nil
     }
 
     private func closeAtEnd(_ gap: Gap, _ receipt: Receipt) { receipt.onEnd { [weak self] _ in self?.close(gap) } }
 
-    private func close(_ gap: Gap) {
+    /// Lets new messages pass a gap that has ended, or that nobody tries any more.
+    func close(_ gap: Gap) {
         change { $0.gaps.close(gap) }
         try? saveGaps()
     }

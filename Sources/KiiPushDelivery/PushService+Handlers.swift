@@ -1,6 +1,6 @@
-// Runs handlers: a bounded number at once, each within its timeout.
+// Runs handlers: a bounded number at once, each within its timeout, which the timer ends.
 
-import KiiPush
+public import KiiPush
 
 /// One run of one handler, which ends when the handler returns, or when the service continues without it.
 struct HandlerRun: Sendable {
@@ -43,6 +43,26 @@ extension PushService {
                 return true
             }
             if !mayBegin { run.end(ServiceStopped()) }
+        }
+    }
+
+    /// Handles a dead letter once more, and removes it from the store if it is handled.
+    ///
+    /// Like `PushReceiver.replay(_:)`, but handlers have their usual timeout: a late one is cancelled, and left behind
+    /// if it does not return. Call it while the service runs; a stopping service waits for it as for any handler.
+    ///
+    /// - Parameter letter: a dead letter of the receiver's store.
+    /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
+    @discardableResult
+    public func replay(_ letter: DeadLetter) async -> Outcome {
+        let standard = change { state in
+            state.ending += 1
+            return state.delivery
+        }
+        defer { change { $0.ending -= 1 } }
+        return await receiver.replay(letter) { route, message in
+            let settings = route.options.delivery ?? message.routes.first?.options.delivery ?? standard
+            return await self.run(route, of: message, settings.timeout, nil)
         }
     }
 
@@ -93,6 +113,41 @@ extension PushService {
             if let task = run.task { task.cancel() } else { run.end(ServiceStopped()) }
         }
     }
+
+    // MARK: The timer
+
+    /// Runs due actions and sleeps until the next one, until the service has stopped and no handler runs.
+    func runTimer() async {
+        while true {
+            let now = clock.now
+            let due = change { state in
+                let due = state.takeDue(now)
+                // Runs that continue without a handler have freed its place.
+                beginRuns(&state, now)
+                return due
+            }
+            for run in due.late {
+                tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: false))
+                run.task?.cancel()
+            }
+            for run in due.left {
+                tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: true))
+                run.end(HandlerOverrun())
+            }
+            if due.storesAgain { startEnding { await self.storeNext() } }
+            if due.reportsMerged { startEnding { self.reportMergedLetters() } }
+            let sleep: Task<Void, Never>? = change { state in
+                // Handlers that do not return are left behind, also if the drain time ended late.
+                guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
+                let next = state.nextDue ?? now.advanced(by: .seconds(3600))
+                let task = start { [clock] in _ = try? await clock.sleep(until: next) }
+                state.sleep = (next, task)
+                return task
+            }
+            guard let sleep else { return }
+            await sleep.value
+        }
+    }
 }
 
 extension ServiceState {
@@ -123,10 +178,7 @@ extension ServiceState {
     }
 
     /// Begins one message more ahead of its place if the last one waited for it no longer than for a few writes; halves
-    /// the number if it waited longer, because a message that is begun too early only waits, and is in flight at a
-    /// crash.
-    ///
-    /// If only one handler runs at once, no message is begun ahead.
+    /// the number if it waited longer: a message that is begun too early only waits, and is in flight at a crash.
     private mutating func tuneAhead(waited: Duration, _ write: Duration) {
         guard room.isDurable, running.most > 1 else { return }
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
@@ -143,6 +195,31 @@ extension ServiceState {
         guard let run = runs.removeValue(forKey: number) else { return nil }
         if let keys = run.place?.keys { running.end(keys) }
         return run
+    }
+
+    /// Wakes the messages that are due, and takes the other due actions: the handlers to be cancelled, and those that
+    /// did not return and are left behind; whether to store postponed dead letters, and to report merged ones.
+    fileprivate mutating func takeDue(
+        _ now: MonotonicInstant
+    ) -> (late: [HandlerRun], left: [HandlerRun], storesAgain: Bool, reportsMerged: Bool) {
+        var due = (late: [HandlerRun](), left: [HandlerRun](), storesAgain: false, reportsMerged: false)
+        let graceEnd = now.advanced(by: settings.grace)
+        for (number, run) in runs {
+            guard let deadline = run.deadline, deadline <= now else { continue }
+            if run.isCancelled {
+                due.left.append(run)
+                _ = endRun(number)
+                overrunning += 1
+            } else {
+                due.late.append(run)
+                cancelRun(number, until: graceEnd)
+            }
+        }
+        guard isRunning else { return due }
+        room.wake(now)
+        if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
+        if let again = reportedLetters.due, again <= now { (reportedLetters.due, due.reportsMerged) = (nil, true) }
+        return due
     }
 }
 

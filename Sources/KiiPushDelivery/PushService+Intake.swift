@@ -15,15 +15,30 @@ struct TransportIntake: IntakeService {
         return try service.submit(payloads, number)
     }
 
-    package func room() async { await service.room(number) }
-
     package func pause(_ length: Duration) async {
         let clock = service.clock
         try? await clock.sleep(until: clock.now.advanced(by: length))
     }
 
+    package func room() async {
+        let task = service.change { state in
+            state.lastWaiter += 1
+            return ServiceState.RoomWaiter.task(state.lastWaiter)
+        }
+        @Sendable func stopWaiting() { service.change { $0.roomWaiters.removeValue(forKey: task) }?.call() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                // If it was cancelled before it waits, nobody else would wake it.
+                service.change { state in state.roomWaiters[task] = (number, { waiter.resume() }) }
+                if Task.isCancelled { stopWaiting() }
+            }
+        } onCancel: {
+            stopWaiting()
+        }
+    }
+
     package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
-        service.whenRoom(number, action)
+        service.change { $0.roomWaiters[.intake(number)] = (number, action) }
     }
 
     package func report(_ event: TransportEvent, _ transport: String) {
@@ -38,9 +53,7 @@ extension PushService {
     /// Accepts payloads of a transport, or of none.
     func submit(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> [Receipt] {
         let standard = try reserve(payloads, intake)
-        let decoded = payloads.map { payload in
-            Result { () throws(DecodeError) in try receiver.decode(payload) }
-        }
+        let decoded = payloads.map { payload in Result { () throws(DecodeError) in try receiver.decode(payload) } }
         let numbers: [UInt64]
         do {
             numbers = try add(payloads, decoded)
@@ -57,11 +70,11 @@ extension PushService {
             let receipt = Receipt(isStored: isDurable, passesAnswer: passesAnswer)
             switch decoded {
             case .success(let message):
-                deliveries.append(delivery(next.next() ?? 0, message, standard, receipt, intake))
+                deliveries.append(delivery(next.next() ?? 0, message, standard, receipt, intake: intake))
             case .failure(let error):
-                let (outcome, _) = reject(payload, error)
+                reject(payload, error)
                 cancel([payload], intake)
-                receipt.finish(outcome)
+                receipt.finish(.undecodable(error))
             }
             return receipt
         }
@@ -70,9 +83,7 @@ extension PushService {
     }
 
     /// Adds the payloads that are messages to the inbox; returns their numbers, in order.
-    private func add(
-        _ payloads: [RawPayload], _ decoded: [Result<PushMessage, DecodeError>]
-    ) throws -> [UInt64] {
+    private func add(_ payloads: [RawPayload], _ decoded: [Result<PushMessage, DecodeError>]) throws -> [UInt64] {
         let messages = zip(payloads, decoded).filter { if case .success = $0.1 { true } else { false } }.map(\.0)
         let numbers = messages.isEmpty ? [] : try inbox.add(messages)
         guard numbers.count == messages.count else {
@@ -81,42 +92,36 @@ extension PushService {
         return numbers
     }
 
-    /// Makes the delivery of a message, with the settings of its first route, else the standard ones.
-    private func delivery(
-        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int?
-    ) -> Delivery {
-        var (routed, table) = receiver.prepare(message)
-        prepareAnswer(&routed, receipt)
-        receiver.loopGuard?.hear(&routed)
-        let settings = routed.routes.first?.options.delivery ?? standard
-        let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
-        return Delivery(
-            ticket: Ticket(number, routed, settings, receipt, intake: intake),
-            incoming: Incoming(routed, table), killed: killed)
-    }
-
     /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox.
     func delivery(
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Unread? = nil
     ) throws(DecodeError) -> Delivery {
-        var (routed, table) = receiver.prepare(try receiver.decode(entry.payload))
         let receipt = item?.receipt ?? Receipt(isStored: isDurable)
-        prepareAnswer(&routed, receipt, entry.answers)
-        receiver.loopGuard?.hear(&routed, isAgain: true)
-        let settings = routed.routes.first?.options.delivery ?? standard
-        return Delivery(
-            ticket: Ticket(entry.id, routed, settings, receipt, item),
-            incoming: Incoming(routed, table, attempts: entry.attempts, done: entry.handled),
-            killed: item?.killed ?? (false, []), isSuspect: entry.isSuspect)
+        return delivery(entry.id, try receiver.decode(entry.payload), standard, receipt, entry: entry, item: item)
     }
 
-    /// Dead-letters a payload that is not a message; returns whether the dead-letter store had capacity for it.
-    ///
-    /// If a new payload does not fit, it is reported and discarded: garbage must not block messages.
-    func reject(
-        _ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil
-    ) -> (outcome: Outcome, isKept: Bool) {
-        let outcome = receiver.undecodable(payload, error)
+    /// Makes the delivery of a message, with the settings of its first route, else the standard ones; one that was in
+    /// the inbox has an entry there, and one that has waited there is an item.
+    private func delivery(
+        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt,
+        intake: Int? = nil, entry: InboxEntry? = nil, item: Unread? = nil
+    ) -> Delivery {
+        var (routed, table) = receiver.prepare(message)
+        prepareAnswer(&routed, receipt, entry?.answers ?? [:])
+        receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
+        let settings = routed.routes.first?.options.delivery ?? standard
+        let killed = entry == nil ? receiver.loopGuard?.kills(of: routed, routed.routes) : item?.killed
+        return Delivery(
+            ticket: Ticket(number, routed, settings, receipt, intake: intake, item),
+            incoming: Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? []),
+            killed: killed ?? (false, []), isSuspect: entry?.isSuspect ?? false)
+    }
+
+    /// Dead-letters a payload that is not a message; false if it does not fit: a new one is then discarded, since garbage
+    /// must not block messages.
+    @discardableResult
+    func reject(_ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil) -> Bool {
+        _ = receiver.undecodable(payload, error)
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
@@ -124,10 +129,10 @@ extension PushService {
         do {
             try receiver.putAside(letter)
             works(.deadLetters)
-            return (outcome, true)
+            return true
         } catch {
             fails(.deadLetters, "a payload that is not a push could not be dead-lettered: \(error)")
-            return (outcome, false)
+            return false
         }
     }
 
@@ -157,9 +162,7 @@ extension PushService {
 
     // MARK: Room
 
-    /// Reserves capacity for payloads.
-    ///
-    /// - Returns: the current settings for messages whose route has none.
+    /// Reserves capacity for payloads; returns the current settings for messages whose route has none.
     private func reserve(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
         let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
@@ -185,30 +188,6 @@ extension PushService {
             state.arriving -= use.messages
             if !state.room.isDurable { state.room.reserve(-use, intake) }
         }
-    }
-
-    fileprivate func room(_ intake: Int) async {
-        let number = change { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                // If it was cancelled before it waits, nobody else would wake it.
-                change { state in state.roomWaiters[.task(number)] = .init(intake: intake) { waiter.resume() } }
-                if Task.isCancelled { stopWaiting(number) }
-            }
-        } onCancel: {
-            stopWaiting(number)
-        }
-    }
-
-    private func stopWaiting(_ number: UInt64) {
-        change { $0.roomWaiters.removeValue(forKey: .task(number)) }?.call()
-    }
-
-    fileprivate func whenRoom(_ intake: Int, _ action: @escaping @Sendable () -> Void) {
-        change { $0.roomWaiters[.intake(intake)] = .init(intake: intake, call: action) }
     }
 }
 

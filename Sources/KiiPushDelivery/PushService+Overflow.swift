@@ -63,11 +63,8 @@ extension PushService {
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
     /// process.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        let (_, isKept) = reject(entry.payload, error, inboxID: isDurable ? entry.id : nil)
-        if isKept { _ = await record(.ended(entry.id)) }
+        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record(.ended(entry.id)) }
     }
-
-    // MARK: Ending
 
     /// Ends a delivery that found no capacity.
     func endUnplaced(_ delivery: Delivery) async {
@@ -82,9 +79,8 @@ extension PushService {
         change { $0.unplaced -= 1 }
     }
 
-    /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
-    ///
-    /// A newer change may replace thousands, and the records of all other messages wait for a step.
+    /// Ends changes of an object that a newer one replaced while they waited: perhaps thousands, and other records wait
+    /// for each step.
     func endReplaced(_ items: [Unread], atOnce: Int = 128) async {
         for start in stride(from: 0, to: items.count, by: atOnce) {
             let some = items[start..<min(start + atOnce, items.count)]
@@ -96,24 +92,9 @@ extension PushService {
             }
         }
     }
-}
 
-// MARK: - Put off
+    // MARK: Put off
 
-/// A message to be dead-lettered that did not fit into the dead-letter store.
-///
-/// It waits in the durable inbox; only this value stays in memory.
-struct PutOff: Sendable {
-    let number: UInt64
-    let reason: DeadLetter.Reason
-    /// The routes that did not handle it.
-    let routes: [String]
-    let attempts: Int
-    let cause: String?
-    let receipt: Receipt
-}
-
-extension PushService {
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
     func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
         let ticket = delivery.ticket
@@ -121,7 +102,7 @@ extension PushService {
             number: ticket.number, reason: reason, routes: openRoutes(of: delivery),
             attempts: delivery.incoming.attempts, cause: delivery.cause, receipt: ticket.receipt)
         forget(delivery)
-        closeGap(of: delivery)
+        if let gap = gap(of: delivery) { close(gap) }
         let now = clock.now
         change { state in
             state.putOff.append(putOff)
@@ -162,26 +143,21 @@ extension PushService {
         let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
         receiver.end(incoming, end)
         let answer = incoming.answer(end)
-        var records = [InboxRecord.ended(putOff.number)]
-        if let answer = answer.flatMap({ unsent($0, of: message, putOff.number) }) {
-            records.insert(.answer(answer), at: 0)
-        }
-        let isRecorded = await record(records)
+        let kept = answer.flatMap { unsent($0, of: message, putOff.number) }.map { [InboxRecord.answer($0)] }
+        let isRecorded = await record((kept ?? []) + [.ended(putOff.number)])
         if !isRecorded { change { $0.report.left += 1 } }
         finish(putOff.receipt, isRecorded ? end : nil, answer, mayAnswer: routed.answers != nil)
         return true
     }
 }
 
-extension ServiceState {
-    fileprivate mutating func takePutOff(_ most: Int) -> [PutOff] {
-        isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
-    }
-
-    /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
-    fileprivate mutating func storeAgain(after now: MonotonicInstant) {
-        let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))
-        storeAgainAt = storeAgainAt ?? due
-        wakeTimer(by: due)
-    }
+/// A message that did not fit into the dead-letter store, and waits in the durable inbox.
+struct PutOff: Sendable {
+    let number: UInt64
+    let reason: DeadLetter.Reason
+    /// The routes that did not handle it.
+    let routes: [String]
+    let attempts: Int
+    let cause: String?
+    let receipt: Receipt
 }

@@ -95,6 +95,48 @@ extension PushService {
         }
     }
 
+    // MARK: Recovering
+
+    /// How many times the process must have ended while it handled a message for that to be taken as the cause: one
+    /// that is killed repeatedly, for any reason, may be killed twice while it handles the same message alone.
+    private static let crashesOfGuilty = 4
+
+    /// Reads the payloads of an earlier process, and lets them run: first, and alone, those that may have ended it.
+    func recover() async throws {
+        var (suspects, last) = ([Delivery](), UInt64(0))
+        while let end = try await recover(after: last, &suspects), end > last { last = end }
+        change { [suspects] state in
+            state.room.putFirst(suspects: suspects)
+            if state.phase == .reading { state.phase = .open }
+        }
+    }
+
+    /// Reads a page of an earlier process's payloads into the waiting room, but for those that were in flight when it
+    /// ended; returns the number of its last payload, nil if there is none.
+    private func recover(after last: UInt64, _ suspects: inout [Delivery]) async throws -> UInt64? {
+        let standard = change { $0.delivery }
+        let page = try inbox.entries(after: last, limit: 256)
+        for entry in page {
+            var delivery: Delivery
+            do throws(DecodeError) {
+                delivery = try self.delivery(entry, standard)
+            } catch {
+                // The earlier process had larger limits.
+                await endUndecodable(entry, error)
+                continue
+            }
+            follow(delivery)
+            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.isGuilty = true }
+            // A guilty one may have been put off; in the inbox it would not be known as guilty.
+            if delivery.isSuspect || delivery.isGuilty {
+                suspects.append(delivery)
+            } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
+                receiver.loopGuard?.forget(delivery.message)
+            }
+        }
+        return page.last?.id
+    }
+
     // MARK: Ending
 
     /// Accepts and begins nothing more; after the drain time, cancels running handlers.
@@ -108,19 +150,15 @@ extension PushService {
                     try await clock.sleep(until: end)
                     cancelRuns()
                     try await clock.sleep(until: end.advanced(by: settings.grace))
-                    stopPauses()
+                    // Ends the retries of a failing inbox.
+                    let pauses = change { state in
+                        state.phase = .stopped
+                        return state.pauses.values.map(\.task)
+                    }
+                    for pause in pauses { pause.cancel() }
                 } catch {}
             }
         }
-    }
-
-    /// Ends the retries of a failing inbox.
-    private func stopPauses() {
-        let pauses = change { state in
-            state.phase = .stopped
-            return state.pauses.values.map(\.task)
-        }
-        for pause in pauses { pause.cancel() }
     }
 
     /// Waits until all messages have ended, or the service stops.
@@ -133,25 +171,20 @@ extension PushService {
         await withCheckedContinuation { waiter in change { $0.whenQuiet = { waiter.resume() } } }
     }
 
-    /// Leaves the messages that have not ended.
+    /// Stops, and leaves what has not ended: messages that wait, and payloads that are only in the inbox.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (all, pauses, drain) = change { state in (state.removeAll(), state.pauses.values.map(\.task), state.drain) }
+        let (waiting, receipts, pauses, drain) = change { state in
+            state.phase = .stopped
+            state.isOversleeping = true
+            state.report.left += state.onDisk
+            let (waiting, unread) = state.room.removeAll()
+            let receipts = unread.map(\.receipt) + state.putOff.removeAll().map(\.receipt)
+            return (waiting, receipts, state.pauses.values.map(\.task), state.drain)
+        }
         for pause in pauses { pause.cancel() }
-        for receipt in all.receipts { receipt.finish(nil) }
-        for delivery in all.waiting { leave(delivery) }
+        for receipt in receipts { receipt.finish(nil) }
+        for delivery in waiting { leave(delivery) }
         return (change { $0.report }, drain)
-    }
-}
-
-extension ServiceState {
-    /// Stops, and removes everything that has not ended: deliveries that wait, and the receipts of payloads that are
-    /// only in the inbox.
-    fileprivate mutating func removeAll() -> (waiting: [Delivery], receipts: [Receipt]) {
-        phase = .stopped
-        isOversleeping = true
-        report.left += onDisk
-        let (waiting, unread) = room.removeAll()
-        return (waiting, unread.map(\.receipt) + putOff.removeAll().map(\.receipt))
     }
 }
 

@@ -56,14 +56,14 @@ public final class PushService: Sendable {
     ///
     /// - Parameters:
     ///   - receiver: the receiver whose chain and handlers it uses.
-    ///   - transports: the transports that deliver payloads.
+    ///   - transports: deliver payloads.
     ///   - inbox: keeps payloads until they have ended; by default in memory.
     ///   - answers: deliver answers to commands, besides those transports that can.
     ///   - settings: the bounds of the service.
     ///   - delivery: the settings for messages whose route has none.
     ///   - jitter: makes a pause longer or shorter, from -1 to 1, of which a fifth is applied.
-    ///   - executor: runs every task of the service: its own, the transports' and the handlers'; nil is Swift's thread
-    ///     pool. A test passes one that chooses the order of tasks, so that a run is reproducible from a seed.
+    ///   - executor: runs the tasks of the service, the transports and the handlers; nil is Swift's thread pool. A test
+    ///     passes one that chooses their order from a seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
         answers: [any AnswerSender] = [], settings: ServiceSettings = .standard,

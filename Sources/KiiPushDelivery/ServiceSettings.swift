@@ -12,13 +12,11 @@ public struct ServiceSettings: Sendable, Hashable {
     /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
     /// default 64.
     ///
-    /// At most this many are handled twice if the process is killed, besides those replayed by hand. The beginning of
-    /// each message is written before its handlers run, and many messages share a write. So messages are begun before a
-    /// handler is free, as long as they wait for it no longer than for a few writes: many while handlers are fast, none
-    /// while they are slow. None is begun ahead if ``concurrency`` is 1, or if the inbox is in memory.
+    /// At most this many are handled twice if the process is killed, besides those replayed by hand. While handlers are
+    /// fast, messages are begun before a handler is free, so that many share a write; not if ``concurrency`` is 1, or
+    /// if the inbox is in memory.
     public var inFlight = 64
-    /// How many payloads are in memory at once: waiting, being handled, and being retried; by default
-    /// 1,000.
+    /// How many payloads are in memory at once, waiting, being handled or being retried; by default 1,000.
     ///
     /// One rule keeps it fair: a route may use as much as is free, a bucket, topic or sender half of that, and an
     /// object, or another ordering key, an eighth. So the first route has half at most, and some is always left for
@@ -28,8 +26,8 @@ public struct ServiceSettings: Sendable, Hashable {
     public var messages = 1000
     /// How many bytes they may have in all, by the same rule; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20
-    /// How many payloads may wait in a durable inbox and not in memory, by the same rule but for
-    /// single objects; by default 65,536.
+    /// How many payloads may wait in a durable inbox and not in memory, by the same rule but for single objects; by
+    /// default 65,536.
     ///
     /// Each takes about 400 bytes of memory. Beyond this bound or the next one, the newest change of an object replaces
     /// older ones that wait, which end as `Outcome.superseded`, if the ordering key is the object; any other message is
@@ -100,15 +98,11 @@ public struct ServiceStatus: Sendable, Hashable {
     public var bytesOnDisk = 0
     /// How many handlers did not return after their timeout, and still run.
     public var overrunning = 0
-    /// Whether it accepts payloads: it runs, and the inbox works, as far as is known from its last call; see
-    /// ``PushService/checkInbox()``.
+    /// Whether it accepts payloads: it runs, and the inbox worked at its last call; see ``PushService/checkInbox()``.
     public var isOpen = false
     /// The gaps that wait for their handling, for which new messages of their transports wait.
     public var gaps: [Gap] = []
-    /// What fails now, one line each.
-    ///
-    /// The last use of a store for this failed, and is tried again. A line says where and why, and nothing of a
-    /// payload.
+    /// What fails now and is tried again, one line each: which use of a store and why, without anything of a payload.
     public var failures: [String] = []
 
     /// An idle service.

@@ -1,10 +1,7 @@
 import KiiPush
 import Synchronization
 
-/// The mutable state of a service, behind one lock.
-///
-/// Its members follow the path of a message: accepted, waiting, handled. After each change, ``takeEffects()`` returns
-/// the effects: which turns begin, and which waiters resume.
+/// The mutable state of a service, behind one lock, along the path of a message: accepted, waiting, handled.
 struct ServiceState {
     /// The phases of a service, in order.
     enum Phase: Int, Comparable {
@@ -39,16 +36,11 @@ struct ServiceState {
     /// For each intake, its last refused payloads.
     var refused: [Int: Use] = [:]
     /// What is called when an intake has room: its action, and its waiting tasks.
-    var roomWaiters: [RoomWaiter.Key: RoomWaiter] = [:]
+    var roomWaiters: [RoomWaiter: (intake: Int, call: @Sendable () -> Void)] = [:]
     var lastWaiter: UInt64 = 0
 
-    struct RoomWaiter {
-        enum Key: Hashable {
-            case intake(Int), task(UInt64)
-        }
-
-        let intake: Int
-        let call: @Sendable () -> Void
+    enum RoomWaiter: Hashable {
+        case intake(Int), task(UInt64)
     }
 
     /// The gaps that are being handled, and those that the inbox has not kept yet; the names of the transports, which
@@ -130,11 +122,9 @@ struct ServiceState {
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
-}
 
-// MARK: - Handling
+    // MARK: Handling
 
-extension ServiceState {
     /// Begins the turn that is next; a message that was in flight at a crash waits until it is alone.
     mutating func next() -> WaitingRoom.Turn? {
         guard phase == .open, !isAlone, inFlight < window else { return nil }
@@ -161,6 +151,17 @@ extension ServiceState {
         if let sleep, sleep.until > instant { isOversleeping = true }
     }
 
+    mutating func takePutOff(_ most: Int) -> [PutOff] {
+        isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
+    }
+
+    /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
+    mutating func storeAgain(after now: MonotonicInstant) {
+        let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))
+        storeAgainAt = storeAgainAt ?? due
+        wakeTimer(by: due)
+    }
+
     /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
@@ -168,14 +169,11 @@ extension ServiceState {
         guard isRunning else { return ends }
         return [ends, room.later.first?.due, storeAgainAt, reportedLetters.due].compactMap(\.self).min()
     }
-}
 
-// MARK: - Capacity for transports
+    // MARK: Capacity for transports
 
-extension ServiceState {
-    /// Whether a transport may submit payloads now.
-    ///
-    /// With a durable inbox it always may, except while very many messages are being dead-lettered.
+    /// Whether a transport may submit payloads now; with a durable inbox always, except while very many messages are
+    /// being dead-lettered.
     func mayCome(_ use: Use, _ intake: Int) -> Bool {
         if isBehindGap(intake) { return false }
         if room.isDurable { return unplaced < max(settings.messages, 1) }
@@ -198,21 +196,17 @@ extension ServiceState {
 
     /// Whether a transport's new payloads wait for the handling of a gap.
     private func isBehindGap(_ intake: Int) -> Bool { !gaps.isEmpty && gaps.blocks(transportNames[intake]) }
-}
 
-// MARK: - Effects
+    // MARK: Effects
 
-extension ServiceState {
-    /// The effects of a change, to be carried out without the lock.
+    /// What follows from a change, to be carried out without the lock: the turns that begin, the waiters that resume,
+    /// and the timer's sleep that is to end.
     struct Effects {
-        /// The turns that begin.
         var turns: [WaitingRoom.Turn] = []
         var actions: [@Sendable () -> Void] = []
-        /// The timer's sleep, to be ended.
         var sleep: Task<Void, Never>?
     }
 
-    /// Takes the turns that begin, the waiters that have capacity, and those for the end of all activity.
     mutating func takeEffects() -> Effects {
         var effects = Effects()
         while let turn = next() { effects.turns.append(turn) }

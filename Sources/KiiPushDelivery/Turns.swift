@@ -2,8 +2,7 @@ import KiiPush
 
 /// The lanes that wait for a turn: routes take turns, then the groups of a route, then the lanes of a group.
 ///
-/// So the message of a quiet key is next, however many of a busy key wait. A turn costs the same however many wait, as
-/// few routes and groups are refused one: at most one group of each route that is not.
+/// So the message of a quiet key is next, however many of a busy key wait, and a turn costs the same.
 struct Turns {
     private var routes = ShortQueue<ResourceKey>()
     private var groups: [ResourceKey: ShortQueue<ShareKeys>] = [:]
@@ -40,35 +39,5 @@ struct Turns {
             if let lane { return lane }
         }
         return nil
-    }
-}
-
-/// How many messages of each route and each group run.
-struct Running {
-    /// How many may run at once; one place is reserved for other routes, and one more for other groups of a route.
-    var most: Int
-    private(set) var count = 0
-    private var counts: [Capacity.Sharer: Int] = [:]
-
-    init(most: Int) { self.most = most }
-
-    /// Whether one more of a route or a group may run.
-    func mayTake(_ sharer: Capacity.Sharer) -> Bool {
-        let reserved = if case .group = sharer { 2 } else { 1 }
-        return counts[sharer, default: 0] < max(most - reserved, 1)
-    }
-
-    mutating func begin(_ keys: ShareKeys) { add(1, keys) }
-    mutating func end(_ keys: ShareKeys) { add(-1, keys) }
-
-    private mutating func add(_ number: Int, _ keys: ShareKeys) {
-        count += number
-        add(number, .route(keys.route))
-        add(number, .group(keys.group))
-    }
-
-    private mutating func add(_ number: Int, _ sharer: Capacity.Sharer) {
-        let sum = counts[sharer, default: 0] + number
-        counts[sharer] = sum > 0 ? sum : nil
     }
 }

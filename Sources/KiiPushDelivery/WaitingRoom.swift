@@ -6,9 +6,7 @@ import KiiPush
 /// When memory has no room for more, those behind are numbers in the durable inbox, and are read when their turn comes.
 /// Lanes take turns (``Turns``); those whose first message must be read have every other turn of their own, so that a
 /// full memory stops only these. What cannot end yet waits in ``later`` until a time, and mostly its lane with it.
-///
-/// A value without locks or time: the service keeps it behind its own lock. A lane exists as long as one of its
-/// messages waits, is being handled, or blocks the others, so there are never more lanes than messages.
+/// There are never more lanes than messages that wait or are being handled.
 struct WaitingRoom {
     /// What a lane needs for its turn, by its first message.
     private enum Need: Int, CaseIterable {
@@ -60,7 +58,6 @@ struct WaitingRoom {
         self.isDurable = isDurable
     }
 
-    /// The number of lanes.
     var laneCount: Int { lanes.count }
 
     // MARK: Coming in
@@ -236,8 +233,8 @@ struct WaitingRoom {
     /// How many messages are read at once, and how many of one lane while others wait to be read.
     private static let (mostRead, mostOfLane) = (64, 4)
 
-    /// Takes messages to read: of the first lane whose route and group use so little memory that many messages are read
-    /// with it, then of the others while there is room.
+    /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
+    /// room.
     private mutating func nextUnread() -> Turn? {
         guard mayRead, memory.isOpen, !turns[Need.memory.rawValue].isEmpty,
             let first = nextLane(
@@ -303,8 +300,6 @@ struct WaitingRoom {
         lanes[lane]?.isBusy = isBusy
         list(lane)
     }
-
-    // MARK: Waiting until a time
 
     /// Lets a message wait until it is due, after those that are due at the same time; its lane waits too if it
     /// `blocks`.

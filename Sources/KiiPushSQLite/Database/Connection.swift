@@ -5,8 +5,7 @@ import KiiPushSystem
 
 /// One open database file: prepares each statement once, binds values, and converts result codes to errors.
 ///
-/// All calls of SQLite are here, with all unsafe code of that kind. One thread at a time uses it: the database keeps it
-/// behind its lock.
+/// All calls of SQLite are here. One thread at a time uses it: the database keeps it behind its lock.
 @safe
 // SQLite lets any thread use a handle, one at a time: this cannot be copied, and every use of the handle mutates.
 struct Connection: ~Copyable, @unchecked Sendable {
@@ -162,7 +161,6 @@ struct Connection: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Sets whether commits wait for the disk.
     private mutating func sync(_ isSynced: Bool) throws(SQLiteError) {
         guard isSynced != self.isSynced else { return }
         // Not prepared once for all: SQLite obeys it while it prepares it.
@@ -170,10 +168,8 @@ struct Connection: ~Copyable, @unchecked Sendable {
         self.isSynced = isSynced
     }
 
-    /// Truncates the write-ahead log, so that the disk may have space for the next transaction.
-    ///
-    /// Otherwise the log keeps its size, even if the database contains all of it. If the database has no space to grow,
-    /// nothing changes.
+    /// Truncates the write-ahead log, which keeps its size otherwise, so that the disk may have space for the next
+    /// transaction.
     private mutating func giveBackLog() { try? run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
     private var isInTransaction: Bool {

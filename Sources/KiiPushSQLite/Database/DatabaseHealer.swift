@@ -9,8 +9,8 @@ enum HealingStep: CaseIterable {
 
 /// Sets a damaged database aside and replaces it by a new one, with its readable contents.
 ///
-/// A process that ends in between leaves the old files complete, under their old name or the new one, and a marker that
-/// says which; the next process resumes there. It works under the database's lock.
+/// A process that ends in between leaves the old files complete, and a marker that says under which name; the next
+/// process resumes there. It works under the database's lock.
 struct DatabaseHealer {
     /// How many old databases are kept, newest first.
     static let most = 3
@@ -108,7 +108,6 @@ struct DatabaseHealer {
         }
     }
 
-    /// Removes the oldest databases beyond the number to keep.
     private func removeOldest(but aside: String) {
         let start = "\(SQLiteDatabase.fileName).\(Self.infix)"
         let names = Set(
@@ -137,7 +136,6 @@ struct DatabaseHealer {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .cannotOpen(path: path, .current) }
     }
 
-    /// Syncs the directory, and so the files' names, to disk.
     private func sync() throws(SQLiteError) {
         do throws(ErrorNumber) { try syncDirectory(of: path) } catch { throw .cannotOpen(path: directory, error) }
     }

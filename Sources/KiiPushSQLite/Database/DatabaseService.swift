@@ -1,9 +1,12 @@
 #if SQLite
 import KiiPush
 
+/// What the database knows of its processes.
 struct DatabaseService {
     let secret: DedupeSecret
+    /// How often the file was opened, including this time.
     let openings: Int64
+    /// The number of this process's boot in the table of boots.
     let boot: Int64
     /// The latest time of a message for each earlier boot.
     let latest: [Int64: StoredTime]

@@ -2,10 +2,8 @@
 import CLibrary
 import KiiPushSystem
 
-/// The free disk space that a database needs in reserve, so that messages can always end.
-///
-/// It covers the growth of the log before its checkpoint, the growth of the database from that, and sixteen pages for
-/// the records.
+/// The free disk space that a database needs in reserve, so that messages can always end: for the growth of the log
+/// before its checkpoint, the growth of the database from that, and sixteen pages for the records.
 struct DiskReserve: Sendable {
     let path: String
     /// The number of pages after which the log is checkpointed.
@@ -21,19 +19,14 @@ struct DiskReserve: Sendable {
     func lack(for bytes: Int, _ connection: inout Connection) throws(SQLiteError) -> InboxNoRoom? {
         guard let free = free(path) else { return nil }
         let pages = try connection.number("PRAGMA page_count") ?? 0
-        let database = max(pages * Self.pageSize - Self.size(path), 0)
+        let database = max(pages * Self.pageSize - FileStamp(path).size, 0)
         // One more transaction may be added to the pages after which the log is checkpointed.
-        let log = max(logPages * Self.logPageSize * 3 / 2 - Self.size(path + "-wal"), 0)
+        let log = max(logPages * Self.logPageSize * 3 / 2 - FileStamp(path + "-wal").size, 0)
         // Ended payloads leave free pages for new ones; the file does not shrink.
         let unused = (try connection.number("PRAGMA freelist_count") ?? 0) * Self.pageSize
         let growth = max(16 * Self.pageSize + Int64(bytes) * 5 / 4 + Self.pageSize - unused, 0)
         let needed = database + log + growth
         return free < needed ? InboxNoRoom(path: path, free: free, needed: needed) : nil
-    }
-
-    private static func size(_ path: String) -> Int64 {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
     /// The free bytes on a file's disk; nil if the system does not say.

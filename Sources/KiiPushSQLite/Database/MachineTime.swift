@@ -60,9 +60,9 @@ struct TimeScale: Sendable {
     /// The age of a stored time when the scale was made: by the monotonic clock within this boot, by the wall clock
     /// after another, from 0 to `limit`.
     ///
-    /// The wall clock is not trusted: if it showed 1970 when the message arrived, the message counts as too old; if it
-    /// shows 1970 now, as new. So nothing is remembered for longer than its window after the process has started. The
-    /// distance of two messages of one boot always comes from its monotonic clock.
+    /// If the wall clock showed 1970 when the message arrived, it counts as too old; if it shows 1970 now, as new. So
+    /// nothing is remembered for longer than its window after the process has started. The distance of two messages of
+    /// one boot always comes from its monotonic clock.
     func age(_ time: StoredTime, limit: Int64) -> Int64 {
         if time.boot == boot { return min(max(machine.monotonic.since(time.monotonic), 0), limit) }
         var last = time
@@ -71,9 +71,7 @@ struct TimeScale: Sendable {
         return min(sinceLast.adding(last.monotonic.since(time.monotonic)), limit)
     }
 
-    /// A stored time on the receiver's clock.
-    ///
-    /// Exact within this boot, even in the future; otherwise not after the scale was made.
+    /// A stored time on the receiver's clock: exact within this boot, otherwise not after the scale was made.
     func instant(_ time: StoredTime) -> MonotonicInstant {
         if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
         return instant.advanced(byNanoseconds: -age(time, limit: .max))

@@ -1,4 +1,5 @@
 #if SQLite
+import CLibrary
 import KiiPushSystem
 
 /// A database file that is open and locked, until it is found damaged.
@@ -50,7 +51,13 @@ struct OpenDatabase: ~Copyable {
             if marker == nil { try? DatabaseMarker.made.write(path) }
             return database
         } catch {
-            guard let healer, let cause = DatabaseHealing.Cause(error) else { throw error }
+            let cause: DatabaseHealing.Cause? =
+                switch error {
+                case .corrupt: .damaged
+                case .emptied: .emptied
+                default: nil
+                }
+            guard let healer, let cause else { throw error }
             let healing = try healer.heal(cause)
             return try open(path, machine, lock, healing: healing, isChecked: false)
         }
@@ -73,14 +80,34 @@ struct OpenDatabase: ~Copyable {
     }
 }
 
-extension DatabaseHealing.Cause {
-    /// The cause for healing; nil for an error that is not damage.
-    fileprivate init?(_ error: SQLiteError) {
-        switch error {
-        case .corrupt: self = .damaged
-        case .emptied: self = .emptied
-        default: return nil
+/// An open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite would continue
+/// with files that nobody can open, and lose committed data with the process.
+struct OpenFiles: Sendable {
+    private let path: String
+    private let database: FileStamp
+    private let log: FileStamp
+
+    /// Records the current files; both exist, since the database has been written.
+    init(_ path: String) {
+        self.path = path
+        (database, log) = (FileStamp(path), FileStamp(path + "-wal"))
+    }
+
+    /// Whether the same files still exist, and the database is not empty; makes two system calls.
+    ///
+    /// - Throws: ``SQLiteError/cannotOpen(path:_:)`` if nobody can tell, as without permission for the directory:
+    ///   nothing is lost, and the permission may return.
+    func areThere() throws(SQLiteError) -> Bool {
+        let now = FileStamp(path)
+        let areSame = try isSame(now, database, path)
+        return try isSame(FileStamp(path + "-wal"), log, path + "-wal") && areSame && now.size > 0
+    }
+
+    private func isSame(_ now: FileStamp, _ then: FileStamp, _ path: String) throws(SQLiteError) -> Bool {
+        if let error = now.error, ![ENOENT, ENOTDIR].contains(error.rawValue) {
+            throw .cannotOpen(path: path, error)
         }
+        return now.isSameFile(as: then)
     }
 }
 #endif

@@ -19,18 +19,16 @@ import Synchronization
 /// opening the same directory again, from this or another process, fails after two seconds.
 ///
 /// A write that has returned survives the process's end, however it ends, and a loss of power, if the disk keeps what
-/// it confirms: the file uses SQLite's WAL mode with `synchronous=FULL`, which is read back. Only the beginning of an
-/// attempt need not survive a loss of power; see ``SQLiteInbox``. On a file system without support for WAL, opening
-/// fails. Opening also reads the whole file to check it: 2 MB for 20,000 messages.
+/// it confirms: the file uses SQLite's WAL mode with `synchronous=FULL`. Only the beginning of an attempt need not
+/// survive a loss of power; see ``SQLiteInbox``. On a file system without support for WAL, opening fails. Opening also
+/// reads the whole file to check it: 2 MB for 20,000 messages.
 ///
 /// The directory is created with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: its secret may be known, and its contents may be forged.
 ///
-/// A damaged file is refused too, and an empty or missing one where a database existed, unless it is opened with
-/// ``init(healing:)``. The file `kiipush.db.made` beside it records that a database existed.
-///
-/// If damage is found later, every call fails from then on, so that nothing is confirmed that may be lost, and the file
-/// is not written any more. ``onDamage(_:)`` reports it; then close the database and open it again with
+/// A damaged file is refused too, and an empty or missing one where a database existed, as `kiipush.db.made` beside it
+/// records, unless it is opened with ``init(healing:)``. If damage is found later, every call fails from then on, and
+/// the file is not written any more. ``onDamage(_:)`` reports it; then close the database and open it again with
 /// ``init(healing:)``, preferably in another process.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
@@ -43,15 +41,11 @@ public final class SQLiteDatabase: Sendable {
     /// file.
     public let secret: DedupeSecret
 
-    /// How often the file was opened, including this time.
-    let openings: Int64
+    let service: DatabaseService
 
     /// The last healing, at this opening or an earlier one, as long as the old file exists; nil for none.
     public let healing: DatabaseHealing?
 
-    /// The number of this process's boot in the table of boots.
-    private let boot: Int64
-    private let latest: [Int64: StoredTime]
     private let machine: @Sendable () -> MachineTime
     private let state: Mutex<OpenDatabase?>
     private let damage = Mutex(Damage())
@@ -80,7 +74,6 @@ public final class SQLiteDatabase: Sendable {
     /// A locked file, or one of a newer release, another program or another user, is not damaged: it is refused, and
     /// stays unchanged.
     ///
-    /// - Parameter directory: the path of a directory that only its owner may write to.
     /// - Throws: why it cannot be opened; the old contents still exist, under one name or the other.
     public convenience init(healing directory: String) throws(SQLiteError) {
         try self.init(directory: directory, heals: true, machine: MachineTime.now)
@@ -98,9 +91,8 @@ public final class SQLiteDatabase: Sendable {
             let marker = try DatabaseMarker.read(path)
             let healer = heals ? DatabaseHealer(path: path, wall: machine().wall, step: step) : nil
             let database = try OpenDatabase.open(path, machine(), lock, marker, healer)
-            let service = database.service
-            (secret, openings, boot) = (service.secret, service.openings, service.boot)
-            latest = service.latest
+            service = database.service
+            secret = service.secret
             healing = database.healing
             state = Mutex(database)
         } catch {
@@ -111,9 +103,8 @@ public final class SQLiteDatabase: Sendable {
 
     deinit { close() }
 
-    /// Closes the file so that others can open it; every later call of a store throws.
-    ///
-    /// Not needed at a service's end: releasing the last reference closes it, and so does the process's end.
+    /// Closes the file so that others can open it, as releasing the last reference does; every later call of a store
+    /// throws.
     public func close() {
         state.withLock { state in
             guard let lock = state?.lock else { return }
@@ -128,7 +119,6 @@ public final class SQLiteDatabase: Sendable {
     /// From then on every call of a store fails with the same error. Up to 64 listeners are called in sequence, by the
     /// thread that found the damage; keep them short.
     ///
-    /// - Parameter listener: called once, with the error.
     /// - Returns: a token to remove the listener; drop it to keep the listener.
     @discardableResult
     public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) -> ListenerToken {
@@ -173,20 +163,36 @@ public final class SQLiteDatabase: Sendable {
     /// Calls `body` while nobody uses the connection, even if the database is closed.
     func whileNobodyWrites(_ body: () -> Void) { state.withLock { _ in body() } }
 
-    /// Records that a store of a kind exists; a second one would not see the first one's state in memory.
-    func claim(_ kind: String) throws(SQLiteError) {
+    /// Records that a store of a kind exists, until the claim is released.
+    ///
+    /// - Throws: if there is one already: a second one would not see the first one's state in memory.
+    func claim(_ kind: String) throws(SQLiteError) -> StoreClaim {
         let isNew = state.withLock { state in state?.stores.insert(kind).inserted }
         guard let isNew else { throw .closed(path: path) }
         guard isNew else { throw .storeInUse(path: path, kind: kind) }
+        return StoreClaim(database: self, kind: kind)
     }
 
-    func disclaim(_ kind: String) { state.withLock { state in _ = state?.stores.remove(kind) } }
+    fileprivate func disclaim(_ kind: String) { state.withLock { state in _ = state?.stores.remove(kind) } }
 
     /// The current readings of the machine's clocks.
     var machineTime: MachineTime { machine() }
 
     func timeScale(_ clock: any ReceiverClock) -> TimeScale {
-        TimeScale(boot: boot, instant: clock.now, machine: machine(), latest: latest)
+        TimeScale(boot: service.boot, instant: clock.now, machine: machine(), latest: service.latest)
     }
+}
+
+/// Lets a database have no other store of a kind.
+final class StoreClaim: Sendable {
+    private let database: SQLiteDatabase
+    private let kind: String
+
+    fileprivate init(database: SQLiteDatabase, kind: String) {
+        self.database = database
+        self.kind = kind
+    }
+
+    deinit { database.disclaim(kind) }
 }
 #endif

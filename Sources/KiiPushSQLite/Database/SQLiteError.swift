@@ -3,9 +3,7 @@ public import KiiPushSystem
 
 /// Why a database was not opened, or a call on it failed; never quotes the database's contents.
 @nonexhaustive
-public enum SQLiteError: Error, Sendable, Hashable {
-    // MARK: Opening
-
+public enum SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The directory or the file cannot be created or opened.
     case cannotOpen(path: String, ErrorNumber)
     /// Another process has the database open, or this one has already opened it.
@@ -25,8 +23,6 @@ public enum SQLiteError: Error, Sendable, Hashable {
     /// SQLite cannot keep a setting that durable commits need, as on some network file systems.
     case notDurable(path: String, setting: String)
 
-    // MARK: Later
-
     /// The file is damaged, or not a database.
     case corrupt(path: String)
     /// The disk, the quota or the database's own limit is reached; nothing has changed.
@@ -41,9 +37,7 @@ public enum SQLiteError: Error, Sendable, Hashable {
     case storeInUse(path: String, kind: String)
     /// SQLite refused a call; `code` is its extended result code. A fault of this library.
     case refused(path: String, code: Int32)
-}
 
-extension SQLiteError: CustomStringConvertible {
     /// What is wrong, where, and how to fix it; one line for people.
     public var description: String { "\(EscapedText(path)): \(what)" }
 

@@ -114,11 +114,8 @@ struct Salvage {
 
     /// Makes SQLite read the log of a database that has become empty: it removes the log of one without a page.
     private static func giveRoomForLog(_ damaged: String) throws(SQLiteError) {
-        var (database, log) = (stat(), stat())
-        // The calls read the paths and fill in the files' status.
-        guard unsafe stat(damaged, &database) == 0, database.st_size <= 1, unsafe stat("\(damaged)-wal", &log) == 0,
-            log.st_size > 0
-        else { return }
+        let database = FileStamp(damaged)
+        guard database.error == nil, database.size <= 1, FileStamp("\(damaged)-wal").size > 0 else { return }
         guard unsafe truncate(damaged, 4096) == 0 else { throw .cannotOpen(path: damaged, .current) }
     }
 }

@@ -41,28 +41,18 @@ struct InboxRows: Sendable {
 
     /// Applies the changes of a committed transaction.
     mutating func apply(_ changes: InboxChanges) {
-        for (id, size) in changes.added {
-            sizes[id] = size
-            bytes += size
-        }
-        for (id, size) in changes.answered {
-            answers[id] = size
-            bytes += size
-        }
-        for id in changes.gone {
-            if let size = sizes.removeValue(forKey: id) { bytes -= size }
-        }
-        for id in changes.delivered {
-            if let size = answers.removeValue(forKey: id) { bytes -= size }
-        }
+        for (id, size) in changes.added { sizes[id] = size }
+        for (id, size) in changes.answered { answers[id] = size }
+        bytes += changes.added.reduce(0) { $0 + $1.size } + changes.answered.reduce(0) { $0 + $1.size }
+        for id in changes.gone { bytes -= sizes.removeValue(forKey: id) ?? 0 }
+        for id in changes.delivered { bytes -= answers.removeValue(forKey: id) ?? 0 }
     }
 }
 
-/// The payloads that a transaction has added, with their sizes, and those that it has removed.
+/// What a transaction has changed: the payloads that it has added, with their sizes, and removed; likewise answers.
 struct InboxChanges: Sendable {
     var added: [(id: Int64, size: Int)] = []
     var gone: Set<Int64> = []
-    /// The answers that it has added, with their sizes, and those that it has removed.
     var answered: [(id: Int64, size: Int)] = []
     var delivered: Set<Int64> = []
     /// The payloads whose dead letters it has written.
@@ -146,40 +136,36 @@ extension Connection {
 
     /// The first payloads after a number that have not ended, oldest first.
     mutating func entries(after id: Int64, limit: Int, _ scale: TimeScale) throws(SQLiteError) -> [InboxEntry] {
+        try entries("id > ? ORDER BY id LIMIT ?", [.integer(id), .integer(Int64(limit))], scale)
+    }
+
+    /// The payload of a number; nil when there is none.
+    mutating func entry(_ id: Int64, _ scale: TimeScale) throws(SQLiteError) -> InboxEntry? {
+        try entries("id = ?", [.integer(id)], scale).first
+    }
+
+    private mutating func entries(
+        _ condition: String, _ values: [SQLValue], _ scale: TimeScale
+    ) throws(SQLiteError) -> [InboxEntry] {
         var handled: [Int64: HandledRoutes] = [:]
         try each(
             """
             SELECT payload, route, answer FROM inboxHandled
-                WHERE payload IN (SELECT id FROM inbox WHERE id > ? ORDER BY id LIMIT ?) ORDER BY payload, position
-            """, [.integer(id), .integer(Int64(limit))]
+                WHERE payload IN (SELECT id FROM inbox WHERE \(condition)) ORDER BY payload, position
+            """, values
         ) { row in
             handled[row.integer(0), default: HandledRoutes()].add(row.text(1) ?? "", row.text(2))
         }
         var entries: [InboxEntry] = []
         try each(
-            "\(Self.selectEntry) WHERE id > ? ORDER BY id LIMIT ?", [.integer(id), .integer(Int64(limit))]
+            """
+            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
+                attempts, crashes, crashedAlone, mqtt, isInFlight
+                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id WHERE \(condition)
+            """, values
         ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? HandledRoutes(), scale)) }
         return entries
     }
-
-    /// The payload of a number; nil when there is none.
-    mutating func entry(_ id: Int64, _ scale: TimeScale) throws(SQLiteError) -> InboxEntry? {
-        var handled = HandledRoutes()
-        try each("SELECT route, answer FROM inboxHandled WHERE payload = ? ORDER BY position", [.integer(id)]) { row in
-            handled.add(row.text(0) ?? "", row.text(1))
-        }
-        var entry: InboxEntry?
-        try each("\(Self.selectEntry) WHERE id = ?", [.integer(id)]) { row in
-            entry = InboxEntry(row, handled, scale)
-        }
-        return entry
-    }
-
-    private static let selectEntry = """
-        SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-            attempts, crashes, crashedAlone, mqtt, isInFlight
-            FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id
-        """
 }
 
 /// The routes that have handled a payload, and what they have answered.

@@ -7,10 +7,9 @@ import Synchronization
 /// Writes the records of an inbox, many in one transaction, together with the commits of a deduplication store and the
 /// letters of a dead-letter store.
 ///
-/// Entries are written in the order in which they were queued, by whichever thread has the database: the writer's own
-/// thread, which ends when there are no records for a while, or a thread that adds payloads and writes the queued
-/// entries with them. So a commit is on disk with the record that follows it, or earlier. A dead letter waits for the
-/// next record of its payload, and is on disk with that.
+/// Entries are written in the order in which they were queued, by the writer's own thread, or by a thread that adds
+/// payloads. So a commit is on disk with the record that follows it, or earlier. A dead letter waits for the next record
+/// of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
         /// The records of one call.
@@ -43,7 +42,7 @@ final class InboxWriter: Sendable {
         var calls = 0
         var thread = Thread.none
         /// The dead letters that wait for a record of their payload, by its number.
-        var letters: [Int64: [QueuedLetter]] = [:]
+        var letters: [Int64: [(table: LetterTable, waiting: LetterTable.Waiting)]] = [:]
 
         var commits: Int { waiting.count - calls }
 
@@ -106,8 +105,8 @@ final class InboxWriter: Sendable {
     func queue(_ commit: QueuedCommit) { state.withLock { $0.waiting.append(.commit(commit)) } }
 
     /// Queues a dead letter, to be written with the next record of its payload, which must exist.
-    func queue(_ letter: QueuedLetter, of payload: Int64) {
-        state.withLock { $0.letters[payload, default: []].append(letter) }
+    func queue(_ letter: LetterTable.Waiting, in table: LetterTable, of payload: Int64) {
+        state.withLock { $0.letters[payload, default: []].append((table, letter)) }
     }
 
     /// Forgets the waiting dead letters, because their payloads are handled again.
@@ -120,8 +119,6 @@ final class InboxWriter: Sendable {
     }
 
     /// Makes sure that another commit can be queued: writes, and blocks for it, when too many wait.
-    ///
-    /// - Throws: if that write fails.
     func makeRoomForCommit() throws(SQLiteError) {
         while state.withLock({ $0.commits >= Self.mostCommits }) { try writeAndTell() }
     }
@@ -174,9 +171,8 @@ final class InboxWriter: Sendable {
 
     // MARK: Writing
 
-    /// Adds payloads in one transaction with the waiting entries, so that they share its write.
-    ///
-    /// If it throws, nothing was written; the waiting entries are kept, and tried again without the payloads.
+    /// Adds payloads in one transaction with the waiting entries; if it throws, nothing was written, and the entries are
+    /// tried again without the payloads.
     func write<Result: Sendable>(
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
@@ -227,8 +223,13 @@ final class InboxWriter: Sendable {
                 return write(batch, &connection)
             }
         } catch {
-            // No entry was dequeued if the database is closed.
-            return Written(failed: takeNotes(), error: error)
+            // The database is closed, and no entry was dequeued; commits keep waiting.
+            let all = state.withLock { state in
+                let all = state.take(.max)
+                state.waiting = all.filter { !$0.hasRecords }
+                return all
+            }
+            return Written(failed: all, error: error)
         }
     }
 
@@ -254,18 +255,8 @@ final class InboxWriter: Sendable {
         }
     }
 
-    private func takeNotes() -> [Entry] {
-        state.withLock { state in
-            let all = state.take(.max)
-            state.waiting = all.filter { !$0.hasRecords }
-            return all
-        }
-    }
-
-    /// Queues again, in their place, the entries that a write could not include.
-    ///
-    /// - Returns: the state of the thread that is to write the records among them, if there are any: call `haveWritten`
-    ///   with it after the database is released.
+    /// Queues again, in their place, the entries that a write could not include; returns the state of the thread that is
+    /// to write the records among them, for `haveWritten` after the database is released.
     private func putBack(_ batch: [Entry]) -> Thread? {
         state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
@@ -303,7 +294,10 @@ final class InboxWriter: Sendable {
         }
         rows.withLock { $0.apply(changes) }
         if let seen { seen.last.file.keep(seen.rows) }
-        for id in changes.lettersOf { keepLetters(of: id) }
+        for id in changes.lettersOf {
+            let letters = state.withLock { $0.letters.removeValue(forKey: id) } ?? []
+            for (table, letter) in letters { table.hasWritten(letter) }
+        }
         return result
     }
 
@@ -329,16 +323,12 @@ final class InboxWriter: Sendable {
         if case .ended = record { changes.gone.insert(id) }
         guard !changes.lettersOf.contains(id) else { return }
         let letters = state.withLock { $0.letters[id] ?? [] }
-        for letter in letters where letter.table.isWaiting(letter.waiting) {
-            try connection.write(letter.waiting, letter.time)
-        }
+        for (table, letter) in letters where table.isWaiting(letter) { try connection.write(letter) }
         if !letters.isEmpty { changes.lettersOf.insert(id) }
     }
 
     /// Whether there is a payload of a number.
     func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
-
-    // MARK: Letters
 
     /// Whether a dead letter would be written with one of these records.
     private func hasLetter(_ entry: Entry) -> Bool {
@@ -346,12 +336,6 @@ final class InboxWriter: Sendable {
         return state.withLock { state in
             !state.letters.isEmpty && records.contains { state.letters[Int64(truncatingIfNeeded: $0.id)] != nil }
         }
-    }
-
-    /// Marks the dead letters of a payload as written.
-    private func keepLetters(of id: Int64) {
-        let letters = state.withLock { $0.letters.removeValue(forKey: id) } ?? []
-        for letter in letters { letter.table.hasWritten(letter.waiting) }
     }
 }
 #endif

@@ -12,6 +12,7 @@ final class LetterTable: Sendable {
         let number: Int64
         let place: DeadLetterQuota.Place
         let letter: DeadLetter
+        let time: StoredTime
     }
 
     private struct State {
@@ -33,27 +34,18 @@ final class LetterTable: Sendable {
     var count: Int { state.withLock { $0.room.count } }
     var isFull: Bool { state.withLock { $0.room.isFull } }
 
-    /// Assigns a dead letter its number, or that of the one that it is merged into, and reserves capacity for it.
-    ///
-    /// It is kept here until it is written.
-    ///
-    /// - Throws: ``KiiPush/DeadLettersFull`` if it exceeds a bound.
-    func add(_ letter: DeadLetter) throws(DeadLettersFull) -> Waiting {
-        let answer: Result<Waiting, DeadLettersFull> = state.withLock { state in
-            let place: DeadLetterQuota.Place
-            do throws(DeadLettersFull) {
-                place = try state.room.take(letter, as: UInt64(state.last + 1))
-            } catch {
-                return .failure(error)
-            }
+    /// Assigns a dead letter its number, or that of the one that it is merged into, and keeps it until it is written.
+    func add(_ letter: DeadLetter, _ time: StoredTime) throws(DeadLettersFull) -> Waiting {
+        try state.withLock { state throws(DeadLettersFull) in
             var number = state.last + 1
-            if case .folded(let id, _) = place { number = Int64(bitPattern: id) } else { state.last += 1 }
+            let place = try state.room.take(letter, as: UInt64(number))
+            if case .folded(let id, _) = place { number = Int64(bitPattern: id) } else { state.last = number }
             state.lastTicket += 1
-            let waiting = Waiting(ticket: state.lastTicket, number: number, place: place, letter: letter)
+            let waiting = Waiting(
+                ticket: state.lastTicket, number: number, place: place, letter: letter, time: time)
             state.waiting[waiting.ticket] = waiting
-            return .success(waiting)
+            return waiting
         }
-        return try answer.get()
     }
 
     /// Removes a dead letter that could not be written.
@@ -68,8 +60,6 @@ final class LetterTable: Sendable {
         }
     }
 
-    // MARK: Waiting letters
-
     /// The dead letters that are not in the file yet, in order of arrival.
     var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }
 
@@ -83,12 +73,10 @@ final class LetterTable: Sendable {
         }
     }
 
-    // MARK: Removing
-
     /// Forgets a dead letter, with all that wait to be merged into it; returns whether there was one.
     ///
-    /// Nothing is added meanwhile, or what is merged into it while it is removed would be lost. `delete` removes it
-    /// from the file, if it is there; it gets the number of messages that wait for it, and returns false to keep it.
+    /// Nothing is added meanwhile. `delete` removes it from the file, if it is there; it gets the number of messages
+    /// that wait for it, and returns false to keep it.
     func remove(
         _ number: Int64, _ delete: (_ isInFile: Bool, _ waiting: Int) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
@@ -104,18 +92,10 @@ final class LetterTable: Sendable {
     }
 }
 
-/// A dead letter that waits for a record of its payload, to be written with that.
-struct QueuedLetter: Sendable {
-    let table: LetterTable
-    let waiting: LetterTable.Waiting
-    let time: StoredTime
-}
-
 extension Connection {
-    /// Writes a dead letter that has waited: as a new one, or merged into another.
-    ///
-    /// Payloads do not end in the order of their arrival, so the stored dead letter may be newer than this one.
-    mutating func write(_ waiting: LetterTable.Waiting, _ time: StoredTime) throws(SQLiteError) {
+    /// Writes a dead letter that has waited: as a new one, or merged into another, which may be newer.
+    mutating func write(_ waiting: LetterTable.Waiting) throws(SQLiteError) {
+        let time = waiting.time
         var there: (last: Int64, first: Int64)?
         try each("SELECT wall, coalesce(firstWall, wall) FROM deadLetters WHERE id = ?", [.integer(waiting.number)]) {
             there = ($0.integer(0), $0.integer(1))

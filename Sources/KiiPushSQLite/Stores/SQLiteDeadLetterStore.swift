@@ -6,12 +6,11 @@ import Synchronization
 ///
 /// A dead letter is on disk when ``add(_:)`` returns, and removed from it when ``remove(_:)-(UInt64)`` returns; for
 /// those of a service, see ``init(writtenBy:capacity:bytes:clock:)``. Like the store in memory, it refuses a dead
-/// letter rather than forget one. Numbers continue where the process before stopped.
-///
-/// The times of dead letters of an earlier process are converted to this process's clock: exactly within one boot;
-/// after a reboot by the wall clock, and never later than the moment when this store was made.
+/// letter rather than forget one. Numbers continue where the process before stopped. Times of an earlier process are
+/// converted to this one's clock: exactly within one boot, else by the wall clock, and never later than now.
 public final class SQLiteDeadLetterStore: DeadLetterStore {
     let database: SQLiteDatabase
+    private let claim: StoreClaim
     /// Writes the dead letters of its payloads; nil when the store does that itself.
     private let inbox: SQLiteInbox?
     private let scale: TimeScale
@@ -41,11 +40,6 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// - After a crash before that, the payload is still in the inbox, and the dead letter does not exist. Its number
     ///   may be assigned again.
     ///
-    /// - Parameters:
-    ///   - inbox: the inbox; its database can have one dead-letter store at a time.
-    ///   - capacity: how many dead letters it keeps; more that exist already stay.
-    ///   - bytes: the most bytes of their payloads together.
-    ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, capacity: Int = 1000, bytes: Int = 8 << 20,
@@ -57,28 +51,18 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     private init(
         _ database: SQLiteDatabase, _ inbox: SQLiteInbox?, _ capacity: Int, _ bytes: Int, _ clock: any ReceiverClock
     ) throws(SQLiteError) {
-        try database.claim(Self.kind)
+        claim = try database.claim("dead-letter")
         self.database = database
         self.inbox = inbox
         scale = database.timeScale(clock)
-        do throws(SQLiteError) {
-            let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
-                let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
-                let last = try connection.lastNumber(of: "deadLetters")
-                // A number that no store can have assigned.
-                guard last >= 0 else { throw .corrupt(path: connection.path) }
-                return (room, ids, last)
-            }
-            table = LetterTable(room, last: last, inFile: ids)
-        } catch {
-            database.disclaim(Self.kind)
-            throw error
+        table = try database.withConnection { connection throws(SQLiteError) in
+            let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
+            let last = try connection.lastNumber(of: "deadLetters")
+            // A number that no store can have assigned.
+            guard last >= 0 else { throw .corrupt(path: connection.path) }
+            return LetterTable(room, last: last, inFile: ids)
         }
     }
-
-    private static let kind = "dead-letter"
-
-    deinit { database.disclaim(Self.kind) }
 
     /// True: its dead letters survive a crash and a loss of power, if the disk keeps what it confirms.
     public var isDurable: Bool { true }
@@ -88,18 +72,17 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// - Throws: `DeadLettersFull` if it exceeds a bound, ``SQLiteError`` if it cannot be written.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         let time = scale.stored(letter.arrivedAt, now: database.machineTime)
+        let waiting = try table.add(letter, time)
         // Only the caller that dead-letters a payload ends it, so it stays meanwhile.
         if let inbox, let payload = letter.inboxID.flatMap({ Int64(exactly: $0) }), inbox.writer.has(payload) {
-            let waiting = try table.add(letter)
-            inbox.writer.queue(QueuedLetter(table: table, waiting: waiting, time: time), of: payload)
+            inbox.writer.queue(waiting, in: table, of: payload)
             return UInt64(waiting.number)
         }
-        let waiting = try table.add(letter)
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in
                 // Otherwise it was removed meanwhile, with the dead letter that it was to be merged into.
                 guard table.isWaiting(waiting) else { return }
-                try connection.transaction { connection throws(SQLiteError) in try connection.write(waiting, time) }
+                try connection.transaction { connection throws(SQLiteError) in try connection.write(waiting) }
                 table.hasWritten(waiting)
             }
         } catch {

@@ -15,25 +15,27 @@ import Synchronization
 ///
 /// Beyond the guarantees of every inbox:
 /// - ``add(_:)`` writes on the thread that calls it, together with the records that wait. ``record(_:)`` waits without
-///   blocking a thread: one thread, which ends a second after the last record, writes all waiting records, up to 1,024,
-///   in one transaction. If the transaction fails, it fails for all records in it and changes nothing.
+///   blocking a thread: one thread writes all waiting records, up to 1,024, in one transaction. If that fails, it fails
+///   for all records in it and changes nothing.
 /// - It refuses payloads beyond its bounds rather than forget one.
 /// - It accepts no payload when only a reserve of the disk is left, about 2 MB on a small disk and 10 MB on others, so
 ///   that stored payloads can always end, which frees space.
 /// - With a deduplication store, a commit is on disk when a later record is; with a dead-letter store, a dead letter is
 ///   on disk when the next record of its payload is, and not before.
 /// - Records that only begin attempts do not wait until the disk confirms them, unless an earlier process has added one
-///   of the payloads. So a message waits for the disk twice: before it is acknowledged, and when it has ended;
-///   one that is answered also before it ends, and when the answer was delivered.
+///   of the payloads. So a message waits for the disk twice, before it is acknowledged and when it has ended; one that
+///   is answered also before it ends, and when the answer was delivered.
 /// - A payload without a time of arrival has the time at which it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase
+    private let claim: StoreClaim
     let writer: InboxWriter
     private let capacity: Int
     private let mostBytes: Int
     private let clock: any ReceiverClock
     private let scale: TimeScale
-    private let reserve: Mutex<DiskReserve?>
+    /// Nil only in tests.
+    let reserve: Mutex<DiskReserve?>
     private let shortages: Shortages?
 
     /// Makes an inbox of the database's payloads.
@@ -49,29 +51,19 @@ public final class SQLiteInbox: Inbox {
         _ database: SQLiteDatabase, capacity: Int = 100_000, bytes: Int = 128 << 20,
         clock: any ReceiverClock = SystemClock(), shortages: Shortages? = nil
     ) throws(SQLiteError) {
-        try database.claim(Self.kind)
+        claim = try database.claim("inbox")
         self.database = database
         self.shortages = shortages
         self.capacity = max(capacity, 0)
         mostBytes = bytes
         self.clock = clock
         scale = database.timeScale(clock)
-        do throws(SQLiteError) {
-            let pages = try database.withConnection { connection throws(SQLiteError) in
-                try connection.number("PRAGMA wal_autocheckpoint") ?? 1000
-            }
-            reserve = Mutex(DiskReserve(path: database.path, logPages: pages))
-            let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
-            writer = InboxWriter(database, rows)
-        } catch {
-            database.disclaim(Self.kind)
-            throw error
+        let (pages, rows) = try database.withConnection { connection throws(SQLiteError) in
+            (try connection.number("PRAGMA wal_autocheckpoint") ?? 1000, try InboxRows(&connection))
         }
+        reserve = Mutex(DiskReserve(path: database.path, logPages: pages))
+        writer = InboxWriter(database, rows)
     }
-
-    private static let kind = "inbox"
-
-    deinit { database.disclaim(Self.kind) }
 
     /// True: its payloads survive a crash and a loss of power, if the disk keeps what it confirms.
     public var isDurable: Bool { true }
@@ -95,7 +87,7 @@ public final class SQLiteInbox: Inbox {
         if payloads.isEmpty { return [] }
         let size = payloads.reduce(0) { $0 + $1.size }
         let (time, now) = (clock.now, database.machineTime)
-        let answer = try telling { () throws(SQLiteError) in
+        let numbers = try noticingShortage {
             try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], any Error> in
                 if let lack = try lack(for: payloads.count, size, &connection) { return .failure(lack) }
                 for payload in payloads {
@@ -105,16 +97,14 @@ public final class SQLiteInbox: Inbox {
                 return .success(changes.added.map(\.id))
             }
         }
-        let numbers = try accepted(answer).map { UInt64($0) }
-        lookForRoom()
-        return numbers
+        return numbers.map { UInt64($0) }
     }
 
     /// Whether ``add(_:)`` would keep a small payload now; it writes a page that changes nothing, without a sync.
     ///
     /// - Throws: what `add` would throw.
     public func check() throws {
-        let answer = try telling { () throws(SQLiteError) in
+        try noticingShortage {
             try database.withConnection { connection throws(SQLiteError) -> Result<Void, any Error> in
                 if let lack = try lack(for: 1, 1024, &connection) { return .failure(lack) }
                 try connection.transaction(isSynced: false) { connection throws(SQLiteError) in
@@ -125,8 +115,6 @@ public final class SQLiteInbox: Inbox {
                 return .success(())
             }
         }
-        try accepted(answer)
-        lookForRoom()
     }
 
     /// Why payloads have no room; nil if they have.
@@ -140,19 +128,24 @@ public final class SQLiteInbox: Inbox {
         return try reserve.withLock({ $0 })?.lack(for: size, &connection)
     }
 
-    /// The answer, unless there is no room; begins a shortage if the disk has none.
-    private func accepted<Answer>(_ answer: Result<Answer, any Error>) throws -> Answer {
-        if case .failure(let lack as InboxNoRoom) = answer {
-            shortages?.begin(.disk, "no payload is accepted: \(lack)")
+    /// Runs a write, and begins a shortage if the disk has no space for it, or ends one if it has again.
+    private func noticingShortage<Answer>(_ write: () throws -> Result<Answer, any Error>) throws -> Answer {
+        do {
+            let answer = try write().get()
+            lookForRoom()
+            return answer
+        } catch {
+            notice(error)
+            throw error
         }
-        return try answer.get()
     }
 
-    /// Runs a write, and begins a shortage if the disk had no space for it.
-    private func telling<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
-        do throws(SQLiteError) { return try body() } catch {
-            if case .full = error { shortages?.begin(.disk, "\(error)") }
-            throw error
+    /// Begins a shortage if a write failed because the disk has no space for it.
+    private func notice(_ error: any Error) {
+        switch error {
+        case let lack as InboxNoRoom: shortages?.begin(.disk, "no payload is accepted: \(lack)")
+        case SQLiteError.full: shortages?.begin(.disk, "\(error)")
+        default: break
         }
     }
 
@@ -168,24 +161,19 @@ public final class SQLiteInbox: Inbox {
         if lack == false { shortages.end(.disk) }
     }
 
-    /// Sets the reserve; for tests, nil is none.
-    func setReserve(_ reserve: DiskReserve?) { self.reserve.withLock { $0 = reserve } }
-
     /// Records the progress of payloads, written when it returns; many tasks may wait at once, and share a write.
     ///
     /// - Throws: ``SQLiteError`` if they cannot be written; nothing has changed then.
     public func record(_ records: [InboxRecord]) async throws {
-        do { try await writer.write(records) } catch let error as SQLiteError {
-            if case .full = error { shortages?.begin(.disk, "\(error)") }
+        do { try await writer.write(records) } catch {
+            notice(error)
             throw error
         }
         lookForRoom()
     }
 
     /// The payloads that an earlier process left, oldest first; with 0 for `id`, it also counts a crash for each
-    /// payload that was in flight.
-    ///
-    /// That is recorded once: a second call counts no second crash.
+    /// payload that was in flight, once.
     ///
     /// - Throws: ``SQLiteError`` if they cannot be read, or the crashes cannot be recorded.
     public func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
@@ -202,9 +190,7 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
-    /// Reads again payloads that have not ended, in the order of the numbers.
-    ///
-    /// It blocks the thread while it reads, and finds each payload by its number.
+    /// Reads again payloads that have not ended, in the order of the numbers; blocks the thread while it reads.
     ///
     /// - Throws: ``SQLiteError`` if they cannot be read.
     public func entries(of ids: [UInt64]) throws -> [InboxEntry] {

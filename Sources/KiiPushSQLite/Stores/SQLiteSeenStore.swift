@@ -5,9 +5,8 @@ import Synchronization
 /// A deduplication store that remembers handled messages over a restart, and over a reboot.
 ///
 /// Give the deduplicator the database's ``SQLiteDatabase/secret`` too; otherwise keys of another process mean nothing.
-///
-/// It answers from memory: the table of `InMemorySeenStore` is filled from the file when the store is made,
-/// so only ``commit(_:now:)`` waits for the disk. Beyond the guarantees of every deduplication store:
+/// It answers from memory, so only ``commit(_:now:)`` waits for the disk. Beyond the guarantees of every deduplication
+/// store:
 /// - When `commit` has returned, no process that opens the file later handles the message again within the window.
 /// - A lease ends with its process: messages in flight are not stored, so they count as new in the next process. A
 ///   lease's number is never used again, by any process.
@@ -16,14 +15,14 @@ import Synchronization
 ///   longer than its window after the store was made. A clock that jumped forward makes messages expire early.
 /// - For a message with a weak key the file has the time of arrival. The next process remembers it for a whole window,
 ///   because a copy may wait in an inbox.
-/// - The file keeps as many messages as the window counts, of each strength; after the window was made smaller, each
-///   commit removes 64 more. 20,000 messages with two keys each take 1.4 MB, and SQLite's log takes 4 MB more while the
-///   database is open. Memory is that of the store in memory.
+/// - The file keeps as many messages as the window counts, of each strength; 20,000 with two keys each take 1.4 MB, and
+///   SQLite's log takes 4 MB more while the database is open. Memory is that of the store in memory.
 ///
 /// For a service whose payloads are in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
 /// `commit` does not wait for the disk either, and costs no write of its own.
 public final class SQLiteSeenStore: SeenStore {
     let database: SQLiteDatabase
+    private let claim: StoreClaim
     private let scale: TimeScale
     private let file: SeenFile
     /// Writes the commits; nil when the store does that itself.
@@ -61,10 +60,6 @@ public final class SQLiteSeenStore: SeenStore {
     /// ``SQLiteDeadLetterStore/init(writtenBy:capacity:bytes:clock:)``. Record something of a dead-lettered payload
     /// before the commit of its message, as `PushService` does, or a crash in between loses the dead letter.
     ///
-    /// - Parameters:
-    ///   - inbox: the inbox; its database can have one deduplication store at a time.
-    ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
-    ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
@@ -75,21 +70,16 @@ public final class SQLiteSeenStore: SeenStore {
     private init(
         _ database: SQLiteDatabase, _ window: SeenWindow, _ clock: any ReceiverClock, inbox: SQLiteInbox?
     ) throws(SQLiteError) {
-        try database.claim(Self.kind)
+        claim = try database.claim("seen")
         let scale = database.timeScale(clock)
         // No process uses four thousand million leases.
-        var table = SeenTable(window, lastLease: UInt64(database.openings) << 32)
+        var table = SeenTable(window, lastLease: UInt64(database.service.openings) << 32)
         var rows = SeenRows(window)
-        do throws(SQLiteError) {
-            try database.withConnection { connection throws(SQLiteError) in
-                try rows.read(from: &connection, scale) { keys, time in
-                    let end = keys.strength == .weak ? scale.instant : time
-                    table.remember(keys, end, arrivedAt: time)
-                }
+        try database.withConnection { connection throws(SQLiteError) in
+            try rows.read(from: &connection, scale) { keys, time in
+                let end = keys.strength == .weak ? scale.instant : time
+                table.remember(keys, end, arrivedAt: time)
             }
-        } catch {
-            database.disclaim(Self.kind)
-            throw error
         }
         self.database = database
         self.scale = scale
@@ -98,18 +88,13 @@ public final class SQLiteSeenStore: SeenStore {
         self.table = Mutex(table)
     }
 
-    private static let kind = "seen"
-
     deinit {
-        if let inbox {
-            // Commits that cannot be written are forgotten; nobody waits for an error any more.
-            try? inbox.writer.flush()
-            inbox.writer.dropCommits()
-        }
-        database.disclaim(Self.kind)
+        // Commits that cannot be written are forgotten; nobody waits for an error any more.
+        try? inbox?.writer.flush()
+        inbox?.writer.dropCommits()
     }
 
-    /// Looks a message up, and reserves it if it is new; from memory, so it never throws and never waits for the disk.
+    /// Looks a message up in memory, and reserves it if it is new; never throws and never waits for the disk.
     public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
         table.withLock { $0.begin(keys, now) }
     }
@@ -141,9 +126,7 @@ public final class SQLiteSeenStore: SeenStore {
         database.whileNobodyWrites { table.withLock { $0.release(lease) } }
     }
 
-    /// What the store holds now; never nil.
-    ///
-    /// It does not count what an earlier process forgot early.
+    /// What the store holds now, without what an earlier process forgot early; never nil.
     public var counts: SeenCounts? { table.withLock { $0.counts } }
 
     private func queue(_ lease: SeenLease, _ now: MonotonicInstant, _ writer: InboxWriter) throws {

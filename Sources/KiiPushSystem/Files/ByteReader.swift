@@ -17,15 +17,8 @@ package struct ByteReader: ~Copyable, Sendable {
     ///
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package init(path: String) throws(ReadError) {
-        // C would end the path there, and open another file.
-        guard !path.utf8.contains(0) else {
-            throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL))
-        }
-        let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-        guard descriptor >= 0 else { throw .unreadable(name: path, .current) }
-        name = path
-        self.descriptor = descriptor
-        closesDescriptor = true
+        let descriptor = try Self.opened(path, isRegular: false)
+        (self.descriptor, name, closesDescriptor) = (descriptor, path, true)
     }
 
     /// Opens a regular file without ever waiting for another program; for reading while a program runs.
@@ -34,18 +27,21 @@ package struct ByteReader: ~Copyable, Sendable {
     ///
     /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
     package init(regularFile path: String) throws(ReadError) {
-        let descriptor = try Self.openRegularFile(path)
-        name = path
-        self.descriptor = descriptor
-        closesDescriptor = true
+        let descriptor = try Self.opened(path, isRegular: true)
+        (self.descriptor, name, closesDescriptor) = (descriptor, path, true)
     }
 
-    private static func openRegularFile(_ path: String) throws(ReadError) -> Int32 {
+    private static func opened(_ path: String, isRegular: Bool) throws(ReadError) -> Int32 {
+        // C would end the path there, and open another file.
         guard !path.utf8.contains(0) else { throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL)) }
         // Opening a pipe could wait forever for its other end.
-        let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
-        // A socket cannot be opened at all.
-        guard descriptor >= 0 else { throw errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current) }
+        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_NONBLOCK : 0)
+        let descriptor = retrying { unsafe open(path, flags) }
+        guard descriptor >= 0 else {
+            // A socket cannot be opened at all.
+            throw isRegular && errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current)
+        }
+        guard isRegular else { return descriptor }
         var status = stat()
         let failure: ReadError? =
             if unsafe fstat(descriptor, &status) != 0 {
@@ -121,5 +117,25 @@ private func readWhenReady(_ descriptor: Int32, into buffer: UnsafeMutableRawBuf
         let taken = retrying { unsafe read(descriptor, buffer.baseAddress, buffer.count) }
         // Standard input is non-blocking if another program that shares it has made it so.
         guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
+    }
+}
+
+/// Why a file or a stream was not read.
+@nonexhaustive
+public enum ReadError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// It cannot be opened or read; `name` is its path, or the given name of the stream.
+    case unreadable(name: String, ErrorNumber)
+    /// The path is not a regular file, but a directory, a pipe or a device, for example.
+    case notAFile(name: String)
+    /// It exceeds the reader's limit.
+    case tooLarge(name: String, limit: Int)
+
+    /// One line for people: "a.json: cannot be read: No such file or directory".
+    public var description: String {
+        switch self {
+        case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
+        case .notAFile(let name): "\(EscapedText(name)): cannot be read: not a regular file"
+        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
+        }
     }
 }

@@ -1,8 +1,7 @@
 import CLibrary
 
-/// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
-///
-/// It ends with ``unlock()``, and with the process.
+/// A lock between programs until ``unlock()`` or the process's end, on a file that is never removed: two programs could
+/// lock a removed one at once.
 package struct FileLock: Sendable {
     private let descriptor: Int32
 

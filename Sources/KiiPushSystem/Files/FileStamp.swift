@@ -6,7 +6,8 @@ package struct FileStamp: Hashable, Sendable {
     private var inode: UInt64 = 0
     private var mode: UInt32 = 0
     package private(set) var size: Int64 = 0
-    private var times: [Int] = []
+    private var modified: Int64 = 0
+    private var changed: Int64 = 0
     /// Why nothing is known of the file, such as `ENOENT`; nil if it exists.
     package private(set) var error: ErrorNumber?
 
@@ -21,7 +22,12 @@ package struct FileStamp: Hashable, Sendable {
         inode = UInt64(status.st_ino)
         mode = status.st_mode
         size = Int64(status.st_size)
-        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+        modified = Self.nanoseconds(status.st_mtim)
+        changed = Self.nanoseconds(status.st_ctim)
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     package var isDirectory: Bool { error == nil && mode & S_IFMT == S_IFDIR }

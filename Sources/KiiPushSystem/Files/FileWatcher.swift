@@ -4,13 +4,9 @@ import Synchronization
 /// Waits for a file to change: to be written, replaced, moved, removed, created, or given other permissions.
 ///
 /// It watches the file's directory with `inotify`, since editors and careful programs replace the file. While that
-/// directory does not exist it watches the nearest existing one above. Changes that the system does not report are
-/// found by the next check, at the latest after ``interval``: a change in place by a program that keeps the file open,
-/// a new link, a change behind a symbolic link, or a replaced directory above the file's own or a link to one. On a
-/// file system without events, such as a network's, it only checks.
-///
-/// The watcher has no thread; it has three descriptors, closed when it is released, and constant memory. Any thread may
-/// call it.
+/// directory does not exist it watches the nearest existing one above. Changes that the system does not report, such as
+/// those behind a symbolic link or on a network's file system, are found by the next check, at the latest after
+/// ``interval``. It has no thread, and three descriptors; any thread may call it.
 package final class FileWatcher: Sendable {
     /// Why a wait ended.
     package enum Wake: Sendable, Hashable {
@@ -45,8 +41,7 @@ package final class FileWatcher: Sendable {
 
     /// Starts to watch; a change from now on ends the first wait.
     ///
-    /// Each check resolves a relative path in the working directory. A change that the system does not report stays
-    /// unnoticed for the interval, at least 10 ms.
+    /// Each check resolves a relative path in the working directory. The interval is at least 10 ms.
     package init(path: String, interval: Duration = .seconds(2)) {
         self.path = path
         self.interval = max(interval, .milliseconds(10))
@@ -158,5 +153,61 @@ package final class FileWatcher: Sendable {
             guard above != place else { return nil }
             place = above
         }
+    }
+}
+
+/// A directory that the system watches.
+struct DirectoryWatch {
+    let number: Int32
+    let path: String
+    let stamp: FileStamp
+    /// Whether it is the file's own directory, not one above.
+    let isOwn: Bool
+
+    private static let itself = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+
+    /// The events of a file's own directory; a created file counts when it has been written.
+    static let fileEvents = UInt32(
+        IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
+
+    /// The events of a directory above, in which the next one may appear.
+    static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
+}
+
+struct DirectoryEvent {
+    private let watch: Int32
+    private let mask: UInt32
+    private let name: ArraySlice<UInt8>
+
+    /// The events of one `read` call, which returns only whole ones.
+    static func all(in bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
+        var events: [DirectoryEvent] = []
+        var rest = bytes
+        while rest.count >= 16 {
+            let length = Int(number(rest, 12))
+            let name = rest.dropFirst(16).prefix(length)
+            events.append(
+                DirectoryEvent(
+                    watch: Int32(bitPattern: number(rest, 0)), mask: number(rest, 4), name: name.prefix { $0 != 0 }))
+            rest = rest.dropFirst(16 + length)
+        }
+        return events
+    }
+
+    /// The number of four bytes, in the machine's own order.
+    private static func number(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
+        let four = bytes.dropFirst(offset).prefix(4)
+        return UInt32(littleEndian: four.reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    /// Whether it may concern a file of this name in the file's own directory; after lost events, it may.
+    func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
+        if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+        return watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
+    }
+
+    /// Whether the watch is lost, or its directory has been moved.
+    func ends(_ watched: DirectoryWatch?) -> Bool {
+        watch == watched?.number && mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT) != 0
     }
 }

@@ -3,13 +3,11 @@ import CLibrary
 /// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be
 /// durable.
 ///
-/// It writes the new file as `path.tmp` first, so only one may run at a time; it removes what an earlier failed call
-/// left there. A symbolic link stays, and the file that it names is replaced. Whatever else has the path, such as a
-/// device, a pipe or an open descriptor in `/dev/fd`, stays too, and the text is written into it; a pipe that nobody
-/// reads is an error, unless it `waits`.
+/// It writes the new file as `path.tmp` first, so only one may run at a time. A symbolic link stays, and the file that
+/// it names is replaced. Whatever else has the path, such as a device, a pipe or an open descriptor in `/dev/fd`, stays
+/// too, and the text is written into it; a pipe that nobody reads is an error, unless it `waits`.
 ///
-/// - Throws: the error of the failed call; the old file still exists, unless the last step, syncing the directory,
-/// failed.
+/// - Throws: why; the old file still exists, unless only syncing the directory failed.
 package func replaceFile(
     _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true, waits: Bool = false
 ) throws(ErrorNumber) {
@@ -37,10 +35,7 @@ package func replaceFile(
     if isDurable { try syncDirectory(of: path) }
 }
 
-/// Renames a file; the new name must be free, or that of a regular file, which is replaced.
-///
-/// - Throws: `EEXIST` if the new name is that of anything else, such as a device, a pipe or a symbolic link; otherwise
-///   the error of the failed call.
+/// Renames a file; `EEXIST` if the new name is that of anything but a regular file, which is replaced.
 package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
     guard isRegularOrMissing(new) else { throw ErrorNumber(rawValue: EEXIST) }
     guard unsafe rename(path, new) == 0 else { throw .current }
@@ -48,8 +43,6 @@ package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
 
 /// The path of the file that a path names after all symbolic links, which need not exist; nil if it names something
 /// other than a regular file, or a descriptor of a process.
-///
-/// - Throws: the error of the failed call, such as `ELOOP`.
 package func fileToReplace(_ path: String) throws(ErrorNumber) -> String? {
     var path = path
     var status = stat()
@@ -97,8 +90,6 @@ private func writeInto(_ path: String, _ text: String, waits: Bool) throws(Error
 }
 
 /// Syncs the directory of a path to disk, after a file was created, moved or removed.
-///
-/// - Throws: the error of the failed call.
 package func syncDirectory(of path: String) throws(ErrorNumber) {
     let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard directory >= 0 else { throw .current }
@@ -106,9 +97,7 @@ package func syncDirectory(of path: String) throws(ErrorNumber) {
     guard retrying({ fsync(directory) }) == 0 else { throw .current }
 }
 
-/// Gives a new file to the owner of its directory, if this process may.
-///
-/// Otherwise a service could not use a file that root writes into its directory.
+/// Gives a new file to the owner of its directory, if this process may: a service must be able to use what root writes.
 package func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
     var status = stat()
     guard unsafe stat(directoryName(path), &status) == 0, status.st_uid != geteuid() else { return }
@@ -119,9 +108,7 @@ package func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
 /// The directory of a path, without a trailing slash: `.` for a bare name, `/` for a file in the root.
 package func directoryName(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    var end = slash
-    while end > path.startIndex, path.utf8[path.utf8.index(before: end)] == UInt8(ascii: "/") {
-        end = path.utf8.index(before: end)
-    }
-    return end == path.startIndex ? "/" : String(path[..<end])
+    var folder = path.utf8[..<slash]
+    while folder.last == UInt8(ascii: "/") { folder = folder.dropLast() }
+    return folder.isEmpty ? "/" : String(Substring(folder))
 }

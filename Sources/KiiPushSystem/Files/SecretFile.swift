@@ -53,9 +53,7 @@ package struct SecretFile: Sendable {
     }
 
     package static var credentialsDirectory: String? {
-        guard let value = unsafe getenv("CREDENTIALS_DIRECTORY") else { return nil }
-        let path = unsafe String(cString: value)
-        return path.hasPrefix("/") ? path : nil
+        environmentVariable("CREDENTIALS_DIRECTORY").flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
     /// The path of a secret, which may be a name in the credentials directory.

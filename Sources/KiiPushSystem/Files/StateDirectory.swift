@@ -14,15 +14,10 @@ package enum StateDirectory {
     }
 
     /// The same, for this process's environment.
-    package static var standard: String? { standard(variable) }
+    package static var standard: String? { standard(environmentVariable) }
 
     /// The directory from systemd, in this process's environment; nil if systemd sets none.
-    package static var ofService: String? { variable("STATE_DIRECTORY") == nil ? nil : standard }
-
-    private static func variable(_ name: String) -> String? {
-        guard let value = unsafe getenv(name) else { return nil }
-        return unsafe String(cString: value)
-    }
+    package static var ofService: String? { environmentVariable("STATE_DIRECTORY") == nil ? nil : standard }
 
     /// The names in a directory, unordered; nil if it cannot be read.
     package static func names(in path: String) -> [String]? {

@@ -5,32 +5,35 @@ package enum DescriptorLimit {
     /// The descriptors that an agent needs besides programs: its own files, 16 clients of a socket, 4 of its control
     /// socket, and a reserve.
     package static let beside = 64
-    /// The descriptors that programs and clients leave free.
-    ///
-    /// Swift's Dispatch sometimes opens one to monitor its threads, and ends the process if it cannot.
+    /// The descriptors that programs and clients leave free: Swift's Dispatch sometimes opens one to monitor its
+    /// threads, and ends the process if it cannot.
     package static let reserve = 8
     /// The descriptors of a program while it is started: pipes, signals and sockets.
     package static let perProgram = 12
 
+    private static let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
+    private static var current: rlimit? {
+        var limit = rlimit()
+        return unsafe getrlimit(kind, &limit) == 0 ? limit : nil
+    }
+
     /// Raises this process's own limit if needed and allowed, so that many programs can run; returns how many can, at
     /// least one.
     package static func makeRoom(for programs: Int) -> Int {
-        var limit = rlimit()
-        let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard unsafe getrlimit(kind, &limit) == 0 else { return programs }
+        guard var limit = current else { return programs }
         let needed = rlim_t(beside + perProgram * min(max(programs, 1), 1 << 20))
         if limit.rlim_cur < needed {
             var raised = limit
             raised.rlim_cur = min(needed, limit.rlim_max)
-            if unsafe setrlimit(kind, &raised) == 0 { limit = raised }
+            if unsafe setrlimit(Self.kind, &raised) == 0 { limit = raised }
         }
         return fitting(programs, Int(min(limit.rlim_cur, rlim_t(Int32.max))))
     }
 
     /// Whether a newly opened descriptor leaves the reserve free: the system assigns the lowest free number.
     package static func isBelowReserve(_ descriptor: Int32) -> Bool {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return true }
+        guard let limit = current else { return true }
         return UInt64(max(descriptor, 0)) + UInt64(reserve) < UInt64(limit.rlim_cur)
     }
 
@@ -47,8 +50,7 @@ package enum DescriptorLimit {
     /// Raises the limit of open files if needed and allowed; returns it if this process cannot start with it.
     package static func lackForStart() -> Int? {
         _ = makeRoom(for: 1)
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        guard let limit = current else { return nil }
         let next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
         if next >= 0 { close(next) }
         // Without a standard error there is no such number, and the first ones are used.

@@ -1,8 +1,6 @@
 import CLibrary
 
-/// Writes a text as a whole file, replacing its contents.
-///
-/// - Throws: the error of the failed call; the file may then contain a part of the text.
+/// Writes a text as a whole file, replacing its contents; if it throws, the file may contain a part of the text.
 package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
     // C would end the path there, and write another file.
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
@@ -14,17 +12,12 @@ package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
 }
 
 /// Writes a text in one call, or in further ones if the system accepts only a part.
-///
-/// - Throws: the error of the failed call.
 package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
     var written = 0
     try writeAll(text, to: descriptor, written: &written)
 }
 
-/// Writes a text in one call, or in further ones if the system accepts only a part; `written` counts bytes, even on
-/// failure.
-///
-/// - Throws: the error of the failed call.
+/// The same; `written` counts bytes, even on failure.
 package func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
     let bytes = Array(text.utf8)
     while written < bytes.count {
@@ -49,10 +42,8 @@ package func writeIfReady(_ text: String, to descriptor: Int32) {
     _ = unsafe write(descriptor, bytes, bytes.count)
 }
 
-/// Ends the process with an exit status, after flushing C's streams.
-///
-/// Does not call `exit`: other threads still use what that cleans up, such as OpenSSL's state; and a second signal
-/// could cause two calls at once.
+/// Ends the process with an exit status, after flushing C's streams; without `exit`, since other threads still use what
+/// that cleans up, such as OpenSSL's state.
 package func exitProcess(_ status: Int32) -> Never {
     fflush(nil)
     _exit(status)

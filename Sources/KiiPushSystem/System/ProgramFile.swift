@@ -1,8 +1,6 @@
 import CLibrary
 
-/// Why a program cannot be started, as its file tells.
-///
-/// The system's `ENOENT` has several causes: the program itself is missing, or its interpreter, or its loader.
+/// Why a program cannot be started, as its file tells: the system's `ENOENT` may mean its interpreter or its loader.
 package struct ProgramProblem: Equatable, Sendable {
     /// The program: its absolute path, or its name if `PATH` has none.
     package let program: String
@@ -38,7 +36,7 @@ package struct ProgramProblem: Equatable, Sendable {
     private static func isName(_ program: String) -> Bool { !program.utf8.contains(UInt8(ascii: "/")) }
 
     private static var searchPath: [String] {
-        let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/bin:/usr/bin"
+        let path = environmentVariable("PATH") ?? "/bin:/usr/bin"
         return path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "." : String($0) }
     }
 

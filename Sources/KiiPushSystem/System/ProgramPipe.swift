@@ -1,9 +1,8 @@
 import CLibrary
-import Synchronization
+package import Synchronization
 
-/// A pipe between this process and a program; open ends are closed when it is released.
-///
-/// Not a socket pair, since a shell's `>/dev/stdout` cannot open a socket.
+/// A pipe between this process and a program, since a shell's `>/dev/stdout` cannot open a socket; open ends are closed
+/// when it is released.
 package struct ProgramPipe: ~Copyable {
     package private(set) var readEnd: Int32
     package private(set) var writeEnd: Int32
@@ -45,3 +44,9 @@ package struct ProgramPipe: ~Copyable {
     /// Makes an end non-blocking for this process; the program's end stays as it is.
     package static func makeNonBlocking(_ end: Int32) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
 }
+
+/// Held while a program is started, and while an inheritable descriptor is open.
+///
+/// Most calls create descriptors that close on exec from the start; `accept` does not, and Swift's Glibc has no
+/// `accept4`.
+package let startingPrograms = Mutex<Void>(())

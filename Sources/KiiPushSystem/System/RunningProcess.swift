@@ -57,7 +57,7 @@ package struct RunningProcess: ~Copyable {
             close(ends[1])
             throw error
         }
-        do throws(ErrorNumber) { try WaitingThread.start(process, ends[1], reaps: surroundings.isLeft) } catch {
+        do throws(ErrorNumber) { try startWaiting(for: process, closing: ends[1], reaps: surroundings.isLeft) } catch {
             kill(surroundings.isGroup ? -process : process, SIGKILL)
             _ = retrying { waitpid(process, nil, 0) }
             close(ends[0])
@@ -162,39 +162,39 @@ package struct RunningProcess: ~Copyable {
     }
 }
 
-/// Waits for a program's end and then closes a pipe, which can be polled.
+/// Starts a thread that waits for a program's end and then closes a pipe, which can be polled.
 ///
-/// The program itself does not get the pipe: it could close it early, or pass it on and end.
-private struct WaitingThread {
-    let process: pid_t
-    let writeEnd: Int32
-    /// Whether it reaps the program: otherwise a thread that waits for any child would find it again and again.
-    let reaps: Bool
-
-    /// Starts the thread.
-    ///
-    /// - Throws: why it cannot be started; the pipe is still open then.
-    static func start(_ process: pid_t, _ writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
-        // The thread takes ownership, and frees it.
-        let context = UnsafeMutablePointer<WaitingThread>.allocate(capacity: 1)
-        unsafe context.initialize(to: WaitingThread(process: process, writeEnd: writeEnd, reaps: reaps))
-        var thread = pthread_t()
-        let error = unsafe pthread_create(&thread, nil, { unsafe waitUntilEnd($0) }, context)
-        guard error == 0 else {
-            unsafe context.deallocate()
-            throw ErrorNumber(rawValue: error)
-        }
-        pthread_detach(thread)
+/// The program itself does not get the pipe: it could close it early, or pass it on and end. If the thread does not
+/// reap a detached program, one that waits for any child finds it again and again.
+private func startWaiting(for process: pid_t, closing writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
+    let isStarted = createThread {
+        var information = unsafe siginfo_t()
+        // Until it is reaped, the id is not reused, so it is safe to send it signals.
+        _ = retrying { unsafe waitid(P_PID, id_t(process), &information, WEXITED | (reaps ? 0 : WNOWAIT)) }
+        close(writeEnd)
     }
+    if !isStarted { throw ErrorNumber(rawValue: EAGAIN) }
 }
 
-private func waitUntilEnd(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context = unsafe context?.assumingMemoryBound(to: WaitingThread.self) else { return nil }
-    let waiting = unsafe context.move()
-    unsafe context.deallocate()
-    var information = unsafe siginfo_t()
-    // Not reaped here: until then the id is not reused, so it is safe to send it signals.
-    _ = retrying { unsafe waitid(P_PID, id_t(waiting.process), &information, WEXITED | (waiting.reaps ? 0 : WNOWAIT)) }
-    close(waiting.writeEnd)
-    return nil
+/// Runs a program to its end, within a time limit, without input and output.
+package enum ChildProcess {
+    /// How a program ended.
+    package enum End: Equatable {
+        case exited(Int32)
+        case signaled(Int32)
+        /// It was killed at the time limit.
+        case timedOut
+    }
+
+    /// Runs a program, by its path or its name on `PATH`, and blocks until it has ended, for at most an hour.
+    ///
+    /// - Throws: why it was not started or could not be waited for.
+    package static func run(_ program: String, _ arguments: [String], limit: Duration) throws(ErrorNumber) -> End {
+        let process = try RunningProcess([program] + arguments)
+        let hasEnded = process.waitForEnd(within: min(max(limit, .zero), .seconds(3_600)))
+        if !hasEnded { process.send(SIGKILL) }
+        let end = try process.reap()
+        // It may have ended by itself just before it was killed.
+        return !hasEnded && end == .signaled(SIGKILL) ? .timedOut : end
+    }
 }

@@ -23,7 +23,7 @@ public struct ServiceManager: Sendable {
     /// The manager of this process's environment: `NOTIFY_SOCKET`, a path or an abstract name that begins with `@`;
     /// `WATCHDOG_USEC` and `WATCHDOG_PID`.
     public init() {
-        self.init(process: getpid()) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+        self.init(process: getpid(), environment: environmentVariable)
     }
 
     package init(process: pid_t, environment: (String) -> String?) {
@@ -42,8 +42,6 @@ public struct ServiceManager: Sendable {
     /// Whether there is a manager to notify.
     public var isPresent: Bool { address != nil }
 
-    // MARK: Notifying
-
     /// The process is ready.
     public func ready() { send("READY=1") }
 
@@ -59,11 +57,7 @@ public struct ServiceManager: Sendable {
     /// Reports that the process is alive as long as it makes progress, until the task is cancelled.
     ///
     /// It returns at once without a watchdog. Without progress it reports nothing, and the manager ends the process,
-    /// unless progress resumes first.
-    ///
-    /// - Parameters:
-    ///   - clock: the clock.
-    ///   - makesProgress: whether the process does its work; called each time, and must return at once.
+    /// unless progress resumes first. `makesProgress` is called each time, and must return at once.
     public func keepAlive(
         clock: any ReceiverClock = SystemClock(), while makesProgress: @escaping @Sendable () -> Bool
     ) async {

@@ -1,4 +1,5 @@
 import CLibrary
+public import KiiPush
 import Synchronization
 
 /// A temporary lack of a resource, which ends by itself; work that waits for it has not failed.
@@ -18,6 +19,15 @@ public struct Shortage: Sendable, Hashable {
         case log
         /// A broker that accepts a transport and its subscription.
         case broker
+
+        /// The shortage that a system error indicates; nil for any other failure.
+        package init?(_ number: ErrorNumber) {
+            switch number.rawValue {
+            case EMFILE, ENFILE: self = .descriptors
+            case ENOMEM, ENOBUFS, EAGAIN: self = .memory
+            default: return nil
+            }
+        }
     }
 
     /// The missing resource.
@@ -28,17 +38,6 @@ public struct Shortage: Sendable, Hashable {
     public let detail: String
 }
 
-extension Shortage.Kind {
-    /// The shortage that a system error indicates; nil for any other failure.
-    package init?(_ number: ErrorNumber) {
-        switch number.rawValue {
-        case EMFILE, ENFILE: self = .descriptors
-        case ENOMEM, ENOBUFS, EAGAIN: self = .memory
-        default: return nil
-        }
-    }
-}
-
 /// A program's current shortages: the code that encounters one begins it, and the code that finds it over ends it.
 ///
 /// ```swift
@@ -46,7 +45,9 @@ extension Shortage.Kind {
 /// let actions = ProgramActions(shortages: shortages)
 /// ```
 ///
-/// It keeps at most one shortage of a kind, with its first description.
+/// It keeps at most one shortage of a kind, with its first description. What waits for open files, memory or output
+/// tries again at least every ten seconds, and begins the shortage again if it still lasts; one of these that nobody has
+/// begun again for a minute has ended.
 public final class Shortages: Sendable {
     /// A shortage has begun or ended.
     public enum Change: Sendable, Hashable, CustomStringConvertible {
@@ -64,58 +65,82 @@ public final class Shortages: Sendable {
     }
 
     private struct State {
-        var current: [Shortage.Kind: Shortage] = [:]
+        var current: [Shortage.Kind: Current] = [:]
         var begun: [Shortage.Kind: Int] = [:]
-        var listener: (@Sendable (Change) -> Void)?
     }
 
-    private let state: Mutex<State>
+    private struct Current {
+        let shortage: Shortage
+        var lastBegun: MonotonicInstant
+    }
+
+    private let state = Mutex(State())
+    private let listener: (@Sendable (Change) -> Void)?
     private let wallClock: @Sendable () -> UTCDate
+    private let clock: any ReceiverClock
 
     /// Starts without shortages.
     ///
     /// - Parameters:
     ///   - listener: called once when a shortage begins and once when it ends, on the caller's thread; keep it short.
     ///   - wallClock: returns the time at which one begins.
+    ///   - clock: measures the minute.
     public init(
-        _ listener: (@Sendable (Change) -> Void)? = nil, wallClock: @escaping @Sendable () -> UTCDate = { .now }
+        _ listener: (@Sendable (Change) -> Void)? = nil, wallClock: @escaping @Sendable () -> UTCDate = { .now },
+        clock: any ReceiverClock = SystemClock()
     ) {
-        state = Mutex(State(listener: listener))
+        self.listener = listener
         self.wallClock = wallClock
+        self.clock = clock
     }
 
-    /// Begins a shortage; one that has already begun is not reported again.
-    ///
-    /// - Parameters:
-    ///   - kind: the missing resource.
-    ///   - detail: its effect, in a line for people, without anything of a payload.
+    /// Begins a shortage, whose effect is a line for people without anything of a payload; one that has already begun
+    /// is not reported again.
     public func begin(_ kind: Shortage.Kind, _ detail: String) {
+        endUntried()
         let shortage = Shortage(kind: kind, since: wallClock(), detail: EscapedText(detail).description)
-        let listener: (@Sendable (Change) -> Void)? = state.withLock { state in
-            guard state.current[kind] == nil else { return nil }
-            state.current[kind] = shortage
-            state.begun[kind, default: 0] += 1
-            return state.listener
+        let now = clock.now
+        let isNew = state.withLock { state in
+            let isNew = state.current[kind] == nil
+            state.current[kind, default: Current(shortage: shortage, lastBegun: now)].lastBegun = now
+            if isNew { state.begun[kind, default: 0] += 1 }
+            return isNew
         }
-        listener?(.began(shortage))
+        if isNew { listener?(.began(shortage)) }
     }
 
     /// Ends a shortage; does nothing if there is none of this kind.
-    ///
-    /// - Parameter kind: the resource that is available again.
-    public func end(_ kind: Shortage.Kind) {
-        let (shortage, listener) = state.withLock { state in (state.current.removeValue(forKey: kind), state.listener) }
-        if let shortage { listener?(.ended(shortage)) }
+    public func end(_ kind: Shortage.Kind) { end([kind]) { _ in true } }
+
+    private func end(_ kinds: [Shortage.Kind], where isOver: (Current) -> Bool) {
+        let ended = state.withLock { state in
+            let ended = kinds.compactMap { state.current[$0] }.filter(isOver).map(\.shortage)
+            for shortage in ended { state.current[shortage.kind] = nil }
+            return ended
+        }
+        for shortage in ended { listener?(.ended(shortage)) }
+    }
+
+    /// The kinds that are tried again at least every ten seconds.
+    private static let triedAgain: [Shortage.Kind] = [.descriptors, .memory, .output]
+
+    /// Ends the shortages that nobody tries any more, such as those of a message that was dead-lettered.
+    private func endUntried() {
+        let limit = clock.now.advanced(by: .seconds(-60))
+        end(Self.triedAgain) { $0.lastBegun < limit }
     }
 
     /// The current shortages, the longest first.
-    public var current: [Shortage] { state.withLock { $0.current.values.sorted { $0.since < $1.since } } }
+    public var current: [Shortage] {
+        endUntried()
+        return state.withLock { $0.current.values.map(\.shortage).sorted { $0.since < $1.since } }
+    }
 
     /// Whether a resource is missing now.
-    ///
-    /// - Parameter kind: the resource.
-    /// - Returns: whether it is missing.
-    public func isShort(of kind: Shortage.Kind) -> Bool { state.withLock { $0.current[kind] != nil } }
+    public func isShort(of kind: Shortage.Kind) -> Bool {
+        if Self.triedAgain.contains(kind) { endUntried() }
+        return state.withLock { $0.current[kind] != nil }
+    }
 
     package func begun(_ kind: Shortage.Kind) -> Int { state.withLock { $0.begun[kind] ?? 0 } }
 }

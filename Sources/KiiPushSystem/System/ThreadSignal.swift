@@ -11,8 +11,6 @@ package final class ThreadSignal: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     /// Makes a signal that is not raised.
-    ///
-    /// - Throws: the error of the failed call, such as `EMFILE`.
     package init() throws(ErrorNumber) {
         // A socket pair, since Swift's Glibc has no eventfd.
         var ends: [Int32] = [-1, -1]
@@ -64,14 +62,10 @@ package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
 }
 
 /// Makes every write of this process to a broken pipe or socket fail with `EPIPE`, instead of ending the process by a
-/// signal.
-///
-/// For a program that owns its process. Programs that it starts get the signal as usual.
+/// signal; programs that it starts get the signal as usual.
 package func ignoreBrokenPipeSignal() { _ = signal(SIGPIPE, SIG_IGN) }
 
-/// Makes this thread's writes to a broken pipe fail with `EPIPE`, instead of ending the process by a signal.
-///
-/// For a dedicated thread, permanently: a pending signal would arrive as soon as it is unblocked.
+/// The same for this thread alone, permanently: a pending signal would arrive as soon as it is unblocked.
 package func blockBrokenPipeSignal() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

@@ -32,9 +32,7 @@ package struct UnixAddress {
         }
     }
 
-    /// Sends a datagram; blocks while its reader is behind, for at most `limit` if there is one.
-    ///
-    /// Returns whether it was sent.
+    /// Sends a datagram; blocks while its reader is behind, for at most `limit`; returns whether it was sent.
     package func send(_ bytes: [UInt8], limit: Duration? = nil) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }

@@ -1,7 +1,7 @@
 import KiiPush
 
 /// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.
-public struct UTCDate: Sendable, Hashable, Comparable {
+public struct UTCDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Milliseconds since the beginning of 1970; negative before.
     public let milliseconds: Int64
 
@@ -38,11 +38,7 @@ public struct UTCDate: Sendable, Hashable, Comparable {
 
     /// Whether one time is before another.
     public static func < (left: UTCDate, right: UTCDate) -> Bool { left.milliseconds < right.milliseconds }
-}
 
-// MARK: - Written
-
-extension UTCDate: CustomStringConvertible {
     /// As `2014-06-27T04:54:26.395Z`.
     public var description: String { text(fraction: true) }
 
@@ -50,11 +46,7 @@ extension UTCDate: CustomStringConvertible {
     package var shortText: String { text(fraction: milliseconds % 1000 != 0) }
 
     private func text(fraction: Bool) -> String { GregorianDate.text(milliseconds, fraction: fraction) }
-}
 
-// MARK: - Read
-
-extension UTCDate {
     /// Parses a time in RFC 3339, such as `2026-11-21T12:00:00Z`; nil if it is invalid.
     ///
     /// A fraction may have any number of digits, of which three count. A time with an offset, such as `13:00:00+01:00`,

@@ -1,9 +1,22 @@
+import CLibrary
+import Dispatch
 import Synchronization
+
+/// Runs blocking work on a thread of its own, so that it blocks no task but the caller's.
+package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        startThread { continuation.resume(returning: work()) }
+    }
+}
+
+/// Starts a thread for blocking work, and returns at once; if none can be started, the work runs before this returns.
+package func startThread(_ work: @escaping @Sendable () -> Void) {
+    if !createThread(work) { work() }
+}
 
 /// Runs blocking work in sequence on a thread of its own, so that it blocks no task but the caller's.
 ///
-/// The thread starts with the first work and ends after an idle time, so that frequent work does not start a thread
-/// each time. It blocks signals of broken pipes.
+/// The thread starts with the first work and ends after an idle time. It blocks signals of broken pipes.
 package final class SerialThread: Sendable {
     private struct State {
         var pieces: [@Sendable () -> Void] = []
@@ -46,5 +59,21 @@ package final class SerialThread: Sendable {
             state.isRunning = !state.pieces.isEmpty
             return !state.isRunning
         }
+    }
+}
+
+/// Lets a thread sleep until another one has work for it; a raise without a waiter counts for the next wait.
+package struct ThreadSemaphore: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    /// Makes one that is not raised.
+    package init() {}
+
+    /// Wakes one thread.
+    package func raise() { semaphore.signal() }
+
+    /// Blocks until it is raised, and returns true, or the time has passed.
+    package func wait(for limit: Duration) -> Bool {
+        semaphore.wait(timeout: .now() + limit / .seconds(1)) == .success
     }
 }

@@ -31,3 +31,13 @@ package func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
     var polled = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return retrying { unsafe poll(&polled, 1, -1) } >= 0
 }
+
+/// Reads once from a ready descriptor, as much as fits; 0 at the end, -1 on failure, with the reason in `errno`.
+package func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
+    unsafe buffer.withUnsafeMutableBytes { bytes in
+        retrying { unsafe read(descriptor, bytes.baseAddress, bytes.count) }
+    }
+}
+
+/// A variable of this process's environment; nil if it is not set.
+package func environmentVariable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
