@@ -42,8 +42,8 @@ public protocol Inbox: Sendable {
 
     /// The first payloads of an earlier process whose number is greater than `id`, oldest first.
     ///
-    /// A service reads all pages before it adds anything. With 0 for `id`, for the first page, one crash is added to each
-    /// payload that was in flight when that process ended.
+    /// A service reads all pages before it adds anything. With 0 for `id`, for the first page, one crash is added to
+    /// each payload that was in flight when that process ended.
     ///
     /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
@@ -58,7 +58,8 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 
-    /// The first answers of ended payloads that a sender has yet to deliver, by the sender's name, oldest payload first.
+    /// The first answers of ended payloads that a sender has yet to deliver, by the sender's name, oldest payload
+    /// first.
     ///
     /// - Throws: when they cannot be read.
     func answers(of sender: String, limit: Int) throws -> [UnsentAnswer]

@@ -117,8 +117,8 @@ extension PushService {
             killed: killed ?? (false, []), isSuspect: entry?.isSuspect ?? false)
     }
 
-    /// Dead-letters a payload that is not a message; false if it does not fit: a new one is then discarded, since garbage
-    /// must not block messages.
+    /// Dead-letters a payload that is not a message; false if it does not fit: a new one is then discarded, since
+    /// garbage must not block messages.
     @discardableResult
     func reject(_ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil) -> Bool {
         _ = receiver.undecodable(payload, error)

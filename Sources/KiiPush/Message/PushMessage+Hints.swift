@@ -23,7 +23,8 @@ extension PushMessage {
 
 /// Finds Kii's keys where the decoder does not read them, for people who inspect a payload.
 package enum MisplacedKeys {
-    /// Where they are and what to do, without values; nil if there are none, or if the message has evidence of its kind.
+    /// Where they are and what to do, without values; nil if there are none, or if the message has evidence of its
+    /// kind.
     package static func hint(_ message: PushMessage) -> String? {
         guard message.kind == .directPush, message.classification.evidence.isEmpty,
             case .object(let root) = message.rawObject

@@ -50,7 +50,8 @@ public struct PushMessage: Sendable {
     /// The key style of the payload.
     public var dialect: Dialect { storage.dialect }
 
-    /// The name of the ``PayloadFormat`` that has claimed the payload, if one has; ``ForeignPushMessage`` has what it read.
+    /// The name of the ``PayloadFormat`` that has claimed the payload, if one has; ``ForeignPushMessage`` has what it
+    /// read.
     public var format: String? { storage.foreign?.format }
 
     /// The kind, its certainty, and the evidence for and against it.
@@ -68,7 +69,8 @@ public struct PushMessage: Sendable {
 
     // MARK: Fields
 
-    /// A field of Kii's as text, the counterpart of `getValueOfKiiMessageField:`; nil if missing, blank or of a wrong type.
+    /// A field of Kii's as text, the counterpart of `getValueOfKiiMessageField:`; nil if missing, blank or of a wrong
+    /// type.
     public subscript(field: KiiField) -> String? {
         let token = storage.fields[field]
         return token.isPresent ? storage.string(token) : nil
@@ -138,7 +140,8 @@ public struct PushMessage: Sendable {
 
     // MARK: What it says
 
-    /// The text that the push shows, by Apple's dictionary or a format; `alert?.body` is the counterpart of `getAlertBody`.
+    /// The text that the push shows, by Apple's dictionary or a format; `alert?.body` is the counterpart of
+    /// `getAlertBody`.
     public var alert: Alert? { aps?.alert ?? storage.foreign?.push.alert }
 
     /// Apple's dictionary, if the payload has one, or a ``PayloadFormat`` has read what corresponds to it.

@@ -50,7 +50,8 @@ package struct DataPointer: Sendable, Hashable {
 
     typealias Test = (Span<UInt8>, JSONToken) -> Bool
 
-    /// Whether a test holds for one of the values that the pointer leads to from the root value; no later one is tested.
+    /// Whether a test holds for one of the values that the pointer leads to from the root value; no later one is
+    /// tested.
     ///
     /// A path that does not exist, or an empty container at a star, counts as one absent value.
     func contains(_ text: Span<UInt8>, _ value: JSONToken, where test: Test) -> Bool {

@@ -8,8 +8,8 @@ import Synchronization
 /// letters of a dead-letter store.
 ///
 /// Entries are written in the order in which they were queued, by the writer's own thread, or by a thread that adds
-/// payloads. So a commit is on disk with the record that follows it, or earlier. A dead letter waits for the next record
-/// of its payload, and is on disk with that.
+/// payloads. So a commit is on disk with the record that follows it, or earlier. A dead letter waits for the next
+/// record of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
         /// The records of one call.
@@ -171,8 +171,8 @@ final class InboxWriter: Sendable {
 
     // MARK: Writing
 
-    /// Adds payloads in one transaction with the waiting entries; if it throws, nothing was written, and the entries are
-    /// tried again without the payloads.
+    /// Adds payloads in one transaction with the waiting entries; if it throws, nothing was written, and the entries
+    /// are tried again without the payloads.
     func write<Result: Sendable>(
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
@@ -255,8 +255,8 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Queues again, in their place, the entries that a write could not include; returns the state of the thread that is
-    /// to write the records among them, for `haveWritten` after the database is released.
+    /// Queues again, in their place, the entries that a write could not include; returns the state of the thread that
+    /// is to write the records among them, for `haveWritten` after the database is released.
     private func putBack(_ batch: [Entry]) -> Thread? {
         state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)

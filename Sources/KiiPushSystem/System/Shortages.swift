@@ -46,8 +46,8 @@ public struct Shortage: Sendable, Hashable {
 /// ```
 ///
 /// It keeps at most one shortage of a kind, with its first description. What waits for open files, memory or output
-/// tries again at least every ten seconds, and begins the shortage again if it still lasts; one of these that nobody has
-/// begun again for a minute has ended.
+/// tries again at least every ten seconds, and begins the shortage again if it still lasts; one of these that nobody
+/// has begun again for a minute has ended.
 public final class Shortages: Sendable {
     /// A shortage has begun or ended.
     public enum Change: Sendable, Hashable, CustomStringConvertible {
