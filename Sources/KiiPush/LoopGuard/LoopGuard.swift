@@ -20,7 +20,7 @@ import Synchronization
 ///
 /// All state is in memory and bounded. It survives changes of the settings and of the routes, but no restart: a key may
 /// then handle 20 more at once.
-public final class LoopGuard: Middleware, ClockedMiddleware {
+public final class LoopGuard: Middleware, ClockedMiddleware, WriteWatch {
     let clock: StageClock
     private let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
@@ -168,16 +168,12 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
 
     // MARK: What handlers write
 
-    /// The present moment on the guard's clock.
     var now: MonotonicInstant { clock.now }
 
-    /// How many handlers an object may have passed through; nil if they are not counted.
     var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
 
-    /// Whether writes to a handler's own bucket are judged.
     var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
 
-    /// Declares a write to an object, at some earlier time or now, by the handler of a message.
     package func announce(
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
         for messageID: UInt64? = nil
@@ -190,7 +186,6 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
         return OwnWrite(loopGuard: self, key: key, number: number, messageID: messageID)
     }
 
-    /// Called when an expected write has succeeded.
     func complete(_ write: OwnWrite, modifiedAt: Int64?) {
         guard let key = write.key else { return }
         let (now, number, messageID) = (clock.now, write.number, write.messageID)
@@ -200,13 +195,11 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
         }
     }
 
-    /// Called when an expected write has failed.
     func withdraw(_ write: OwnWrite) {
         guard let key = write.key else { return }
         state.withLock { $0.writes.remove(write.number, of: key) }
     }
 
-    /// Takes a message that writes from a route's budget.
     func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now
         let isSpent = state.withLock {
@@ -226,13 +219,11 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
 
     // MARK: Stamps
 
-    /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     var origin: String {
         // An id that a stamp cannot carry counts as none.
         state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    /// Makes a stamp for a message or an object that the handler of a message sends on.
     func makeStamp(
         _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
     ) -> Lineage {
@@ -243,7 +234,6 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
         }
     }
 
-    /// The stamp of the write that caused a message, whose handler found a stamp in the object; nil if that is stale.
     func cause(of message: PushMessage, _ finding: StampFinding) -> Lineage? {
         var finding = finding
         if message.storage.classified.hasObject { finding.object = ResourceKey(objectOf: message, secret) }

@@ -17,7 +17,7 @@ public struct HandlerContext: Sendable {
     let message: PushMessage
     /// A longer lineage than the message's, if the handler found one.
     private var lineage: Lineage? = nil
-    let loopGuard: LoopGuard?
+    let loopGuard: (any WriteWatch)?
     let recorder: TraceRecorder?
     private let answers: GivenAnswers?
 
@@ -72,7 +72,7 @@ public struct HandlerContext: Sendable {
     ///   writes for more than 20 messages, and for more than six a minute since.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, change, for: messageID)
+        return loopGuard?.announce(object, change, since: nil, for: messageID)
             ?? OwnWrite(loopGuard: nil, key: nil, number: 0, messageID: nil)
     }
 
@@ -134,7 +134,7 @@ public struct HandlerContext: Sendable {
 
 extension HandlerContext {
     // Calls the memberwise initialiser, which copies nothing: see that of ``RoutedMessage``.
-    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
+    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: (any WriteWatch)?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
             message: routed.message, loopGuard: loopGuard, recorder: routed.recorder, answers: routed.answers)

@@ -25,7 +25,7 @@
 /// Over APNs, another device's update cannot be distinguished from this one's within those 10 seconds. If its event is
 /// dropped, this write's own event is handled instead, so the handler still sees the object's last state.
 public struct OwnWrite: Sendable {
-    let loopGuard: LoopGuard?
+    let loopGuard: (any WriteWatch)?
     let key: ResourceKey?
     let number: UInt64
     /// The message whose handler declared it, and may have stamped it.
@@ -43,7 +43,7 @@ public struct OwnWrite: Sendable {
 
 /// A new object that a handler has declared, and whose id the server makes.
 public struct OwnCreation: Sendable {
-    let loopGuard: LoopGuard?
+    let loopGuard: (any WriteWatch)?
     let bucket: KiiBucket
     /// When it was declared; nil without a guard.
     let since: MonotonicInstant?
