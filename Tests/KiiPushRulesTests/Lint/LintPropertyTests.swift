@@ -32,7 +32,8 @@ struct LintPropertyTests {
             let taken = table.match(message.storage).routes.ids
             #expect(dead.isDisjoint(with: taken), "seed \(seed)")
             for rule in rules.rules where !rule.criteria.groups.isEmpty {
-                let matches = rule.criteria.matchesContent(message.storage.buffer.span, message.storage)
+                let buffer = message.storage.buffer
+                let matches = rule.criteria.matchesContent(buffer.span, message.storage)
                 let holds = rule.explain(message).allSatisfy { $0.holds || $0.name == "certainty" }
                 #expect(matches == holds, "seed \(seed)")
             }

@@ -6,13 +6,11 @@ import Testing
 struct NetworkKeysTests {
     private static let added = [
         "from", "collapse_key", "google.message_id", "google.sent_time", "google.", "google.c.a.e",
-        "gcm.notification.body",
-        "gcm.", "gcm.n.e",
+        "gcm.notification.body", "gcm.", "gcm.n.e",
     ]
     private static let senders = [
         "From", "from ", "fro", "froms", "collapse-key", "collapse_keys", "google", "googlE.x", "xgoogle.x", "gcm",
-        "gcmx",
-        "my.gcm.x", "message_type", "message", "_k", "_kl2", "kl", "_KL", "", "data", "priority",
+        "gcmx", "my.gcm.x", "message_type", "message", "_k", "_kl2", "kl", "_KL", "", "data", "priority",
     ]
 
     private func data(_ key: String) throws -> [String] {

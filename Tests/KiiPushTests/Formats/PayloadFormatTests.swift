@@ -32,8 +32,7 @@ struct PayloadFormatTests {
         "refuses payloads that no format recognizes",
         arguments: [
             ("hello", DecodeError.Code.unexpectedCharacter), ("[1]", .notAnObject), ("", .empty),
-            ("{\"a\":1", .unexpectedEnd),
-            (#"{"a":1,"a":2}"#, .duplicateKey),
+            ("{\"a\":1", .unexpectedEnd), (#"{"a":1,"a":2}"#, .duplicateKey),
         ])
     func unclaimed(payload: String, code: DecodeError.Code) {
         for formats: PayloadFormats in [[], .shipped, [TestLines()]] {

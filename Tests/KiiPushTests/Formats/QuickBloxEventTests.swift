@@ -140,8 +140,7 @@ struct QuickBloxEventTests {
             ("data=QQ==", .pairs([Pair("data", "A")])),
             // An object is parameters; any other JSON is a text.
             ("e30=", .json("{}")), ("IHsiYSI6MX0K", .json(" {\"a\":1}\n")), ("WzFd", .text("[1]")),
-            ("NDI=", .text("42")),
-            ("ezE=", .text("{1")),
+            ("NDI=", .text("42")), ("ezE=", .text("{1")),
         ])
     func kinds(text: String, event: QuickBloxEvent) throws {
         #expect(try QuickBloxEvent(text) == event)

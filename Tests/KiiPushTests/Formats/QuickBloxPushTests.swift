@@ -115,8 +115,7 @@ struct QuickBloxPushTests {
 
     private static let kiis = [
         #"{"topic":"t","dialog_id":"d"}"#, #"{"bucketID":"b","collapse_key":"event1"}"#,
-        #"{"aps":{},"bi":"b","ios_voip":1}"#,
-        #"{"senderURI":"kiicloud://admins/APP_ADMIN","dialog_id":"d"}"#,
+        #"{"aps":{},"bi":"b","ios_voip":1}"#, #"{"senderURI":"kiicloud://admins/APP_ADMIN","dialog_id":"d"}"#,
         #"{"sourceURI":"kiicloud://users/u","dialog_id":"d"}"#, #"{"objectScopeType":"APP","VOIPCall":"1"}"#,
         #"{"objectScopeAppID":"a","VOIPCall":"1"}"#, #"{"aps":{},"su":"u","VOIPCall":"1"}"#,
     ]

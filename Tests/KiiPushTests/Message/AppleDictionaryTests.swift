@@ -113,8 +113,7 @@ struct AppleDictionaryTests {
         "content-available and mutable-content are set by 1, and by nothing else but what relays make of it",
         arguments: [
             ("1", true), ("1.0", true), ("\"1\"", true), ("true", true), ("0", false), ("2", false), ("-1", false),
-            ("false", false),
-            ("null", false), ("\"\"", false), ("\"yes\"", false), ("[1]", false), ("{}", false),
+            ("false", false), ("null", false), ("\"\"", false), ("\"yes\"", false), ("[1]", false), ("{}", false),
         ])
     func flags(_ value: String, _ isSet: Bool) throws {
         let aps = try #require(try aps("{\"content-available\":\(value),\"mutable-content\":\(value)}"))

@@ -155,8 +155,7 @@ struct ConflictTests {
         "a time that is no number is a conflict",
         arguments: [
             "\"soon\"", "\"2014-06-27\"", "\"0x10\"", "\"1403844866395ms\"", "\"1,403\"", "\"1 403\"", "\"007\"",
-            "\"-\"", "true",
-            "1e400", "99999999999999999999", "\"9223372036854775808\"",
+            "\"-\"", "true", "1e400", "99999999999999999999", "\"9223372036854775808\"",
         ])
     func times(_ value: String) throws {
         for field in [KiiField.when, .objectModifiedAt] {

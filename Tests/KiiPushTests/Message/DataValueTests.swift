@@ -8,8 +8,7 @@ struct DataValueTests {
         "text is that of a string, number or boolean",
         arguments: [
             (.string("a"), "a"), (.string(""), ""), (.number("1.50"), "1.50"), (.bool(true), "true"),
-            (.bool(false), "false"),
-            (.null, nil), (.array([.string("a")]), nil), (.object([("a", .string("b"))]), nil),
+            (.bool(false), "false"), (.null, nil), (.array([.string("a")]), nil), (.object([("a", .string("b"))]), nil),
         ] as [(DataValue, String?)])
     func string(_ value: DataValue, _ expected: String?) {
         #expect(value.string == expected)
@@ -22,8 +21,7 @@ struct DataValueTests {
             (.string("-9223372036854775808"), Int64.min), (.number("1e3"), 1000), (.string("25.0"), 25),
             (.string(""), nil),
             (.string(" 7"), nil), (.string("007"), nil), (.string("seven"), nil), (.number("9223372036854775808"), nil),
-            (.bool(true), nil),
-            (.null, nil), (.array([.number("7")]), nil), (.object([]), nil),
+            (.bool(true), nil), (.null, nil), (.array([.number("7")]), nil), (.object([]), nil),
         ] as [(DataValue, Int64?)])
     func integer(_ value: DataValue, _ expected: Int64?) {
         #expect(value.integer == expected)
@@ -47,8 +45,7 @@ struct DataValueTests {
             (.bool(true), true), (.bool(false), false), (.number("1"), true), (.number("0"), false),
             (.string("true"), true),
             (.string("false"), false), (.string("1"), true), (.string("0"), false), (.string("TRUE"), nil),
-            (.string("yes"), nil),
-            (.string(""), nil), (.string(" true"), nil), (.number("2"), nil), (.null, nil),
+            (.string("yes"), nil), (.string(""), nil), (.string(" true"), nil), (.number("2"), nil), (.null, nil),
             (.array([.bool(true)]), nil),
         ] as [(DataValue, Bool?)])
     func bool(_ value: DataValue, _ expected: Bool?) {
@@ -74,8 +71,7 @@ struct DataValueTests {
             (#"{"a":[1,null]}"#, .object([("a", .array([.number("1"), .null]))])), (" [ ] ", .array([])),
             ("\"x\"", .string("x")),
             ("1.0", .number("1.0")), ("true", .bool(true)), ("null", .null), ("", nil), (" ", nil), ("hello", nil),
-            ("[1,]", nil),
-            ("{} {}", nil), ("{\"a\":1", nil), ("01", nil), ("'x'", nil),
+            ("[1,]", nil), ("{} {}", nil), ("{\"a\":1", nil), ("01", nil), ("'x'", nil),
         ] as [(String, DataValue?)])
     func json(_ text: String, _ expected: DataValue?) {
         #expect(DataValue(json: text) == expected)

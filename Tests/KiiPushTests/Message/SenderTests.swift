@@ -12,8 +12,7 @@ struct SenderTests {
             ("727f20b00022-8d18-5e11-991f-06db2509", .user(id: "727f20b00022-8d18-5e11-991f-06db2509")),
             ("th.53ae324be5a0-26f8-4e11-a13c-03da6fb2", .thing(id: "th.53ae324be5a0-26f8-4e11-a13c-03da6fb2")),
             ("th.", .thing(id: "th.")), ("th", .user(id: "th")), ("TH.1", .user(id: "TH.1")),
-            ("xth.1", .user(id: "xth.1")),
-            (" th.1", .user(id: " th.1")), ("the", .user(id: "the")),
+            ("xth.1", .user(id: "xth.1")), (" th.1", .user(id: " th.1")), ("the", .user(id: "the")),
         ])
     func bareID(_ id: String, _ sender: Sender) throws {
         for text in ["{\"topic\":\"t\",\"sender\":\"\(id)\"}", "{\"aps\":{},\"bi\":\"b\",\"s\":\"\(id)\"}"] {
@@ -43,8 +42,7 @@ struct SenderTests {
         "a senderURI that does not parse leaves it to the bare id",
         arguments: [
             "", "nonsense", "kiicloud://", "kiicloud://users", "kiicloud://users/", "https://users/V", "users/V",
-            "KIICLOUD://users/V",
-            "kiicloud://people/V",
+            "KIICLOUD://users/V", "kiicloud://people/V",
             // These parse, but nobody sends as a group or a bucket.
             "kiicloud://groups/G", "kiicloud://buckets/b", "kiicloud://users/V/topics/t",
         ])

@@ -8,8 +8,7 @@ struct KiiBucketTypeTests {
         "types compare and hash without case, and keep their text",
         arguments: [
             ("rw", KiiBucketType.readWrite), ("RW", .readWrite), ("sync", .sync), ("SYNC", .sync), ("Sync", .sync),
-            ("crypto", .crypto),
-            ("CRYPTO", .crypto),
+            ("crypto", .crypto), ("CRYPTO", .crypto),
         ])
     func known(_ name: String, _ type: KiiBucketType) {
         let read = KiiBucketType(name)
