@@ -229,7 +229,7 @@ public final class LoopGuard: Middleware, ClockedMiddleware {
     /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     var origin: String {
         // An id that a stamp cannot carry counts as none.
-        state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
+        state.withLock { $0.identities.me.first?.id }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
     /// Makes a stamp for a message or an object that the handler of a message sends on.
