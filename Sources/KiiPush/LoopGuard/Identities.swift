@@ -3,9 +3,6 @@ struct Identities {
     let me: [Sender]
     let writesAs: [Sender]
 
-    /// The id of the first identity.
-    var first: String? { me.first?.id }
-
     /// Whether only this device can have sent the message.
     func isMe(_ message: PushMessage) -> Bool { Self.contains(me, message) }
 

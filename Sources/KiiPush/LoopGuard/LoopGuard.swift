@@ -221,7 +221,7 @@ public final class LoopGuard: Middleware, ClockedMiddleware, WriteWatch {
 
     var origin: String {
         // An id that a stamp cannot carry counts as none.
-        state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
+        state.withLock { $0.identities.me.first?.id }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
     func makeStamp(

@@ -235,11 +235,4 @@ struct HandlersTests {
             receiver.onAny("a") { _, _ in }
         }
     }
-
-    @Test("a route added later takes later messages")
-    func addedLater() async {
-        #expect(await "\(send(.pushToApp()))" == "unrouted (noRoute)")
-        receiver.onAny("late") { _, _ in }
-        #expect(await "\(send(.pushToApp()))" == "handled")
-    }
 }

@@ -113,15 +113,6 @@ struct PushReceiverTests {
         #expect(deduplicator.counts.isStoreFailing && deduplicator.counts.storeFailures == store.thrown)
     }
 
-    @Test("a receiver without a chain still routes")
-    func noChain() async {
-        let receiver = PushReceiver {}
-        receiver.onAny("r") { _, _ in }
-        #expect(await "\(receiver.receive(event))" == "handled")
-        #expect(await "\(receiver.receive(event))" == "handled", "nothing remembers it")
-        #expect(receiver.middleware.isEmpty)
-    }
-
     @Test("the standard chain has its order and settings")
     func standardChain() async {
         let clock = ManualClock()
