@@ -18,10 +18,9 @@ struct ServiceAgeTests {
     @Test("a message that has got too old in the pause behind a failure expires, and is no dead letter")
     func retried() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(
+        let (bench, intake, run) = await ServiceBench(
             inbox: inbox, delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent)
-        ) { _, _ in throw TestError() }
-        let (intake, run) = await bench.open()
+        ) { _, _ in throw TestError() }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         // Tried at 0 s and 20 s; at 50 s it is too old.
@@ -35,15 +34,14 @@ struct ServiceAgeTests {
     @Test("of several routes each is judged by itself at each attempt, and skipped once")
     func several() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(
+        let (bench, intake, run) = await ServiceBench(
             routes: [
                 ("short", Self.settings(.seconds(30))), ("long", Self.settings(.seconds(3600))),
                 ("done", Self.settings(.seconds(30))),
             ], inbox: inbox, clock: ManualClock(wallNow: Self.sent)
         ) { _, context in
             if context.route == "short" || (context.route == "long" && context.attempt < 4) { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(
@@ -58,10 +56,9 @@ struct ServiceAgeTests {
 
     @Test("the dead letter of a message names no route for which it was too old")
     func letter() async throws {
-        let bench = ServiceBench(
+        let (bench, intake, run) = await ServiceBench(
             routes: [("short", Self.settings(.seconds(30))), ("long", nil)], clock: ManualClock(wallNow: Self.sent)
-        ) { _, _ in throw TestError() }
-        let (intake, run) = await bench.open()
+        ) { _, _ in throw TestError() }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(receipt.word == "deadLettered (failed)")
@@ -90,10 +87,10 @@ struct ServiceAgeTests {
         waiting.arrivedAt = .seconds(-31)
         let old = ServiceBench.payload(1)
         _ = try SpyInbox(disk).add([old, waiting, ServiceBench.payload(59_000, "p")])
-        let bench = ServiceBench(
+        let (bench, _, run) = await ServiceBench(
             inbox: SpyInbox(disk), delivery: Self.settings(.seconds(30)),
-            clock: ManualClock(wallNow: Self.sent + 60_000))
-        let (_, run) = await bench.open()
+            clock: ManualClock(wallNow: Self.sent + 60_000)
+        ).opened()
         try await until { disk.numbers.isEmpty }
         #expect(bench.log.events == ["r 59000"])
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "expired: 2"])
@@ -105,10 +102,10 @@ struct ServiceAgeTests {
         let inbox = SpyInbox()
         let id = try inbox.add([ServiceBench.payload(1)])[0]
         try await inbox.record([.begun(id, attempt: 1), .failed(id, handled: ["a"])])
-        let bench = ServiceBench(
+        let (bench, _, run) = await ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: inbox, delivery: Self.settings(.seconds(30)),
-            clock: ManualClock(wallNow: Self.sent + 60_000))
-        let (_, run) = await bench.open()
+            clock: ManualClock(wallNow: Self.sent + 60_000)
+        ).opened()
         try await until { inbox.disk.numbers.isEmpty }
         #expect(bench.log.events == [] && bench.receiver.metrics.nonzero == ["handled: 1"])
         _ = try await bench.close(run)
@@ -116,9 +113,9 @@ struct ServiceAgeTests {
 
     @Test("a dead letter that the service replays may have any age")
     func replayed() async throws {
-        let bench = ServiceBench(
-            delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent + 60_000))
-        let (_, run) = await bench.open()
+        let (bench, _, run) = await ServiceBench(
+            delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent + 60_000)
+        ).opened()
         _ = try bench.letters.add(
             DeadLetter(payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .seconds(0)))
         #expect(await bench.service.replay(try #require(bench.letters.letters().first)).description == "handled")

@@ -149,10 +149,9 @@ struct ServiceAnswerTests {
     func expired() async throws {
         let sender = ListSender()
         let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
-        let bench = bench(SpyInbox(), sender) { _ in
+        let (bench, intake, run) = await bench(SpyInbox(), sender) { _ in
             await withCheckedContinuation { waiter in held.withLock { $0 = waiter } }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         // Both are of one topic, so the second waits for the first.
         _ = try intake.submit([Self.request("a"), Self.request("b", expiry: 5)])
         try await until { held.withLock { $0 != nil } }
@@ -234,10 +233,9 @@ struct ServiceAnswerTests {
                 }
             }
             let sender = ListSender()
-            let bench = bench(inbox, sender, routes: [("log", nil)]) { context in
+            let (bench, intake, run) = await bench(inbox, sender, routes: [("log", nil)]) { context in
                 try context.answer(.succeeded(Self.data))
-            }
-            let (intake, run) = await bench.open()
+            }.opened()
             if !isAccepted { isAccepted = (try? intake.submit([Self.request("k")])) != nil }
             try await bench.passTime {
                 inbox.isCrashed || disk.isEmpty && !disk.hasAnswers && isAccepted
@@ -283,10 +281,9 @@ struct ServiceAnswerTests {
     func plain() async throws {
         let sender = ListSender()
         let isAnswered = Flag()
-        let bench = ServiceBench(inbox: SpyInbox(), answers: [sender]) { _, context in
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(), answers: [sender]) { _, context in
             if isAnswered.isSet { try context.answer(.succeeded(Self.data)) }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let first = try intake.submit([Self.request("a")])[0]
         #expect(await first.end()?.name == "handled" && first.answer == nil)
         isAnswered.set()

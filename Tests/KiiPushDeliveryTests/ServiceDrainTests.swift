@@ -105,8 +105,7 @@ struct ServiceDrainTests {
             return false
         }
         defer { mayGoOn.set() }
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (_, intake, run) = await ServiceBench(inbox: inbox).opened()
         let submitted = Task.detached { try intake.submit([ServiceBench.payload(1)]) }
         try await until { isOnItsWay.isSet }
         run.cancel()
@@ -116,22 +115,6 @@ struct ServiceDrainTests {
         #expect(try await run.value == DrainReport(finished: 0, left: 1))
         #expect(receipts.map(\.word) == ["left"])
         #expect(inbox.disk.numbers.count == 1)
-    }
-
-    @Test("cancelled after any number of turns of the scheduler, the report adds up and the inbox has what is left")
-    func cancelledAtEachTurn() async throws {
-        for turn in stride(from: 0, to: 400, by: 7) {
-            let (bench, inbox) = Self.work()
-            let (intake, run) = await bench.open()
-            let receipts = try intake.submit(Self.payloads())
-            for _ in 0..<turn { await Task.yield() }
-            if turn % 2 == 1 { bench.clock.advance(by: .milliseconds(turn * 20)) }
-            for _ in 0..<(turn % 5) { await Task.yield() }
-            run.cancel()
-            try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
-            let report = try await run.value
-            await check(bench, inbox, receipts, report, "turn \(turn)")
-        }
     }
 
     /// How a run of a service has ended.
@@ -237,10 +220,9 @@ struct ServiceDrainTests {
 
     @Test("transports that have no more end the service when all has ended, what is paced included", .oneByOne)
     func endsByItself() async throws {
-        let bench = ServiceBench(isPaced: true) { message, context in
+        let (bench, intake, run) = await ServiceBench(isPaced: true) { message, context in
             if message.number == 100, context.attempt == 1 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let letters = (1...22).map { ServiceBench.topic($0, "news", sender: "U") }
         let receipts = try intake.submit(letters + [letters[21], ServiceBench.payload(100, "x")])
         try await until { bench.service.status.retrying == 1 && bench.service.status.paced == 1 }

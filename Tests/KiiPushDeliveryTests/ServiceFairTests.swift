@@ -9,42 +9,32 @@ import Testing
 /// Whose turn it is, and that nobody has all workers.
 @Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceFairTests {
-    /// Messages that share nothing but a route, or not even that; all begin after those that wait before them.
-    struct Quiet: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let noisy: @Sendable (Int) -> RawPayload
-        let quiet: RawPayload
-    }
-
     private static let quietTopic = ServiceBench.topic(9999, "quiet", sender: "u")
 
-    static let quiets = [
-        Quiet(
-            testDescription: "objects of a bucket", noisy: { ServiceBench.payload($0, "o\($0)", bucket: "noisy") },
-            quiet: ServiceBench.payload(9999, "o", bucket: "quiet")),
-        Quiet(
-            testDescription: "events of a bucket", noisy: { ServiceBench.payload($0, nil, bucket: "noisy") },
-            quiet: ServiceBench.payload(9999, nil, bucket: "quiet")),
-        Quiet(
-            testDescription: "users of a topic", noisy: { ServiceBench.topic($0, "noisy", sender: "u\($0)") },
-            quiet: quietTopic),
-        Quiet(
-            testDescription: "buckets of a route", noisy: { ServiceBench.payload($0, "o", bucket: "b\($0)") },
-            quiet: quietTopic),
-        Quiet(
-            testDescription: "topics of a route", noisy: { ServiceBench.topic($0, "t\($0)", sender: nil) },
-            quiet: ServiceBench.payload(9999)),
+    /// Messages that share nothing but a route, or not even that, and one that is to begin before most of them.
+    static let quiets: [(what: String, noisy: @Sendable (Int) -> RawPayload, quiet: RawPayload)] = [
+        (
+            "objects of a bucket", { ServiceBench.payload($0, "o\($0)", bucket: "noisy") },
+            ServiceBench.payload(9999, "o", bucket: "quiet")
+        ),
+        (
+            "events of a bucket", { ServiceBench.payload($0, nil, bucket: "noisy") },
+            ServiceBench.payload(9999, nil, bucket: "quiet")
+        ),
+        ("users of a topic", { ServiceBench.topic($0, "noisy", sender: "u\($0)") }, quietTopic),
+        ("buckets of a route", { ServiceBench.payload($0, "o", bucket: "b\($0)") }, quietTopic),
+        ("topics of a route", { ServiceBench.topic($0, "t\($0)", sender: nil) }, ServiceBench.payload(9999)),
     ]
 
     @Test("a message of another key is the next but one, however many of one key are ready", arguments: quiets)
-    func quietIsNext(quiet: Quiet) async throws {
+    func quietIsNext(what: String, noisy: @Sendable (Int) -> RawPayload, quiet: RawPayload) async throws {
         let gate = Gate()
         let bench = Self.bench(.with { $0.concurrency = 1 }) { number in if number == 0 { await gate.wait() } }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
-        for number in 0..<900 { receipts += try intake.submit([quiet.noisy(number)]) }
+        for number in 0..<900 { receipts += try intake.submit([noisy(number)]) }
         try await bench.calls(1)
-        receipts += try intake.submit([quiet.quiet])
+        receipts += try intake.submit([quiet])
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 901))
         let place = try #require(bench.log.events.firstIndex { $0.hasSuffix(" 9999") })
@@ -52,26 +42,15 @@ struct ServiceFairTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    /// How many messages run at once: of one bucket, of one route, of two routes.
-    struct Most: Sendable, CustomTestStringConvertible {
-        let concurrency: Int
-        let bucket: Int
-        let route: Int
-        var testDescription: String { "\(concurrency)" }
-    }
-
-    static let mosts = [
-        Most(concurrency: 1, bucket: 1, route: 1), Most(concurrency: 2, bucket: 1, route: 1),
-        Most(concurrency: 3, bucket: 1, route: 2), Most(concurrency: 4, bucket: 2, route: 3),
-        Most(concurrency: 8, bucket: 6, route: 7),
-    ]
+    /// How many messages run at once: in all, of one bucket, of one route.
+    static let mosts = [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 2, 3), (8, 6, 7)]
 
     @Test(
         "slow handlers of a bucket leave a worker for another bucket, those of a route one for another",
         arguments: mosts)
-    func workersAreLeft(most: Most) async throws {
+    func workersAreLeft(concurrency: Int, bucket: Int, route: Int) async throws {
         let gate = Gate()
-        let bench = Self.bench(.with { $0.concurrency = most.concurrency }) { _ in await gate.wait() }
+        let bench = Self.bench(.with { $0.concurrency = concurrency }) { _ in await gate.wait() }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
         func expectRunning(_ count: Int) async throws {
@@ -80,11 +59,11 @@ struct ServiceFairTests {
             #expect(bench.log.events.count == count && bench.service.status.handling == count)
         }
         receipts += try intake.submit((0..<20).map { ServiceBench.payload($0, "o\($0)", bucket: "slow") })
-        try await expectRunning(most.bucket)
+        try await expectRunning(bucket)
         receipts += try intake.submit((20..<30).map { ServiceBench.payload($0, "o", bucket: "b\($0)") })
-        try await expectRunning(most.route)
+        try await expectRunning(route)
         receipts += try intake.submit((30..<40).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
-        try await expectRunning(most.concurrency)
+        try await expectRunning(concurrency)
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
         #expect(try await bench.close(run) == DrainReport())
@@ -96,11 +75,10 @@ struct ServiceFairTests {
         let delivery = DeliverySettings.with { $0.onFailure = .skip }
         let gate = Gate()
         let tries = Atomic<Int>(0)
-        let bench = Self.bench(.with { $0.concurrency = 2 }, delivery) { number in
+        let (bench, intake, run) = await Self.bench(.with { $0.concurrency = 2 }, delivery) { number in
             if number == 1, tries.add(1, ordering: .relaxed).newValue == 1 { throw TestError() }
             if number == 2 { await gate.wait() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         var receipts = try intake.submit([ServiceBench.payload(1, "a", bucket: "b", sender: "s")])
         try await until { bench.service.status.retrying == 1 }
         receipts += try intake.submit([
@@ -119,17 +97,15 @@ struct ServiceFairTests {
         _ = try inbox.add([ServiceBench.payload(1, "a")])
         try await inbox.record(.begun(1, attempt: 1))
         do {
-            let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { _, _ in throw TestError() }
-            let (_, run) = await bench.open()
+            let (bench, _, run) = await ServiceBench(inbox: SpyInbox(inbox.disk)) { _, _ in throw TestError() }.opened()
             try await until { bench.service.status.retrying == 1 }
             run.cancel()
             _ = try await run.value
         }
         let gate = Gate()
-        let bench = ServiceBench(inbox: SpyInbox(inbox.disk)) { message, _ in
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(inbox.disk)) { message, _ in
             if message.number == 1 { await gate.wait() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         try await bench.calls(1)
         let receipt = try intake.submit([ServiceBench.payload(2, "b")])[0]
         for _ in 0..<500 where receipt.word == "open" { await Task.yield() }

@@ -25,8 +25,7 @@ struct ServiceGapTests {
     @Test("a gap is handled before new messages of its transport, however often its handler fails first")
     func first() async throws {
         let inbox = SpyInbox()
-        let bench = bench(inbox, failures: 2)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await bench(inbox, failures: 2).opened()
         intake.report(Self.lost)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
         let hasRoom = Flag()
@@ -43,8 +42,7 @@ struct ServiceGapTests {
 
     @Test("a gap whose handler fails for good is dead-lettered, and lets messages pass")
     func failed() async throws {
-        let bench = bench(SpyInbox(), failures: .max)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await bench(SpyInbox(), failures: .max).opened()
         intake.report(Self.lost)
         let hasRoom = Flag()
         intake.whenRoom { hasRoom.set() }
@@ -107,16 +105,14 @@ struct ServiceGapTests {
     func stopping() async throws {
         let disk = SpyInbox.Disk()
         do {
-            let bench = bench(SpyInbox(disk))
-            let (intake, run) = await bench.open()
+            let (bench, intake, run) = await bench(SpyInbox(disk)).opened()
             run.cancel()
             try await until { !bench.service.status.isOpen }
             intake.report(.possibleGap("not accepted", cause: .notAccepted))
             _ = try await run.value
             #expect(bench.log.events.isEmpty)
         }
-        let bench = bench(SpyInbox(disk))
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await bench(SpyInbox(disk)).opened()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["notAccepted of hand (1)", "r 1"])
         _ = try await bench.close(run)
@@ -141,8 +137,7 @@ struct ServiceGapTests {
         let disk = SpyInbox.Disk()
         do {
             let inbox = SpyInbox(disk)
-            let bench = bench(inbox, failures: 1)
-            let (intake, run) = await bench.open()
+            let (bench, intake, run) = await bench(inbox, failures: 1).opened()
             intake.report(Self.lost)
             try await bench.calls(1)
             try await until { inbox.log.events.last == "failed 1 []" }
@@ -152,8 +147,7 @@ struct ServiceGapTests {
             _ = try await run.value
         }
         #expect(disk.numbers.count == 1)
-        let bench = bench(SpyInbox(disk))
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await bench(SpyInbox(disk)).opened()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
         #expect(bench.log.events == ["sessionLost of hand (2)", "r 1"])
         #expect(try await bench.close(run) == DrainReport())
@@ -164,8 +158,7 @@ struct ServiceGapTests {
         let isBroken = Flag()
         isBroken.set()
         let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
-        let bench = bench(inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await bench(inbox).opened()
         intake.report(Self.lost)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
         isBroken.clear()
@@ -179,8 +172,7 @@ struct ServiceGapTests {
         let isBroken = Flag()
         isBroken.set()
         let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
-        let bench = bench(inbox)
-        let (intake, run) = await bench.open()
+        let (_, intake, run) = await bench(inbox).opened()
         intake.report(Self.lost)
         isBroken.clear()
         #expect(inbox.disk.isEmpty)
@@ -191,8 +183,7 @@ struct ServiceGapTests {
 
     @Test("without a route for it, and without a cause, a gap is only told")
     func onlyTold() async throws {
-        let bench = ServiceBench(inbox: SpyInbox())
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox()).opened()
         intake.report(Self.lost)
         #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
         #expect(bench.log.events == ["r 1"])

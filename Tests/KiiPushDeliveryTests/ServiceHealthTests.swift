@@ -13,8 +13,7 @@ struct ServiceHealthTests {
         "an inbox that refuses payloads makes a service that accepts none, from the first refusal to the next success")
     func refusing() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox).opened()
         #expect(bench.service.status.isOpen && bench.service.status.failures == [])
         inbox.fail { _, what in what.hasPrefix("add") || what == "check" }
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
@@ -48,8 +47,7 @@ struct ServiceHealthTests {
     @Test("outcomes that cannot be recorded are a failure, and are recorded as soon as the inbox works")
     func recording() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox).opened()
         inbox.fail { _, what in what.hasPrefix("ended") }
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await until { !bench.service.status.failures.isEmpty }
@@ -70,8 +68,7 @@ struct ServiceHealthTests {
     @Test("a record that keeps failing while others succeed is tried again once at once, and then with pauses")
     func oneOfMany() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox).opened()
         func tries() -> Int { inbox.log.events.filter { $0.hasPrefix("ended 1?") }.count }
         inbox.fail { _, what in what == "ended 1" }
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]

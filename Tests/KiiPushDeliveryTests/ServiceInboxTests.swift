@@ -69,8 +69,7 @@ struct ServiceInboxTests {
     @Test("an inbox that stays sick keeps nobody from stopping, and the rows from nothing")
     func sickAtTheEnd() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox).opened()
         inbox.fail { _, what in !what.hasPrefix("add") }
         let receipts = try intake.submit(Self.payloads)
         try await until { bench.told.events.count { $0.hasPrefix("storeFailed") } >= 3 }
@@ -180,7 +179,7 @@ struct ServiceInboxTests {
         let inbox = SpyInbox(disk)
         let running = Mutex<Set<Int>>([])
         let log = EventLog()
-        let bench = ServiceBench(inbox: inbox) { message, context in
+        let (bench, intake, run) = await ServiceBench(inbox: inbox) { message, context in
             let others = running.withLock { running in
                 running.insert(message.number)
                 return running.count - 1
@@ -189,8 +188,7 @@ struct ServiceInboxTests {
             log.add("\(message.number) \(context.attempt) \(others)")
             running.withLock { _ = $0.remove(message.number) }
             if message.number == 3, context.attempt < 4 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         _ = try intake.submit((9...12).map { ServiceBench.payload($0, "o\($0)") })
         try await bench.passTime { disk.numbers.isEmpty }
         #expect(log.events.prefix(3) == ["2 2 0", "3 2 0", "6 2 0"])
@@ -237,7 +235,7 @@ struct ServiceInboxTests {
         let disk = try await Self.disk(3) { try await $0.record(.begun(2, attempt: 1)) }
         let log = EventLog()
         let running = Mutex(0)
-        let bench = ServiceBench(inbox: SpyInbox(disk)) { message, context in
+        let (bench, _, run) = await ServiceBench(inbox: SpyInbox(disk)) { message, context in
             let others = running.withLock { running in
                 defer { running += 1 }
                 return running
@@ -247,8 +245,7 @@ struct ServiceInboxTests {
             log.add("\(message.number) \(others)")
             if isShort { throw Short() }
             for _ in 0..<10 { await Task.yield() }
-        }
-        let (_, run) = await bench.open()
+        }.opened()
         try await bench.passTime { disk.numbers.isEmpty }
         #expect(log.events.filter { $0.hasPrefix("2") } == ["2 0", "2 0"])
         #expect(try await bench.close(run) == DrainReport())
@@ -260,8 +257,7 @@ struct ServiceInboxTests {
             for id in [1, 2] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
         }
         let gate = Gate()
-        let bench = ServiceBench(inbox: SpyInbox(disk)) { _, _ in await gate.wait() }
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(disk)) { _, _ in await gate.wait() }.opened()
         let receipt = try intake.submit([ServiceBench.payload(9, "o9")])[0]
         try await bench.calls(1)
         run.cancel()
@@ -290,8 +286,7 @@ struct ServiceInboxTests {
             if !alone { try await inbox.record(.begun(2, attempt: crash)) }
         }
         let inbox = SpyInbox(disk)
-        let bench = ServiceBench(inbox: inbox)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox).opened()
         try await until { disk.numbers.isEmpty }
         #expect(bench.log.events.contains("r 1") == isRun)
         #expect(bench.letters.letters().map(\.reason) == (isRun ? [] : [.quarantined]))
@@ -319,8 +314,7 @@ struct ServiceInboxTests {
             #expect(try await run.value == DrainReport(finished: 0, left: 1))
             #expect(!bench.log.events.contains("r 1"))
         }
-        let bench = ServiceBench(inbox: SpyInbox(disk))
-        let (_, run) = await bench.open()
+        let (bench, _, run) = await ServiceBench(inbox: SpyInbox(disk)).opened()
         try await until { disk.numbers.isEmpty }
         #expect(bench.letters.letters().map(\.reason) == [.quarantined])
         #expect(try await bench.close(run) == DrainReport())
@@ -330,9 +324,9 @@ struct ServiceInboxTests {
     func smallerLimits(capacity: Int) async throws {
         let disk = try await Self.disk(3) { _ in }
         let limits = PayloadLimits(bytes: 20)
-        let bench = ServiceBench(
-            inbox: SpyInbox(disk), letters: InMemoryDeadLetterStore(capacity: capacity), limits: limits)
-        let (_, run) = await bench.open()
+        let (bench, _, run) = await ServiceBench(
+            inbox: SpyInbox(disk), letters: InMemoryDeadLetterStore(capacity: capacity), limits: limits
+        ).opened()
         #expect(disk.numbers == (capacity == 0 ? [1, 2, 3] : []))
         #expect(
             bench.letters.letters().map(\.reason) == (capacity == 0 ? [] : [.undecodable, .undecodable, .undecodable]))
@@ -342,8 +336,7 @@ struct ServiceInboxTests {
 
     @Test("dead letters that are lost with the process are told of, where the inbox is not", arguments: [true, false])
     func lettersNotDurable(isDurable: Bool) async throws {
-        let bench = ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox())
-        let (_, run) = await bench.open()
+        let (bench, _, run) = await ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox()).opened()
         #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == (isDurable ? ["notDurable"] : []))
         #expect(try await bench.close(run) == DrainReport())
     }

@@ -9,21 +9,6 @@ import Testing
 /// What waits for what.
 @Suite(.oneByOne, .timeLimit(.minutes(5)))
 struct ServiceLaneTests {
-    /// Two messages, and whether the second waits for the first.
-    struct Pair: Sendable, CustomTestStringConvertible {
-        let order: DeliverySettings.Order
-        let testDescription: String
-        let first: RawPayload
-        let second: RawPayload
-        let waits: Bool
-
-        init(_ order: DeliverySettings.Order, _ name: String, _ first: RawPayload, _ second: RawPayload, waits: Bool) {
-            self.order = order
-            testDescription = "\(order): \(name)"
-            (self.first, self.second, self.waits) = (first, second, waits)
-        }
-    }
-
     private static let anonymous = PayloadFixture.directPush(recipient: nil).payload(.long)
 
     private static func change(
@@ -36,22 +21,28 @@ struct ServiceLaneTests {
         ServiceBench.topic(number, topic, sender: sender)
     }
 
-    static let pairs = [
-        Pair(.object, "one object", change(1), change(2), waits: true),
-        Pair(.object, "two objects", change(1, "a"), change(2, "b"), waits: false),
-        Pair(.object, "one id in two buckets", change(1, bucket: "x"), change(2, bucket: "y"), waits: false),
-        Pair(.object, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), waits: true),
-        Pair(.object, "two topics", letter(1, "t", "a"), letter(2, "u", "a"), waits: false),
-        Pair(
+    typealias Pair = (
+        order: DeliverySettings.Order, what: String, first: RawPayload, second: RawPayload, waits: Bool
+    )
+
+    /// Two messages, and whether the second waits for the first.
+    static let pairs: [Pair] = [
+        (.object, "one object", change(1), change(2), true),
+        (.object, "two objects", change(1, "a"), change(2, "b"), false),
+        (.object, "one id in two buckets", change(1, bucket: "x"), change(2, bucket: "y"), false),
+        (.object, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), true),
+        (.object, "two topics", letter(1, "t", "a"), letter(2, "u", "a"), false),
+        (
             .object, "one sender without an object", change(1, nil, bucket: "x", sender: "a"),
-            change(2, nil, bucket: "y", sender: "a"), waits: true),
-        Pair(.object, "nothing to go by", anonymous, change(2, nil), waits: false),
-        Pair(.topic, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), waits: true),
-        Pair(.topic, "one object", change(1), change(2), waits: false),
-        Pair(.sender, "one sender", change(1, "a", sender: "s"), change(2, "b", sender: "s"), waits: true),
-        Pair(.sender, "two senders", change(1, sender: "s"), change(2, sender: "t"), waits: false),
-        Pair(.sender, "no sender", change(1), change(2), waits: false),
-        Pair(.none, "one object", change(1), change(2), waits: false),
+            change(2, nil, bucket: "y", sender: "a"), true
+        ),
+        (.object, "nothing to go by", anonymous, change(2, nil), false),
+        (.topic, "one topic", letter(1, "t", "a"), letter(2, "t", "b"), true),
+        (.topic, "one object", change(1), change(2), false),
+        (.sender, "one sender", change(1, "a", sender: "s"), change(2, "b", sender: "s"), true),
+        (.sender, "two senders", change(1, sender: "s"), change(2, sender: "t"), false),
+        (.sender, "no sender", change(1), change(2), false),
+        (.none, "one object", change(1), change(2), false),
     ]
 
     @Test("a message waits for those before it that it is in order with, and for no other", arguments: pairs)
@@ -138,10 +129,9 @@ struct ServiceLaneTests {
 
     @Test("in many lanes at once, each keeps its order")
     func manyLanes() async throws {
-        let bench = ServiceBench { message, _ in
+        let (bench, intake, run) = await ServiceBench { message, _ in
             for _ in 0..<(message.number * 7 % 5) { await Task.yield() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         var receipts: [Receipt] = []
         for number in 1...500 { receipts += try intake.submit([ServiceBench.payload(number, "o\(number % 7)")]) }
         #expect(await receipts.words() == Array(repeating: "handled", count: 500))
@@ -155,10 +145,9 @@ struct ServiceLaneTests {
     @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
     func onFailure(policy: DeliverySettings.OnFailure) async throws {
         let failures = Atomic<Int>(2)
-        let bench = ServiceBench(delivery: .with { $0.onFailure = policy }) { message, _ in
+        let (bench, intake, run) = await ServiceBench(delivery: .with { $0.onFailure = policy }) { message, _ in
             if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
         try await until { receipts[3].word == "handled" }
         if policy == .skip { try await until { receipts[2].word == "handled" } }
@@ -171,47 +160,41 @@ struct ServiceLaneTests {
 
     // MARK: Replacing
 
-    /// What comes while a first change is handled, and what is left of it.
-    struct Burst: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let payloads: [RawPayload]
-        let handled: [Int]
-        let ends: [String]
-    }
-
     /// A change that was pushed at one time and modified at another.
     private static func change(_ number: Int, modifiedAt: Int64?) -> RawPayload {
         PayloadFixture.pushToApp(object: "o", sentAt: 1_000_000 + Int64(number), modifiedAt: modifiedAt).payload(.long)
     }
 
-    static let bursts = [
-        Burst(
-            testDescription: "the newest is left", payloads: [change(2), change(3)], handled: [1, 3],
-            ends: ["superseded", "handled"]),
-        Burst(
-            testDescription: "an older one that comes late replaces nothing", payloads: [change(3), change(2)],
-            handled: [1, 3, 2], ends: ["handled", "handled"]),
-        Burst(
-            testDescription: "the same one again is a copy and replaces nothing", payloads: [change(2), change(2)],
-            handled: [1, 2], ends: ["handled", "duplicate (done)"]),
-        Burst(
-            testDescription: "the same one again is one that names no modification too",
-            payloads: [change(2, modifiedAt: nil), change(2, modifiedAt: nil)], handled: [1, 2],
-            ends: ["handled", "duplicate (done)"]),
-        Burst(
-            testDescription: "two that were pushed at once are both left, whatever they say of the modification",
-            payloads: [change(2, modifiedAt: 2), change(2, modifiedAt: 3)], handled: [1, 2, 2],
-            ends: ["handled", "handled"]),
-        Burst(
-            testDescription: "of many one is left", payloads: (2...40).map { change($0) }, handled: [1, 40],
-            ends: Array(repeating: "superseded", count: 38) + ["handled"]),
-        Burst(
-            testDescription: "one that is refused by the chain replaces nothing",
-            payloads: [change(2), change(3, sender: "me")], handled: [1, 2], ends: ["handled", "looped (identity)"]),
+    /// What comes while a first change is handled, and what is left of it.
+    static let bursts: [(what: String, payloads: [RawPayload], handled: [Int], ends: [String])] = [
+        ("the newest is left", [change(2), change(3)], [1, 3], ["superseded", "handled"]),
+        ("an older one that comes late replaces nothing", [change(3), change(2)], [1, 3, 2], ["handled", "handled"]),
+        (
+            "the same one again is a copy and replaces nothing", [change(2), change(2)],
+            [1, 2], ["handled", "duplicate (done)"]
+        ),
+        (
+            "the same one again is one that names no modification too",
+            [change(2, modifiedAt: nil), change(2, modifiedAt: nil)], [1, 2],
+            ["handled", "duplicate (done)"]
+        ),
+        (
+            "two that were pushed at once are both left, whatever they say of the modification",
+            [change(2, modifiedAt: 2), change(2, modifiedAt: 3)], [1, 2, 2],
+            ["handled", "handled"]
+        ),
+        (
+            "of many one is left", (2...40).map { change($0) }, [1, 40],
+            Array(repeating: "superseded", count: 38) + ["handled"]
+        ),
+        (
+            "one that is refused by the chain replaces nothing",
+            [change(2), change(3, sender: "me")], [1, 2], ["handled", "looped (identity)"]
+        ),
     ]
 
     @Test("a newer change takes the place of those that wait", arguments: bursts)
-    func replaces(burst: Burst) async throws {
+    func replaces(what: String, payloads: [RawPayload], handled: [Int], ends: [String]) async throws {
         let delivery = DeliverySettings.with { $0.replacesOlder = true }
         let gate = Gate()
         let inbox = SpyInbox()
@@ -220,18 +203,18 @@ struct ServiceLaneTests {
         let (intake, run) = await bench.open()
         let first = try intake.submit([Self.change(1)])
         try await bench.calls(1)
-        let receipts = try burst.payloads.flatMap { try intake.submit([$0]) }
+        let receipts = try payloads.flatMap { try intake.submit([$0]) }
         gate.open()
-        #expect(await (first + receipts).words() == ["handled"] + burst.ends)
-        #expect(bench.log.events == burst.handled.map { "r \($0)" })
+        #expect(await (first + receipts).words() == ["handled"] + ends)
+        #expect(bench.log.events == handled.map { "r \($0)" })
         // Each is known from now on.
-        for payload in burst.payloads.prefix(3) {
+        for payload in payloads.prefix(3) {
             let word = await intake.takeAndWait(payload)
             #expect(word == "duplicate (done)" || word == "looped (identity)")
         }
         #expect(try await bench.close(run) == DrainReport())
         #expect(inbox.disk.numbers == [])
-        #expect(bench.receiver.metrics.received == 1 + burst.payloads.count + min(burst.payloads.count, 3))
+        #expect(bench.receiver.metrics.received == 1 + payloads.count + min(payloads.count, 3))
     }
 
     @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")

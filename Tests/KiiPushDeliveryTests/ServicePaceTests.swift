@@ -73,8 +73,7 @@ struct ServicePaceTests {
 
     @Test("several lanes that are due at one time each keep their order")
     func severalLanes() async throws {
-        let bench = ServiceBench(isPaced: true)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(isPaced: true).opened()
         var receipts: [Receipt] = []
         for number in 1...30 {
             for topic in 0..<3 {
@@ -95,10 +94,9 @@ struct ServicePaceTests {
         let delivery = DeliverySettings.with {
             ($0.onFailure, $0.backoff, $0.maxBackoff) = (isBlocking ? .block : .skip, .seconds(8), .seconds(8))
         }
-        let bench = ServiceBench(delivery: delivery, isPaced: true) { message, context in
+        let (bench, intake, run) = await ServiceBench(delivery: delivery, isPaced: true) { message, context in
             if (18...20).contains(message.number), context.attempt == 1 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipts = try intake.submit(Self.letters(1...26))
         try await until { bench.service.status.retrying > 0 }
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
@@ -131,12 +129,11 @@ struct ServicePaceTests {
     func loop() async throws {
         let intakes = Mutex<PushIntake?>(nil)
         let number = Atomic<Int>(100)
-        let bench = ServiceBench(isPaced: true) { _, _ in
+        let (bench, intake, run) = await ServiceBench(isPaced: true) { _, _ in
             // A loop: each message causes one.
             let next = number.add(1, ordering: .relaxed).newValue
             if next < 400 { _ = try? intakes.withLock { $0 }?.submit([ServiceBench.payload(next)]) }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         intakes.withLock { $0 = intake }
         _ = try intake.submit(Self.changes(1...5))
         try await bench.passTime { bench.clock.now >= .seconds(600) }
@@ -289,8 +286,7 @@ struct ServicePaceTests {
     @Test("a service that stops leaves what waits, and the next one handles it, in order", arguments: [true, false])
     func stopped(isCrash: Bool) async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox, isPaced: true)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, isPaced: true).opened()
         let receipts = try intake.submit(Self.letters(1...25))
         try await until { bench.service.status.paced == 1 && inbox.disk.numbers == [21, 22, 23, 24, 25] }
         if isCrash { inbox.crash() }
@@ -327,14 +323,13 @@ struct ServicePaceTests {
         var settings = ServiceSettings()
         settings.messages = isDurable ? 30 : 1000
         settings.messagesOnDisk = seed % 3 == 0 ? 100 : 1000
-        let bench = ServiceBench(
+        let (bench, intake, run) = await ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: Self.inbox(isDurable), settings: settings, delivery: delivery,
             isPaced: true
         ) { message, context in
             if message.number % 7 == 0, context.route == "b" { throw TestError() }
             if message.number % 11 == 0 { _ = try context.willCreate(in: KiiBucket(scope: .app, name: "settings")) }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         var receipts: [Receipt] = []
         for number in 1...300 {
             let object = Int(dice.next() % 4)

@@ -83,12 +83,11 @@ struct ServiceRetryTests {
         let attempts = EventLog()
         let inbox = SpyInbox()
         let calls = Atomic<Int>(0)
-        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
+        let (bench, intake, run) = await ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
             attempts.add("\(context.route) \(context.attempt)")
             if context.route == "b", calls.add(1, ordering: .relaxed).newValue <= 20 { throw Lack() }
             if context.route == "b", context.attempt < 2 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         let expected = ["a 1"] + [String](repeating: "b 1", count: 21) + ["b 2"]
@@ -104,11 +103,10 @@ struct ServiceRetryTests {
     @Test("a handler that a stopping service did not begin has used up no attempt")
     func stoppedBefore() async throws {
         let inbox = SpyInbox()
-        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
+        let (bench, intake, run) = await ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
             // It ends well although it was cancelled, and the next handler may not begin.
             if context.route == "a" { while !Task.isCancelled { await Task.yield() } }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.calls(1)
         run.cancel()
@@ -128,11 +126,10 @@ struct ServiceRetryTests {
     func attemptFirst() async throws {
         let inbox = SpyInbox()
         let seen = EventLog()
-        let bench = ServiceBench(inbox: inbox) { _, context in
+        let (bench, intake, run) = await ServiceBench(inbox: inbox) { _, context in
             seen.add("\(inbox.disk.rows[1]?.attempts ?? -1) \(inbox.disk.inFlight)")
             if context.attempt < 3 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(seen.events == ["1 [1]", "2 [1]", "3 [1]"])
@@ -141,10 +138,9 @@ struct ServiceRetryTests {
 
     @Test("one that is tried again frees its worker")
     func freesItsWorker() async throws {
-        let bench = ServiceBench(settings: .with { $0.concurrency = 1 }) { message, context in
+        let (bench, intake, run) = await ServiceBench(settings: .with { $0.concurrency = 1 }) { message, context in
             if message.number == 1, context.attempt == 1 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipts = try intake.submit([ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b")])
         #expect(await receipts[1].end()?.name == "handled")
         #expect(bench.service.status.retrying == 1)
@@ -238,8 +234,7 @@ struct ServiceRetryTests {
         let store = ClosableStore()
         store.isClosed.set()
         let inbox = SpyInbox()
-        let bench = ServiceBench(inbox: inbox, store: store)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, store: store).opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime {
             bench.told.events.filter { $0.hasPrefix("retry") }.count == failures || receipt.word != "open"
@@ -259,7 +254,7 @@ struct ServiceRetryTests {
     func timeLimit() async throws {
         let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 2) }
         let cancelled = EventLog()
-        let bench = ServiceBench(delivery: delivery) { message, context in
+        let (bench, intake, run) = await ServiceBench(delivery: delivery) { message, context in
             guard message.number == 1, context.attempt == 1 else { return }
             await withTaskCancellationHandler {
                 while !Task.isCancelled { await Task.yield() }
@@ -267,8 +262,7 @@ struct ServiceRetryTests {
                 cancelled.add("cancelled")
             }
             throw CancellationError()
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await bench.calls(1)
         bench.clock.advance(by: .milliseconds(2999))
@@ -331,8 +325,7 @@ struct ServiceRetryTests {
     func replayOverrun() async throws {
         let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 1) }
         let gate = Gate()
-        let bench = ServiceBench(delivery: delivery) { _, _ in await gate.wait() }
-        let (_, run) = await bench.open()
+        let (bench, _, run) = await ServiceBench(delivery: delivery) { _, _ in await gate.wait() }.opened()
         let id = try bench.letters.add(
             DeadLetter(
                 payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))

@@ -12,20 +12,8 @@ import Testing
 struct ServiceRoomTests {
     private static let size = ServiceBench.payload(1).bytes.count
 
-    /// Bounds, and how many payloads of one size fit.
-    struct Bound: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let messages: Int
-        let bytes: Int
-        let fit: Int
-    }
-
-    static let bounds = [
-        Bound(testDescription: "by number", messages: 8, bytes: 1 << 20, fit: 8),
-        Bound(testDescription: "by bytes", messages: 1000, bytes: 8 * size + size / 2, fit: 8),
-        Bound(testDescription: "one at a time", messages: 1, bytes: 1 << 20, fit: 1),
-        Bound(testDescription: "less than one", messages: 0, bytes: 1, fit: 1),
-    ]
+    /// Bounds of messages and of bytes, and how many payloads of one size fit.
+    static let bounds = [(8, 1 << 20, 8), (1000, 8 * size + size / 2, 8), (1, 1 << 20, 1), (0, 1, 1)]
 
     @Test("beyond the bound on disk a change does not replace those of other objects in its lane")
     func changesOfOtherObjects() async throws {
@@ -47,17 +35,17 @@ struct ServiceRoomTests {
     @Test(
         "a full service refuses, calls those who wait when there is room, and ends with nothing kept", arguments: bounds
     )
-    func full(bound: Bound) async throws {
-        let settings = ServiceSettings.with { ($0.messages, $0.bytes) = (bound.messages, bound.bytes) }
+    func full(messages: Int, bytes: Int, fit: Int) async throws {
+        let settings = ServiceSettings.with { ($0.messages, $0.bytes) = (messages, bytes) }
         let gates = (0..<9).map { _ in Gate() }
         let bench = ServiceBench(settings: settings) { message, _ in await gates[message.number % 9].wait() }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
-        for number in 0..<bound.fit { receipts += try intake.submit([ServiceBench.payload(number, "o\(number)")]) }
-        #expect(bench.service.status.messages == bound.fit)
+        for number in 0..<fit { receipts += try intake.submit([ServiceBench.payload(number, "o\(number)")]) }
+        #expect(bench.service.status.messages == fit)
         #expect(bench.service.status.bytes > 0)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(100)]) }
-        #expect(bench.service.status.messages == bound.fit, "what is refused takes no room")
+        #expect(bench.service.status.messages == fit, "what is refused takes no room")
         let called = Atomic<Int>(0)
         intake.whenRoom { called.add(100, ordering: .relaxed) }
         intake.whenRoom { called.add(1, ordering: .relaxed) }
@@ -66,7 +54,7 @@ struct ServiceRoomTests {
         #expect(called.load(ordering: .relaxed) == 0)
         for gate in gates { gate.open() }
         receipts.append(try await waiting.value)
-        #expect(await receipts.words() == Array(repeating: "handled", count: bound.fit + 1))
+        #expect(await receipts.words() == Array(repeating: "handled", count: fit + 1))
         try await until { called.load(ordering: .relaxed) > 0 }
         #expect(
             called.load(ordering: .relaxed) == 1, "the later one takes the place of the earlier one, and is called once"
@@ -139,8 +127,7 @@ struct ServiceRoomTests {
 
     @Test("what waits for its pace keeps its room, and gives it back when it has ended")
     func pacedTakesRoom() async throws {
-        let bench = ServiceBench(settings: .with { $0.messages = 24 }, isPaced: true)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(settings: .with { $0.messages = 24 }, isPaced: true).opened()
         let letters = (1...25).map { ServiceBench.topic($0, "news", sender: "U") }
         let receipts = try intake.submit(Array(letters[..<24]))
         try await until { bench.service.status.messages == 4 && bench.service.status.paced == 1 }
@@ -161,8 +148,7 @@ struct ServiceRoomTests {
             times.add("\(clock.now.nanoseconds / 1_000_000)")
             return times.events.count < 10
         }
-        let bench = ServiceBench(inbox: inbox, clock: clock)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, clock: clock).opened()
         let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(1)) }
         try await bench.passTime { times.events.count == 10 }
         #expect(

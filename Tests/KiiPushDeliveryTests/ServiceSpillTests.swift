@@ -25,10 +25,9 @@ struct ServiceSpillTests {
         let gate = Gate()
         let other = HandTransport()
         let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
-        let bench = ServiceBench(inbox: inbox, transports: [other]) { message, _ in
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, transports: [other]) { message, _ in
             if message.number < 9000 { await gate.wait() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let otherIntake = await other.intake()
         var (receipts, refused) = ([Receipt](), 0)
         for number in 0..<1000 {
@@ -83,13 +82,12 @@ struct ServiceSpillTests {
         let settings = Self.settings(8) { $0.concurrency = 1 }
         let intakeOfHandler = Mutex<PushIntake?>(nil)
         let gate = Gate()
-        let bench = ServiceBench(inbox: SpyInbox(), settings: settings) { message, _ in
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(), settings: settings) { message, _ in
             await gate.wait()
             guard message.number < 20 else { return }
             let intake = intakeOfHandler.withLock { $0 }
             _ = try intake?.submit([ServiceBench.payload(1000 + message.number, "p\(message.number)")])
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         intakeOfHandler.withLock { $0 = intake }
         let receipts = try (0..<20).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
         gate.open()
@@ -177,8 +175,7 @@ struct ServiceSpillTests {
             times.add("\(clock.now.nanoseconds / 1_000_000)")
             return times.events.count < 5
         }
-        let bench = ServiceBench(inbox: inbox, settings: Self.settings(8), clock: clock)
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, settings: Self.settings(8), clock: clock).opened()
         let receipts = try intake.submit((0..<60).map { ServiceBench.payload($0) })
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
         #expect(times.events.prefix(5) == ["0", "100", "300", "700", "1500"])
@@ -190,8 +187,7 @@ struct ServiceSpillTests {
     @Test("a service that is cancelled while an inbox cannot be read ends, and leaves what waits")
     func cancelledWhileReadFails() async throws {
         let inbox = SpyInbox { _, what in what.hasPrefix("read") }
-        let bench = ServiceBench(inbox: inbox, settings: Self.settings(8))
-        let (intake, run) = await bench.open()
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, settings: Self.settings(8)).opened()
         let receipts = try intake.submit((0..<60).map { ServiceBench.payload($0) })
         try await until {
             bench.told.events.contains { $0.contains("could not be read") } && receipts[0].word == "handled"
@@ -209,10 +205,9 @@ struct ServiceSpillTests {
         let gate = Gate()
         let inbox = SpyInbox()
         let settings = Self.settings(8) { $0.messagesOnDisk = 58 }
-        let bench = ServiceBench(inbox: inbox, settings: settings) { message, _ in
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, settings: settings) { message, _ in
             if message.number < 1000 { await gate.wait() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         // 1 is in memory, 20 on disk; the 22nd replaces those 20, then 19 more have room, and so on.
         let receipts = try (0..<50).flatMap { try intake.submit([ServiceBench.payload($0)]) }
         try await until { receipts.filter { $0.word == "superseded" }.count == 40 }
@@ -267,10 +262,9 @@ struct ServiceSpillTests {
         let settings = Self.settings(8) {
             $0.bytesOnDisk = 28 * ServiceBench.topic(100, "noisy", sender: nil).bytes.count
         }
-        let bench = ServiceBench(inbox: inbox, settings: settings) { message, _ in
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, settings: settings) { message, _ in
             if message.number < 1000 { await gate.wait() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         var receipts: [Receipt] = []
         for number in 100..<150 {
             receipts.append(try await intake.submitWaiting(ServiceBench.topic(number, "noisy", sender: nil)))

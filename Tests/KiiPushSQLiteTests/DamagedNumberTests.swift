@@ -7,31 +7,21 @@ import Testing
 
 /// Values that a flipped bit has made impossible, of which SQLite says nothing.
 struct DamagedNumberTests {
-    struct Damage: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let sql: String
-    }
-
+    /// What is damaged, and how.
     static let damages = [
-        Damage(
-            testDescription: "the inbox's last number",
-            sql: "DELETE FROM inbox; UPDATE sqlite_sequence SET seq = -5 WHERE name = 'inbox'"),
-        Damage(
-            testDescription: "the dead letters' last number",
-            sql: "DELETE FROM deadLetters; UPDATE sqlite_sequence SET seq = -5 WHERE name = 'deadLetters'"),
-        Damage(testDescription: "how often it was opened", sql: "UPDATE service SET opened = -5"),
-        Damage(testDescription: "an answer's number", sql: "UPDATE answers SET payload = -3"),
-        Damage(testDescription: "a dead letter's number", sql: "UPDATE deadLetters SET id = -3"),
-        Damage(testDescription: "a dead letter's reason", sql: "UPDATE deadLetters SET reason = 'faiLed'"),
+        ("the inbox's last number", "DELETE FROM inbox; UPDATE sqlite_sequence SET seq = -5 WHERE name = 'inbox'"),
+        (
+            "the dead letters' last number",
+            "DELETE FROM deadLetters; UPDATE sqlite_sequence SET seq = -5 WHERE name = 'deadLetters'"
+        ),
+        ("how often it was opened", "UPDATE service SET opened = -5"),
+        ("an answer's number", "UPDATE answers SET payload = -3"),
+        ("a dead letter's number", "UPDATE deadLetters SET id = -3"),
+        ("a dead letter's reason", "UPDATE deadLetters SET reason = 'faiLed'"),
     ]
 
-    private let folder: StateFolder
-    private let directory: String
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     private func fill(_ damage: String) async throws {
         let database = try SQLiteDatabase(directory: directory)
@@ -41,9 +31,7 @@ struct DamagedNumberTests {
         try SQLiteSeenStore(writtenBy: inbox).handle(.numbered(1), at: .seconds(0))
         try await inbox.record([.answer(answer), .ended(ids[0])])
         _ = try SQLiteDeadLetterStore(database).add(Self.letter)
-        try database.withConnection { connection throws(SQLiteError) in
-            try connection.script("PRAGMA foreign_keys = OFF; \(damage)")
-        }
+        try database.run("PRAGMA foreign_keys = OFF; \(damage)")
         database.close()
     }
 
@@ -58,15 +46,15 @@ struct DamagedNumberTests {
         _ = try inbox.entries()
         _ = try inbox.answers(of: "s", limit: 10)
         let id = try inbox.add([RawPayload([4])])[0]
-        try seen.handle(.numbered(Int(database.openings)), at: .seconds(0))
+        try seen.handle(.numbered(Int(database.service.openings)), at: .seconds(0))
         try await inbox.record(.ended(id))
         _ = try letters.add(Self.letter)
         _ = try letters.letters()
     }
 
     @Test("a database with an impossible number is healed, and still knows what was handled", arguments: damages)
-    func healed(_ damage: Damage) async throws {
-        try await fill(damage.sql)
+    func healed(what: String, sql: String) async throws {
+        try await fill(sql)
         for isNew in [true, false] {
             let database = try SQLiteDatabase(healing: directory)
             #expect(database.healing?.isNew == isNew)
@@ -77,8 +65,8 @@ struct DamagedNumberTests {
     }
 
     @Test("without healing, its stores say that it is damaged", arguments: damages)
-    func refused(_ damage: Damage) async throws {
-        try await fill(damage.sql)
+    func refused(what: String, sql: String) async throws {
+        try await fill(sql)
         await #expect(throws: SQLiteError.corrupt(path: "\(directory)/kiipush.db")) {
             try await use(try SQLiteDatabase(directory: directory))
         }

@@ -8,13 +8,8 @@ import Testing
 /// What a dead-letter store knows after it was closed and opened again.
 struct DeadLetterRestartTests {
     private let machine = Machine()
-    private let directory: String
-    private let folder: StateFolder
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     private func process<Result>(
         capacity: Int = 1000, clock: ManualClock = ManualClock(),
@@ -86,15 +81,10 @@ struct DeadLetterRestartTests {
     @Test("a letter that could not be written into another one takes no capacity")
     func failedFold() throws {
         try process(capacity: 10) { (store, _) throws in
-            func writing(_ isOn: Bool) throws {
-                try store.database.withConnection { connection throws(SQLiteError) in
-                    try connection.script("PRAGMA query_only = \(isOn ? "OFF" : "ON")")
-                }
-            }
             _ = try store.add(letter(50, key: 7))
-            try writing(false)
+            try store.database.run("PRAGMA query_only = ON")
             #expect(throws: SQLiteError.self) { try store.add(letter(150, key: 7)) }
-            try writing(true)
+            try store.database.run("PRAGMA query_only = OFF")
             #expect(try store.add(letter(950)) == 2)
             #expect(store.isFull)
             #expect(try store.letters().map(\.count) == [1, 1])

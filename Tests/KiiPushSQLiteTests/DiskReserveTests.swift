@@ -16,10 +16,9 @@ struct DiskReserveTests {
     /// A disk of its own; nil where none can be mounted, which takes root.
     private final class Disk {
         let path: String
-        private let folder: StateFolder
+        private let folder = StateFolder()
 
         init?(megabytes: Int) throws {
-            folder = try StateFolder()
             path = folder.next()
             unsafe mkdir(path, 0o700)
             guard unsafe mount("none", path, "tmpfs", 0, "size=\(megabytes)m,mode=700") == 0 else { return nil }
@@ -53,36 +52,26 @@ struct DiskReserveTests {
             #expect(shortages.current.map(\.kind) == [.disk])
             for id in ids {
                 try await inbox.record([.begun(id, attempt: 1)])
-                guard case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: .seconds(0)) else { continue }
-                try seen.commit(lease, now: .seconds(0))
+                try seen.handle(.numbered(Int(id)), at: .seconds(0))
                 try await inbox.record([.ended(id)])
             }
             #expect(inbox.count == 0 && shortages.current.isEmpty, "round \(round)")
         }
-        #expect(
-            changes.withLock { $0 } == [String](repeating: "", count: 3).flatMap { _ in ["short of ", "no longer"] })
+        #expect(changes.withLock { $0 } == (1...3).flatMap { _ in ["short of ", "no longer"] })
     }
 
     @Test("what another program has taken of the disk keeps payloads out until it gives it back")
     func others() throws {
-        let folder = try StateFolder()
+        let folder = StateFolder()
         let database = try SQLiteDatabase(directory: folder.next())
         let shortages = Shortages()
         let inbox = try SQLiteInbox(database, shortages: shortages)
-        var reserve = DiskReserve(path: database.path, logPages: 1000)
-        let counter = Counter(1 << 20)
-        reserve.free = { _ in counter.value.load(ordering: .relaxed) }
-        inbox.setReserve(reserve)
+        inbox.reserve.withLock { $0?.free = { _ in 1 << 20 } }
         #expect(throws: InboxNoRoom.self) { try inbox.add([payload(1)]) }
         #expect(inbox.count == 0 && shortages.isShort(of: .disk))
-        counter.value.store(1 << 30, ordering: .relaxed)
+        inbox.reserve.withLock { $0?.free = { _ in 1 << 30 } }
         #expect(try inbox.add([payload(1)]).count == 1)
         #expect(!shortages.isShort(of: .disk))
-    }
-
-    private final class Counter: Sendable {
-        let value: Atomic<Int64>
-        init(_ value: Int64) { self.value = Atomic(value) }
     }
 }
 #endif

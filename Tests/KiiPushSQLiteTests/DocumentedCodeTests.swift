@@ -7,14 +7,11 @@ import Testing
 /// The code of doc comments, so that it compiles and does what the comment says.
 @Suite("Documented code of KiiPushSQLite")
 struct DocumentedCodeTests {
-    private let folder: StateFolder
-
-    init() throws { folder = try StateFolder() }
+    private let folder = StateFolder()
 
     @Test("a service keeps its payloads and what it has handled in one database")
     func service() async throws {
-        let directory = folder.next()
-        let database = try SQLiteDatabase(directory: directory)
+        let database = try SQLiteDatabase(directory: folder.directory)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
         let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
@@ -26,10 +23,9 @@ struct DocumentedCodeTests {
 
     @Test("a receiver on a database drops after a restart what it handled before")
     func receiver() async throws {
-        let directory = folder.next()
         let payload = PayloadFixture.pushToApp().payload(.long)
         for expected in ["handled", "duplicate", "duplicate"] {
-            let database = try SQLiteDatabase(directory: directory)
+            let database = try SQLiteDatabase(directory: folder.directory)
             let seen = try SQLiteSeenStore(database)
             let letters = try SQLiteDeadLetterStore(database)
             let receiver = PushReceiver(deadLetters: letters) {

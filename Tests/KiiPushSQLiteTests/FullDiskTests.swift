@@ -9,6 +9,8 @@ import Testing
 
 /// What happens when there is no room at the n-th write, for every n over a scenario.
 struct FullDiskTests {
+    private let folder = StateFolder()
+
     /// Messages and letters that are handled in turn; each step may fail once, and is then done again with room.
     private struct Scenario {
         let database: SQLiteDatabase
@@ -29,10 +31,7 @@ struct FullDiskTests {
         mutating func run(_ makeRoom: () throws -> Void) throws {
             for number in 0..<100 {
                 let keys = DedupeKeys.numbered(number, number % 2 == 0 ? number + 1_000_000 : nil)
-                guard case .fresh(let lease) = seen.begin(keys, now: .seconds(0)) else {
-                    Issue.record("message \(number) should be fresh")
-                    return
-                }
+                let lease = try seen.lease(keys)
                 let counts = seen.counts
                 try again(makeRoom) {
                     try $0.seen.commit(lease, now: .seconds(0))
@@ -94,7 +93,6 @@ struct FullDiskTests {
 
     @Test("with room for n pages more a step fails whole, and goes well when there is room again")
     func pages() throws {
-        let folder = try StateFolder()
         var failures = 0
         var rounds = 0
         while true {
@@ -115,7 +113,6 @@ struct FullDiskTests {
 
     @Test("when the system refuses the n-th block of a file, a step fails whole, and goes well when it no longer does")
     func blocks() async throws {
-        let folder = try StateFolder()
         // In a process of its own, since the bound is on all files that a process writes.
         await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String] in
             signal(SIGXFSZ, SIG_IGN)
@@ -144,7 +141,6 @@ struct FullDiskTests {
 
     @Test("a receiver on a full disk handles its messages, and tells the store when there is room again")
     func receiver() async throws {
-        let folder = try StateFolder()
         let database = try SQLiteDatabase(directory: folder.next())
         let deduplicator = Deduplicator(store: try SQLiteSeenStore(database), secret: database.secret)
         let receiver = PushReceiver { deduplicator }
@@ -163,12 +159,6 @@ struct FullDiskTests {
         #expect(await send(number + 1) == "handled")
         #expect(deduplicator.counts.unreportedEnds == 0)
         for number in 1...number { #expect(await send(number) == "duplicate") }
-    }
-}
-
-extension SQLiteDatabase {
-    fileprivate func number(_ sql: String) throws -> Int64 {
-        try withConnection { connection throws(SQLiteError) in try connection.number(sql) } ?? 0
     }
 }
 #endif

@@ -8,14 +8,9 @@ import Testing
 
 /// What is saved of a database that is damaged or empty, and that nothing else is touched.
 struct HealingTests {
-    private let folder: StateFolder
-    private let directory: String
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
     private var file: String { "\(directory)/kiipush.db" }
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
 
     // MARK: Damage
 
@@ -228,9 +223,7 @@ struct HealingTests {
     private func crash() throws {
         let other = folder.next()
         let database = try SQLiteDatabase(directory: other)
-        try database.withConnection { connection throws(SQLiteError) in
-            try connection.script("PRAGMA wal_autocheckpoint = 0")
-        }
+        try database.run("PRAGMA wal_autocheckpoint = 0")
         try Contents.fill(database)
         try FileManager.default.copyItem(atPath: other, toPath: directory)
         database.close()
@@ -273,11 +266,8 @@ private struct Contents {
 
     /// Damages the pages of what is known to be done, and no others.
     static func breakSeen(_ directory: String) throws {
-        var root: Int64 = 0
         let database = try SQLiteDatabase(directory: directory)
-        try database.withConnection { connection throws(SQLiteError) in
-            root = try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = 'seen'") ?? 0
-        }
+        let root = try database.number("SELECT rootpage FROM sqlite_schema WHERE name = 'seen'")
         database.close()
         let handle = try FileHandle(forWritingTo: URL(filePath: "\(directory)/kiipush.db"))
         try handle.seek(toOffset: UInt64(root - 1) * 4096)

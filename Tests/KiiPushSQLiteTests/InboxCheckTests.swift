@@ -3,13 +3,15 @@ import Glibc
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
+import Synchronization
 import Testing
 
 @testable import KiiPushSQLite
 
 @Suite("a check of an inbox, which fails where a payload would", .timeLimit(.minutes(5)))
 struct InboxCheckTests {
-    private let folder = try? StateFolder()
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     /// Whether a check and a payload meet the same.
     private func isSame(_ inbox: SQLiteInbox) -> (check: String?, add: String?) {
@@ -22,7 +24,6 @@ struct InboxCheckTests {
 
     @Test("while the inbox works, it changes nothing")
     func works() throws {
-        let directory = try #require(folder).next()
         do {
             let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
             _ = try inbox.add([RawPayload("{}")])
@@ -30,13 +31,12 @@ struct InboxCheckTests {
             #expect(inbox.count == 1)
         }
         let database = try SQLiteDatabase(directory: directory)
-        #expect(database.openings == 2)
+        #expect(database.service.openings == 2)
         #expect(try SQLiteInbox(database).entries().count == 1)
     }
 
     @Test("locked by another program, and free again")
     func locked() throws {
-        let directory = try #require(folder).next()
         let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
         var other = try Connection(path: inbox.database.path)
         try other.run("BEGIN IMMEDIATE")
@@ -47,13 +47,12 @@ struct InboxCheckTests {
 
     @Test("without room: of its own, and on the disk")
     func full() throws {
-        let directory = try #require(folder).next()
         let shortages = Shortages()
         let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory), capacity: 1, shortages: shortages)
-        inbox.setReserve(DiskReserve(path: inbox.database.path, logPages: 1000, free: { _ in 0 }))
+        inbox.reserve.withLock { $0?.free = { _ in 0 } }
         #expect(isSame(inbox) == ("InboxNoRoom", "InboxNoRoom"))
         #expect(shortages.isShort(of: .disk))
-        inbox.setReserve(DiskReserve(path: inbox.database.path, logPages: 1000, free: { _ in .max }))
+        inbox.reserve.withLock { $0?.free = { _ in .max } }
         try inbox.check()
         #expect(!shortages.isShort(of: .disk))
         #expect(isSame(inbox) == (nil, nil))
@@ -62,7 +61,6 @@ struct InboxCheckTests {
 
     @Test("with its folder gone, and closed")
     func gone() throws {
-        let directory = try #require(folder).next()
         let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
         #expect(unsafe rename(directory, directory + "-away") == 0)
@@ -74,7 +72,6 @@ struct InboxCheckTests {
 
     @Test("on a disk that takes no writes any more", arguments: [true, false])
     func broken(isFull: Bool) async throws {
-        let folder = try StateFolder()
         await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String, isFull = isFull as Bool] in
             FaultyDisk.install()
             let inbox = try SQLiteInbox(SQLiteDatabase(directory: "\(path)/state"))

@@ -12,7 +12,7 @@ import Testing
 struct InboxKillTests {
     @Test("what was added and not ended when a process is killed is there, and what had ended is gone")
     func kills() async throws {
-        let folder = try StateFolder()
+        let folder = StateFolder()
         let kills = ProcessInfo.processInfo.environment["KIIPUSH_LONG"] == nil ? 200 : 2000
         await withTaskGroup(of: Void.self) { group in
             // Each lane has a file of its own. This process opens none: one that starts would share its lock.

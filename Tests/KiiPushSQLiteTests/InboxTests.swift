@@ -12,13 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
     private let machine = Machine()
-    private let directory: String
-    private let folder: StateFolder
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     private func open(
         capacity: Int = 100, bytes: Int = 1000, clock: ManualClock = ManualClock()
@@ -107,7 +102,7 @@ struct InboxTests {
         let inbox = try open(capacity: 1000, bytes: 1 << 20)
         let ids = try (0..<300).flatMap { _ in try inbox.add(payloads(100)) }
         try await inbox.record(.begun(ids[0], attempt: 1))
-        try inbox.run("PRAGMA max_page_count = 1")
+        try inbox.database.run("PRAGMA max_page_count = 1")
         let long = (0..<100).map { "route \($0)" }
         let failures = await withTaskGroup(of: Bool.self) { group in
             for id in ids {
@@ -122,7 +117,7 @@ struct InboxTests {
         }
         // Some may have found room on a page that was not full.
         #expect(failures > 250)
-        try inbox.run("PRAGMA max_page_count = 1000000")
+        try inbox.database.run("PRAGMA max_page_count = 1000000")
         for id in ids { try await inbox.record(.ended(id)) }
         #expect(inbox.count == 0 && inbox.bytes == 0)
         #expect(try inbox.entries().isEmpty)
@@ -133,7 +128,7 @@ struct InboxTests {
         let inbox = try open(capacity: 1000, bytes: 1 << 24)
         let ids = try inbox.add(payloads(1, 1, 1, 1))
         for id in ids { try await inbox.record(.begun(id, attempt: 1)) }
-        try inbox.run("PRAGMA max_page_count = 1")
+        try inbox.database.run("PRAGMA max_page_count = 1")
         let large = payloads(100_000)
         for attempt in 2..<40 {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -174,8 +169,8 @@ struct InboxTests {
     func forged(id: Int) throws {
         let inbox = try open()
         #expect(try inbox.add(payloads(1, 1)) == [1, 2])
-        try inbox.run("UPDATE inbox SET id = \(id) WHERE id = 1")
-        try inbox.run("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'inbox'")
+        try inbox.database.run("UPDATE inbox SET id = \(id) WHERE id = 1")
+        try inbox.database.run("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'inbox'")
         let path = inbox.database.path
         inbox.database.close()
         #expect(throws: SQLiteError.corrupt(path: path)) { try open() }
@@ -192,17 +187,40 @@ struct InboxTests {
         #expect(try inbox.entries().first?.payload.arrivedAt == .seconds(1000 - 120))
         try await inbox.record(.ended(1))
         inbox.database.close()
-        let boots = try machine.open(directory).withConnection { connection throws(SQLiteError) in
-            try connection.number("SELECT count(*) FROM boots")
-        }
-        #expect(boots == 1)
+        #expect(try machine.open(directory).number("SELECT count(*) FROM boots") == 1)
     }
-}
 
-extension SQLiteInbox {
-    /// Does something to the file behind the inbox's back.
-    func run(_ sql: String) throws {
-        try database.withConnection { connection throws(SQLiteError) in try connection.script(sql) }
+    // In a process of its own, which a signal ends if it waits for a lock that it has.
+    @Test("notes that an addition could not take along are written where there is no thread for them")
+    func failedAddition() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            alarm(60)
+            let folder = StateFolder()
+            let database = try SQLiteDatabase(directory: folder.next())
+            let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
+            let jobs = Mutex<[@Sendable () -> Void]>([])
+            // One thread, which is slow to begin, and then none.
+            let writer = InboxWriter(
+                database, rows,
+                startWork: { job in
+                    let isFirst = jobs.withLock { jobs in
+                        jobs.append(job)
+                        return jobs.count == 1
+                    }
+                    if !isFirst { job() }
+                })
+            let note = Task { try await writer.write([.ended(1)]) }
+            while jobs.withLock({ $0.isEmpty }) { await Task.yield() }
+            #expect(throws: SQLiteError.self) {
+                try writer.write { _, _ throws(SQLiteError) -> Int in
+                    // The thread finds its note gone, and ends.
+                    jobs.withLock { $0[0] }()
+                    throw .full(path: "")
+                }
+            }
+            try await note.value
+            if jobs.withLock({ $0.count }) != 2 { exit(8) }
+        }
     }
 }
 #endif

@@ -11,7 +11,7 @@ import Testing
 struct KillTests {
     @Test("what was committed when a process is killed is neither forgotten nor damaged")
     func kills() async throws {
-        let folder = try StateFolder()
+        let folder = StateFolder()
         let directory = folder.next()
         let kills = ProcessInfo.processInfo.environment["KIIPUSH_LONG"] == nil ? 30 : 500
         for run in 1...kills {

@@ -11,6 +11,8 @@ import KiiPushSystem
 
 /// What is found wrong with a database that is open already.
 struct LaterDamageTests {
+    private let folder = StateFolder()
+
     /// What somebody does to the files of a database that is in use.
     enum Mishap: String, CaseIterable, CustomTestStringConvertible {
         case overwritten, removed, replaced, emptied, withoutLog
@@ -39,7 +41,6 @@ struct LaterDamageTests {
         "once the open files are found damaged or gone, nothing is taken in any more, and that is told once",
         arguments: Mishap.allCases)
     func damage(_ mishap: Mishap) async throws {
-        let folder = try StateFolder()
         let directory = folder.next()
         // What an earlier opening has left lies in the file, and not in the log; and it is more than SQLite's cache
         // keeps.
@@ -77,7 +78,6 @@ struct LaterDamageTests {
 
     @Test("files that cannot be looked at for a while are not lost: they take payloads again afterwards")
     func unreachable() throws {
-        let folder = try StateFolder()
         let (directory, link) = (folder.next(), folder.path + "/link")
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

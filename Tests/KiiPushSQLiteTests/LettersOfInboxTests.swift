@@ -12,13 +12,8 @@ import Testing
 /// What a dead-letter store promises whose letters an inbox writes with the notes of their payloads.
 @Suite(.timeLimit(.minutes(5)))
 struct LettersOfInboxTests {
-    private let directory: String
-    private let folder: StateFolder
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     private func open(capacity: Int = 100) throws -> (inbox: SQLiteInbox, letters: SQLiteDeadLetterStore) {
         let inbox = try SQLiteInbox(try SQLiteDatabase(directory: directory), clock: ManualClock())
@@ -139,7 +134,7 @@ struct LettersOfInboxTests {
     @Test("a letter that stands for others is written with the end of each of them, in whatever order they end")
     func summary() async throws {
         for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
-            let folder = try StateFolder()
+            let folder = StateFolder()
             let database = try SQLiteDatabase(directory: folder.next())
             let inbox = try SQLiteInbox(database, clock: ManualClock())
             let letters = try SQLiteDeadLetterStore(writtenBy: inbox, capacity: 10, clock: ManualClock())
@@ -227,7 +222,7 @@ struct LettersOfInboxTests {
         let (inbox, letters) = try open()
         let ids = try inbox.add((0..<20).map { RawPayload([$0]) })
         _ = try letters.add(letter(of: ids[0], 60_000))
-        try inbox.run("PRAGMA max_page_count = 1")
+        try inbox.database.run("PRAGMA max_page_count = 1")
         let full = SQLiteError.full(path: inbox.database.path)
         let failed = await withTaskGroup(of: UInt64?.self) { group in
             for id in ids {
@@ -240,7 +235,7 @@ struct LettersOfInboxTests {
         }
         #expect(failed == [ids[0]] && inbox.count == 1)
         #expect(try letters.letters().map(\.id) == [1])
-        try inbox.run("PRAGMA max_page_count = 1000000")
+        try inbox.database.run("PRAGMA max_page_count = 1000000")
         try await inbox.record(.ended(ids[0]))
         #expect(try inbox.rowsOfLetters() == 1)
         #expect(inbox.count == 0 && letters.count == 1)
@@ -248,7 +243,7 @@ struct LettersOfInboxTests {
 
     @Test("while its letters wait, it keeps every promise of a dead-letter store")
     func contract() async throws {
-        let folder = try StateFolder()
+        let folder = StateFolder()
         await DeadLetterStoreContract { capacity, bytes in
             let inbox = try SQLiteInbox(try SQLiteDatabase(directory: folder.next()))
             return WaitingLetters(
@@ -275,16 +270,7 @@ private struct WaitingLetters: DeadLetterStore {
 }
 
 extension SQLiteInbox {
-    fileprivate func rowsOfLetters() throws -> Int64? {
-        try database.withConnection { connection throws(SQLiteError) in
-            try connection.number("SELECT count(*) FROM deadLetters")
-        }
-    }
-
-    fileprivate func messagesOfLetters() throws -> Int64? {
-        try database.withConnection { connection throws(SQLiteError) in
-            try connection.number("SELECT sum(count) FROM deadLetters")
-        }
-    }
+    fileprivate func rowsOfLetters() throws -> Int64 { try database.number("SELECT count(*) FROM deadLetters") }
+    fileprivate func messagesOfLetters() throws -> Int64 { try database.number("SELECT sum(count) FROM deadLetters") }
 }
 #endif

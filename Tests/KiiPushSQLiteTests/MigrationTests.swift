@@ -9,13 +9,8 @@ import Testing
 
 /// What becomes of a file that an earlier release wrote.
 struct MigrationTests {
-    private let folder: StateFolder
-    private let directory: String
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     /// Writes a file as version 1 did, with two messages, a letter and a number that was used before.
     private func makeVersion1() throws { try make(Self.version1) }
@@ -35,7 +30,8 @@ struct MigrationTests {
         for round in 1...2 {
             let database = try SQLiteDatabase(directory: directory)
             #expect(
-                database.secret == DedupeSecret(11, UInt64(bitPattern: -12)) && database.openings == 7 + Int64(round))
+                database.secret == DedupeSecret(11, UInt64(bitPattern: -12))
+                    && database.service.openings == 7 + Int64(round))
             let seen = try SQLiteSeenStore(database, clock: ManualClock())
             #expect(seen.counts == SeenCounts(strong: .init(remembered: 1), weak: .init(remembered: 1)))
             #expect(seen.isDone(.numbered(1), at: .seconds(0)))
@@ -83,10 +79,7 @@ struct MigrationTests {
         try make(Self.version1 + ";" + Self.version2 + ";" + Self.version3)
         for round in 1...2 {
             let database = try SQLiteDatabase(directory: directory)
-            let tables = try database.withConnection { connection throws(SQLiteError) in
-                try connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'breakers'")
-            }
-            #expect(tables == 0)
+            #expect(try database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'breakers'") == 0)
             let store = try SQLiteDeadLetterStore(database, capacity: 10)
             let letters = try store.letters()
             let old = try #require(letters.first)
@@ -108,9 +101,7 @@ struct MigrationTests {
     func unknownReason() throws {
         try makeVersion1()
         let database = try SQLiteDatabase(directory: directory)
-        try database.withConnection { connection throws(SQLiteError) in
-            try connection.run("UPDATE deadLetters SET reason = 'ofAnotherTime'")
-        }
+        try database.run("UPDATE deadLetters SET reason = 'ofAnotherTime'")
         let letters = try SQLiteDeadLetterStore(database)
         #expect(throws: SQLiteError.corrupt(path: database.path)) { try letters.letters() }
         #expect(letters.count == 1)

@@ -9,14 +9,9 @@ import Testing
 
 /// What a database refuses to open, and what it says then.
 struct OpeningTests {
-    private let folder: StateFolder
-    private let directory: String
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
     private var file: String { "\(directory)/kiipush.db" }
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
 
     /// Why it is not opened, nor healed, but left as it is; nil where it is opened.
     private func refusal() -> SQLiteError? {
@@ -144,10 +139,7 @@ struct OpeningTests {
         let database = try SQLiteDatabase(directory: directory)
         let store = try SQLiteSeenStore(database)
         let letters = try SQLiteDeadLetterStore(database)
-        guard case .fresh(let lease) = store.begin(.numbered(1), now: .seconds(0)) else {
-            Issue.record("a message should be fresh")
-            return
-        }
+        let lease = try store.lease(.numbered(1))
         database.close()
         database.close()
         for _ in 0..<2 {
@@ -191,9 +183,8 @@ struct OpeningTests {
 }
 
 extension SQLiteDatabase {
-    /// Changes the file behind the stores' back, and closes it.
     fileprivate func edit(_ sql: String) throws {
-        try withConnection { connection throws(SQLiteError) in try connection.script(sql) }
+        try run(sql)
         close()
     }
 }

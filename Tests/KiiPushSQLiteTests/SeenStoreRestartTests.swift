@@ -9,13 +9,8 @@ import Testing
 /// What a seen store knows after it was closed and opened again.
 struct SeenStoreRestartTests {
     private let machine = Machine()
-    private let directory: String
-    private let folder: StateFolder
-
-    init() throws {
-        folder = try StateFolder()
-        directory = folder.next()
-    }
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     /// What an earlier process leaves behind, and a later one finds; each has a clock that begins at nothing.
     private func process<Result>(
@@ -47,10 +42,7 @@ struct SeenStoreRestartTests {
         let database = try SQLiteDatabase(directory: directory)
         let store = try SQLiteSeenStore(database, clock: ManualClock())
         for number in 0..<50 {
-            guard case .fresh(let lease) = store.begin(.numbered(number), now: .seconds(0)) else {
-                Issue.record("message \(number) should be fresh")
-                continue
-            }
+            let lease = try store.lease(.numbered(number))
             await withTaskGroup(of: Void.self) { group in
                 for task in 0..<4 {
                     group.addTask {
@@ -70,17 +62,13 @@ struct SeenStoreRestartTests {
     @Test("a message that was in flight or released is new for the next process, under a number of its own")
     func inFlight() throws {
         let numbers = try process { store, clock in
-            let states = (1...2).map { store.begin(.numbered($0), now: clock.now) }
-            let leases = states.compactMap { if case .fresh(let lease) = $0 { lease } else { nil } }
+            let leases = try (1...2).map { try store.lease(.numbered($0), at: clock.now) }
             store.release(leases[1])
             return leases.map(\.number)
         }
         try process { store, clock in
             for number in 1...2 {
-                guard case .fresh(let lease) = store.begin(.numbered(number), now: clock.now) else {
-                    Issue.record("message \(number) should be fresh")
-                    continue
-                }
+                let lease = try store.lease(.numbered(number), at: clock.now)
                 #expect(!numbers.contains(lease.number))
             }
         }
@@ -235,10 +223,8 @@ struct SeenStoreRestartTests {
 
     @Test("the file keeps as many rows as the window counts, also when the window was made smaller")
     func rows() throws {
-        func rows(_ store: SQLiteSeenStore) throws -> Int64? {
-            try store.database.withConnection { connection throws(SQLiteError) in
-                try connection.number("SELECT count(*) FROM seen")
-            }
+        func rows(_ store: SQLiteSeenStore) throws -> Int64 {
+            try store.database.number("SELECT count(*) FROM seen")
         }
         try process(SeenWindow(count: 500)) { store, clock in
             for number in 0..<600 {
@@ -248,10 +234,10 @@ struct SeenStoreRestartTests {
             #expect(try rows(store) == 1000)
         }
         try process(SeenWindow(count: 100)) { store, clock in
-            var last = try #require(try rows(store))
+            var last = try rows(store)
             for number in 600..<620 {
                 try store.handle(.numbered(number), at: clock.now)
-                let now = try #require(try rows(store))
+                let now = try rows(store)
                 #expect(last - now <= 130)
                 last = now
             }
@@ -281,10 +267,7 @@ struct SeenStoreRestartTests {
             machine.boot("boot \(number)")
             try process(SeenWindow(count: 3)) { store, clock in try store.handle(.numbered(number), at: clock.now) }
         }
-        let boots = try machine.open(directory).withConnection { connection throws(SQLiteError) in
-            try connection.number("SELECT count(*) FROM boots")
-        }
-        #expect(boots == 3)
+        #expect(try machine.open(directory).number("SELECT count(*) FROM boots") == 3)
     }
 }
 

@@ -1,4 +1,5 @@
 #if SQLite
+import Foundation
 import KiiPush
 import Synchronization
 import Testing
@@ -39,6 +40,18 @@ final class Machine: Sendable {
     }
 }
 
+extension SQLiteDatabase {
+    /// A number in the file; 0 without one.
+    func number(_ sql: String) throws -> Int64 {
+        try withConnection { connection throws(SQLiteError) in try connection.number(sql) } ?? 0
+    }
+
+    /// Changes the file behind the stores' back.
+    func run(_ sql: String) throws {
+        try withConnection { connection throws(SQLiteError) in try connection.script(sql) }
+    }
+}
+
 extension DedupeKeys {
     /// Keys made of numbers, for tests that need no message.
     static func numbered(_ first: Int, _ second: Int? = nil, strength: Strength = .strong) -> DedupeKeys {
@@ -50,13 +63,15 @@ extension DedupeKeys {
 }
 
 extension SQLiteSeenStore {
+    /// Begins a message, which must be fresh.
+    func lease(_ keys: DedupeKeys, at time: MonotonicInstant = .seconds(0)) throws -> SeenLease {
+        let lease: SeenLease? = if case .fresh(let lease) = begin(keys, now: time) { lease } else { nil }
+        return try #require(lease, "a message should be fresh")
+    }
+
     /// Begins a message and ends it well; throws what the commit throws.
     func handle(_ keys: DedupeKeys, at time: MonotonicInstant) throws {
-        guard case .fresh(let lease) = begin(keys, now: time) else {
-            Issue.record("a message should be fresh")
-            return
-        }
-        try commit(lease, now: time)
+        try commit(try lease(keys, at: time), now: time)
     }
 
     /// Whether a message is done; one that is not keeps no lease.
@@ -75,5 +90,27 @@ extension MonotonicInstant {
     static func seconds(_ seconds: Int64) -> MonotonicInstant {
         MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
     }
+}
+
+/// A directory for the databases of one test; gone with the value.
+final class StateFolder: Sendable {
+    let path: String
+    /// A state directory that is not there yet, for a test with one.
+    var directory: String { "\(path)/state" }
+    private let last = Atomic<Int>(0)
+
+    /// Makes one, below `parent` if that is there, else where temporary files are.
+    init(parent: String? = nil) {
+        let parent = parent.flatMap { FileManager.default.isWritableFile(atPath: $0) ? URL(filePath: $0) : nil }
+        let url = (parent ?? FileManager.default.temporaryDirectory)
+            .appending(path: "kiipush-sqlite-\(UUID().uuidString)")
+        path = url.path
+        guard unsafe mkdir(path, 0o700) == 0 else { fatalError("no directory for a test: \(errno)") }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of another one.
+    func next() -> String { "\(path)/\(last.add(1, ordering: .relaxed).newValue)" }
 }
 #endif

@@ -249,6 +249,12 @@ struct ServiceBench {
         return (await transport.intake(), run)
     }
 
+    /// The same, for one that is made just for that.
+    func opened() async -> (bench: ServiceBench, intake: PushIntake, run: Task<DrainReport, any Error>) {
+        let (intake, run) = await open()
+        return (self, intake, run)
+    }
+
     /// Lets the transport end, and waits for the report.
     func close(_ run: Task<DrainReport, any Error>) async throws -> DrainReport {
         transport.finish()

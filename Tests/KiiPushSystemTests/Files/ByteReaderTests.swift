@@ -95,6 +95,8 @@ struct ByteReaderTests {
             _ = try reader.readAll(limit: 1)
         }
         #expect(!isOpen(path))
+        #expect(throws: ReadError.notAFile(name: directory.path)) { _ = try ByteReader(regularFile: directory.path) }
+        #expect(!isOpen(directory.path))
     }
 
     // MARK: Errors

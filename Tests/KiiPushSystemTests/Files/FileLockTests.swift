@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import Testing
 
@@ -7,34 +6,19 @@ import Testing
 
 @Suite("a lock by a file")
 struct FileLockTests {
-    @Test(
-        "a lock whose file was replaced while waiting locks the new file",
-        .timeLimit(.minutes(5)))
+    @Test("a lock whose file was replaced while waiting locks the new file", .timeLimit(.minutes(5)))
     func removed() async throws {
         let directory = try Folder()
         let path = directory["lock"]
         let first = try FileLock(path, limit: .zero)
         async let waiting = withThread { Result { () throws(ErrorNumber) in try FileLock(path, limit: .seconds(20)) } }
         // Until the second one has opened the file that is about to go.
-        while OpenFiles.count(path) < 2, !Task.isCancelled { await Task.yield() }
+        while OpenDescriptor.all.count(where: { $0.target == path }) < 2, !Task.isCancelled { await Task.yield() }
         #expect(unsafe unlink(path) == 0)
         first.unlock()
         let second = try await waiting.get()
         #expect(throws: ErrorNumber(rawValue: EWOULDBLOCK)) { try FileLock(path, limit: .zero) }
         second.unlock()
         try FileLock(path, limit: .zero).unlock()
-    }
-}
-
-/// The descriptors of this process.
-private enum OpenFiles {
-    /// How many are open on a file.
-    static func count(_ path: String) -> Int {
-        let folder = "/proc/self/fd"
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        // One that was closed meanwhile has no destination.
-        return numbers.count {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == path
-        }
     }
 }

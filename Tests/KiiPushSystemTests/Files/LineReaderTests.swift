@@ -70,3 +70,59 @@ struct LineReaderTests {
         }
     }
 }
+
+struct LineSplitterTests {
+    /// The lines of a text that comes in so many bytes at a time.
+    private func lines(_ text: String, limit: Int = 4, step: Int) -> [InputLine] {
+        var splitter = LineSplitter(limit: limit)
+        var lines: [InputLine] = []
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            splitter.append(bytes[start..<min(start + step, bytes.count)])
+            while let line = splitter.next() { lines.append(line) }
+        }
+        if let line = splitter.finish() { lines.append(line) }
+        #expect(!splitter.hasPartialLine)
+        return lines
+    }
+
+    private func bytes(_ text: String, _ number: Int) -> InputLine { .bytes(Array(text.utf8), number: number) }
+
+    @Test("knows the beginning of a line that is too long", arguments: [1, 3, 4, 5, 6, 100])
+    func tooLongStart(step: Int) {
+        var splitter = LineSplitter(limit: 20)
+        let bytes = Array("a\nanswer failed because it is broken\nb".utf8)
+        var starts: [String] = []
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            splitter.append(bytes[start..<min(start + step, bytes.count)])
+            while let line = splitter.next() {
+                if case .tooLong = line { starts.append(String(decoding: splitter.tooLongStart, as: UTF8.self)) }
+            }
+        }
+        #expect(starts == ["answer failed be"])
+    }
+
+    @Test("splits equally however the bytes arrive", arguments: 1...12)
+    func cut(step: Int) {
+        let cases: [(text: String, lines: [InputLine])] = [
+            ("", []), ("\n", []), ("a", [bytes("a", 1)]), ("a\nb", [bytes("a", 1), bytes("b", 2)]),
+            ("a\r\n\r\nb\r\n", [bytes("a", 1), bytes("b", 3)]), (" \t\n a\n  ", [bytes(" a", 2)]),
+            ("abcd\nabcd\r\nabcd", [bytes("abcd", 1), bytes("abcd", 2), bytes("abcd", 3)]),
+            ("abcde\nf\n", [.tooLong(number: 1), bytes("f", 2)]),
+            ("abcdefghij\n\nklmnopq\nr", [.tooLong(number: 1), .tooLong(number: 3), bytes("r", 4)]),
+            ("abcd\rx\nb", [.tooLong(number: 1), bytes("b", 2)]), ("abcd\r", [.tooLong(number: 1)]),
+            ("a\rb\n\rc", [bytes("a\rb", 1), bytes("\rc", 2)]), ("abcdefgh", [.tooLong(number: 1)]),
+            ("a\r\r\n", [bytes("a\r", 1)]), ("abcd\r\r\n", [.tooLong(number: 1)]), ("\r", [bytes("\r", 1)]),
+        ]
+        for (text, expected) in cases { #expect(lines(text, step: step) == expected, "\(text.debugDescription)") }
+        #expect(lines("\na\n\r\n", limit: 0, step: step) == [.tooLong(number: 2)])
+    }
+
+    @Test("passes invalid UTF-8 and NUL unchanged")
+    func invalidUTF8() {
+        var splitter = LineSplitter(limit: 10)
+        splitter.append([0xFF, 0x00, 0xC3, 0x0A, 0x80])
+        #expect(splitter.next() == .bytes([0xFF, 0x00, 0xC3], number: 1))
+        #expect(splitter.next() == nil && splitter.finish() == .bytes([0x80], number: 2))
+    }
+}

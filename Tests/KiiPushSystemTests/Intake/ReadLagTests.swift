@@ -11,44 +11,34 @@ struct ReadLagTests {
         case read(Int)
     }
 
-    struct Row: Sendable, CustomTestStringConvertible {
-        let name: String
-        let steps: [Step]
-        let isBehind: Bool
-
-        init(_ name: String, _ steps: [Step], _ isBehind: Bool) {
-            (self.name, self.steps, self.isBehind) = (name, steps, isBehind)
-        }
-
-        var testDescription: String { name }
-    }
-
-    static let rows = [
-        Row("at the start", [], false),
-        Row("messages with pauses", Array(repeating: .poll(5, ready: true), count: 100), false),
-        Row("a burst", [.poll(1000, ready: true), .stop(200), .poll(0, ready: true), .stop(40)], false),
-        Row("more each time", [.stop(200), .poll(0, ready: true), .stop(60)], true),
-        Row("no room", [.stop(251)], true),
-        Row("empty again", [.stop(400), .poll(0, ready: false), .stop(1), .poll(0, ready: false)], true),
-        Row("empty for long enough", [.stop(400), .poll(0, ready: false), .poll(1, ready: false)], false),
-        Row(
+    static let rows: [(what: String, steps: [Step], isBehind: Bool)] = [
+        ("at the start", [], false),
+        ("messages with pauses", Array(repeating: .poll(5, ready: true), count: 100), false),
+        ("a burst", [.poll(1000, ready: true), .stop(200), .poll(0, ready: true), .stop(40)], false),
+        ("more each time", [.stop(200), .poll(0, ready: true), .stop(60)], true),
+        ("no room", [.stop(251)], true),
+        ("empty again", [.stop(400), .poll(0, ready: false), .stop(1), .poll(0, ready: false)], true),
+        ("empty for long enough", [.stop(400), .poll(0, ready: false), .poll(1, ready: false)], false),
+        (
             "a sender who writes as soon as there is room",
-            [.stop(400), .poll(0, ready: false), .poll(0, ready: true)], true),
-        Row("a window that is not full", [.poll(5, ready: true), .read(19)], false),
-        Row("a full window", [.poll(5, ready: true), .read(20)], true),
-        Row("a full window in two reads", [.poll(5, ready: true), .read(12), .poll(0, ready: true), .read(12)], true),
-        Row("two bursts", [.poll(5, ready: true), .read(12), .poll(5, ready: true), .read(12)], false),
-        Row(
+            [.stop(400), .poll(0, ready: false), .poll(0, ready: true)], true
+        ),
+        ("a window that is not full", [.poll(5, ready: true), .read(19)], false),
+        ("a full window", [.poll(5, ready: true), .read(20)], true),
+        ("a full window in two reads", [.poll(5, ready: true), .read(12), .poll(0, ready: true), .read(12)], true),
+        ("two bursts", [.poll(5, ready: true), .read(12), .poll(5, ready: true), .read(12)], false),
+        (
             "a full window long ago",
-            [.poll(5, ready: true), .read(20), .poll(999, ready: false), .poll(1, ready: true)], false),
+            [.poll(5, ready: true), .read(20), .poll(999, ready: false), .poll(1, ready: true)], false
+        ),
     ]
 
     @Test(
         "a source is behind while it has had no pause for a quarter of a second, or had a full window", arguments: rows)
-    func lag(row: Row) {
+    func lag(what: String, steps: [Step], isBehind: Bool) {
         var now = ContinuousClock.now
         var lag = ReadLag(now)
-        for step in row.steps {
+        for step in steps {
             let start = now
             switch step {
             case .poll(let time, let isReady):
@@ -60,6 +50,6 @@ struct ReadLagTests {
             case .read(let messages): lag.read(messages, window: 20, now)
             }
         }
-        #expect(lag.isBehind(now) == row.isBehind)
+        #expect(lag.isBehind(now) == isBehind)
     }
 }
