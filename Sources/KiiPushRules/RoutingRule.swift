@@ -108,16 +108,14 @@ extension RulesReader {
         guard let id = name(node, "the rule's id") else { return nil }
         if let first = ids[ExactText(id)] {
             let place = position(first)
-            report(node.offset, "a second rule '\(Suggestion.shown(id))'; the first is at \(place)")
-            return nil
+            return refuse(node.offset, "a second rule '\(Suggestion.shown(id))'; the first is at \(place)")
         }
         ids[ExactText(id)] = node.offset
         // Such an id could not be switched off: it has another meaning there.
         guard id != "*", !id.begins(exactlyWith: "kiicloud:") else {
-            report(
+            return refuse(
                 node.offset,
                 "expected the rule's id, found what the kill switch treats as \(id == "*" ? "everything" : "a URI")")
-            return nil
         }
         return id
     }
@@ -147,8 +145,7 @@ extension RulesReader {
         default:
             guard let isOn = bool(value) else { return nil }
             guard isOn else {
-                report(value.offset, "expected true: a rule that prints nothing needs another action")
-                return nil
+                return refuse(value.offset, "expected true: a rule that prints nothing needs another action")
             }
             return (.print, value.offset)
         }
@@ -157,8 +154,7 @@ extension RulesReader {
     private mutating func arguments(_ node: RulesNode) -> [String]? {
         guard let nodes = list(node, "a list with a program and its arguments") else { return nil }
         guard let program = nodes.first else {
-            report(node.offset, "expected a program and its arguments, found an empty list")
-            return nil
+            return refuse(node.offset, "expected a program and its arguments, found an empty list")
         }
         guard let path = name(program, "the path of a program", fills: true) else { return nil }
         var arguments = [path]
@@ -167,8 +163,7 @@ extension RulesReader {
                 let argument = filled(text, at: node, allowsSecrets: true)
             else { return nil }
             guard !argument.utf8.contains(0) else {
-                report(node.offset, "an argument cannot contain a zero byte")
-                return nil
+                return refuse(node.offset, "an argument cannot contain a zero byte")
             }
             arguments.append(argument)
         }

@@ -206,14 +206,10 @@ extension RulesReader {
     /// The version, if it is supported; otherwise no other problem is reported.
     fileprivate mutating func version(_ object: RulesObject) -> Int? {
         guard let node = required("version", of: object) else { return nil }
-        guard node.token.kind == .number else {
-            report(node, expected: "the version of the format, 1")
-            return nil
-        }
+        guard node.token.kind == .number else { return refuse(node, expected: "the version of the format, 1") }
         guard JSONNumber.integer(source.bytes.span, node.token.range) == 1 else {
             let found = text(node)
-            report(node.offset, "unknown version \(Suggestion.shown(found)); this library reads version 1")
-            return nil
+            return refuse(node.offset, "unknown version \(Suggestion.shown(found)); this library reads version 1")
         }
         return 1
     }

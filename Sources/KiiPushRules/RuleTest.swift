@@ -126,10 +126,9 @@ extension RulesReader {
         let expect = object["expect"].flatMap { expectation($0) }
         let named = Self.stepActions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let value = object[name] else {
-            report(
+            return refuse(
                 node.offset,
                 "expected exactly one of \(Self.stepActions.joined(separator: ", ")) in a step, found \(named.count)")
-            return nil
         }
         refuseKeysOfMessages(object, name)
         guard let action = stepAction(name, value, object, known) else { return nil }
@@ -186,13 +185,9 @@ extension RulesReader {
     private mutating func killTarget(_ node: RulesNode, _ known: RuleNames) -> KillTarget? {
         let expected = "a rule's id, a bucket's kiicloud:// URI, or \"*\""
         guard let text = name(node, expected) else { return nil }
-        guard let target = KillTarget(text) else {
-            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
-            return nil
-        }
+        guard let target = KillTarget(text) else { return refuse(node, expected, found: text) }
         if case .route = target, !known.hasRule(text) {
-            report(node.offset, Suggestion.unknown("rule", text, known: known.rules))
-            return nil
+            return refuse(node.offset, Suggestion.unknown("rule", text, known: known.rules))
         }
         return target
     }
@@ -245,13 +240,9 @@ extension RulesReader {
         list(node, "a list of objects with write or send")?.compactMap { node in
             guard let object = object(node, "an object with write or send", keys: Self.cloudActions) else { return nil }
             guard object.members.count == 1, let only = object.members.first else {
-                report(node.offset, "expected exactly one of write and send, found \(object.members.count)")
-                return nil
+                return refuse(node.offset, "expected exactly one of write and send, found \(object.members.count)")
             }
-            guard only.value.token.kind == .object else {
-                report(only.value, expected: "an object")
-                return nil
-            }
+            guard only.value.token.kind == .object else { return refuse(only.value, expected: "an object") }
             return DataValue(source.bytes.span, node.token)
         }
     }

@@ -26,8 +26,7 @@ extension RulesReader {
 
     private mutating func filter(_ text: RulesText) -> MQTTTopicFilter? {
         do throws(MQTTTopicFilter.Problem) { return try MQTTTopicFilter(text.text) } catch {
-            report(text.node.offset, error.description)
-            return nil
+            return refuse(text.node.offset, error.description)
         }
     }
 
@@ -40,12 +39,11 @@ extension RulesReader {
         guard let object = object(node, "an object with topic", keys: Self.publishKeys) else { return nil }
         guard required("topic", of: object) != nil else { return nil }
         guard let publish = MQTTPublish(DataValue(source.bytes.span, node.token)) else {
-            report(
+            return refuse(
                 node.offset,
                 "expected an object with the texts topic, contentType, responseTopic and correlationData (Base64), "
                     + "retained as true or false, a number expirySeconds, and userProperties as a list of "
                     + "[name, value]")
-            return nil
         }
         return publish
     }
@@ -75,8 +73,7 @@ extension MQTTPattern {
                 writer.pattern(contentType)
             }
             guard !userProperties.isEmpty else { return }
-            writer.key("userProperties")
-            writer.object { writer in
+            writer.member("userProperties") { writer in
                 for (name, value) in userProperties.sorted(by: { $0.key < $1.key }) {
                     writer.key(name)
                     writer.pattern(value)

@@ -27,8 +27,8 @@ extension RulesReader {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte.isDigit || "_-.".utf8.contains(byte)
         }
         guard isName, (1...64).contains(member.key.utf8.count) else {
-            report(member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
-            return nil
+            return refuse(
+                member.keyOffset, "expected the name of a parameter: 1 to 64 letters, digits, '_', '-' and '.'")
         }
         guard let object = object(member.value, "an object with type", keys: Self.parameterKeys),
             let type = required("type", of: object).flatMap({ choice($0, "type", RuleParameter.ValueType.self) })
@@ -37,13 +37,9 @@ extension RulesReader {
         var defaultValue: DataValue?
         if let node = object["default"] {
             defaultValue = type.value(.value(DataValue(source.bytes.span, node.token)))
-            guard defaultValue != nil else {
-                report(node, expected: type.words)
-                return nil
-            }
+            guard defaultValue != nil else { return refuse(node, expected: type.words) }
             guard defaultValue?.isOfParameter == true else {
-                report(node.offset, "expected \(DataValue.boundsOfParameter) as the default")
-                return nil
+                return refuse(node.offset, "expected \(DataValue.boundsOfParameter) as the default")
             }
             if isSecret { report(node.offset, "a secret parameter has no default: the file may be read by others") }
         }
@@ -123,8 +119,7 @@ extension RulesReader {
         _ node: RulesNode, _ fill: (inout ParameterTable) throws(RuleTemplateError) -> Value
     ) -> Value? {
         do throws(RuleTemplateError) { return try fill(&parameters) } catch {
-            report(node.offset, error.what)
-            return nil
+            return refuse(node.offset, error.what)
         }
     }
 

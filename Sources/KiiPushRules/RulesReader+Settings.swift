@@ -21,8 +21,7 @@ extension RulesReader {
         guard let text = name(node, expected, fills: true) else { return nil }
         guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }
         guard !id.utf8.contains(UInt8(ascii: "*")) else {
-            report(node.offset, "expected a single identity, found a pattern with '*'")
-            return nil
+            return refuse(node.offset, "expected a single identity, found a pattern with '*'")
         }
         return type == "user" ? .user(id: id) : type == "thing" ? .thing(id: id) : .admin(id)
     }
@@ -32,18 +31,15 @@ extension RulesReader {
     /// The two parts of `user:U1`; reports any other text.
     mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
-            return nil
+            return refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
         }
         let type = String(text[..<colon])
         let id = String(text[text.utf8.index(after: colon)...])
         guard types.contains(where: { $0.isExactly(type) }) else {
-            report(node.offset, Suggestion.unknown("type", type, known: types) + "; expected \(expected)")
-            return nil
+            return refuse(node.offset, Suggestion.unknown("type", type, known: types) + "; expected \(expected)")
         }
         guard !id.isEmpty else {
-            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))' without an id")
-            return nil
+            return refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(text))' without an id")
         }
         return (type, id)
     }
@@ -87,10 +83,7 @@ extension RulesReader {
         guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
         let expected = "a field of the data, such as \"data.messageId\""
         guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
-        guard let key = text.keyOfData else {
-            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
-            return nil
-        }
+        guard let key = text.keyOfData else { return refuse(node, expected, found: text) }
         return (.by(data: key), node.offset)
     }
 
@@ -123,8 +116,7 @@ extension RulesReader {
     /// The key `pace` of a rule: `"unlimited"`.
     mutating func pace(_ node: RulesNode) -> RoutePace? {
         guard node.token.kind == .string, let text = name(node, "a pace") else {
-            report(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")
-            return nil
+            return refuse(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")
         }
         switch text {
         case "standard": return .standard

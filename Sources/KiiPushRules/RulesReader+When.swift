@@ -127,8 +127,8 @@ extension RulesReader {
             return nil
         }
         guard !text.isEmpty else {
-            report(value.offset, "expected \(what), found an empty string, which matches nothing; \"*\" matches any")
-            return nil
+            return refuse(
+                value.offset, "expected \(what), found an empty string, which matches nothing; \"*\" matches any")
         }
         return RulesText(text: text, isExact: isExact, node: value)
     }
@@ -258,8 +258,7 @@ extension RulesReader {
         case "exists": return bool(value).map { .exists($0) }
         case "not": return predicate(value).map { .not($0) }
         default:
-            report(member.keyOffset, Suggestion.unknown("operator", member.key, known: DataPredicate.operators))
-            return nil
+            return refuse(member.keyOffset, Suggestion.unknown("operator", member.key, known: DataPredicate.operators))
         }
     }
 
@@ -268,22 +267,17 @@ extension RulesReader {
         case .string: return filledValue(node)
         case .number, .true, .false, .null: return DataValue(source.bytes.span, node.token)
         case .object, .array, .absent:
-            report(node, expected: "a string, a number, true, false or null")
-            return nil
+            return refuse(node, expected: "a string, a number, true, false or null")
         }
     }
 
     /// The text of a number, which may also be in a string.
     private mutating func number(_ node: RulesNode) -> String? {
         guard node.token.kind == .number || node.token.kind == .string else {
-            report(node, expected: "a number")
-            return nil
+            return refuse(node, expected: "a number")
         }
         guard let text = filled(text(node), at: node) else { return nil }
-        guard JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count) else {
-            report(node.offset, "expected a number, found '\(Suggestion.shown(text))'")
-            return nil
-        }
-        return text
+        let isNumber = JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count)
+        return isNumber ? text : refuse(node, "a number", found: text)
     }
 }

@@ -67,6 +67,23 @@ struct RulesReader {
         report(node.offset, "expected \(expected), found \(node.kindName)")
     }
 
+    /// Records a problem; returns nil for what cannot be read.
+    mutating func refuse<Value>(_ offset: Int, _ what: @autoclosure () -> String) -> Value? {
+        report(offset, what())
+        return nil
+    }
+
+    /// Records that a value has the wrong type; returns nil for it.
+    mutating func refuse<Value>(_ node: RulesNode, expected: String) -> Value? {
+        report(node, expected: expected)
+        return nil
+    }
+
+    /// Records that a text is not what was expected; returns nil for it.
+    mutating func refuse<Value>(_ node: RulesNode, _ expected: String, found: String) -> Value? {
+        refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(found))'")
+    }
+
     /// All problems so far, as one error.
     var error: RulesError? { problems.isEmpty ? nil : RulesError(problems, omitted: omitted) }
 
@@ -90,10 +107,7 @@ struct RulesReader {
 
     /// The members of an object with any keys; the first of duplicate keys counts.
     mutating func object(_ node: RulesNode, _ what: String) -> RulesObject? {
-        guard node.token.kind == .object else {
-            report(node, expected: what)
-            return nil
-        }
+        guard node.token.kind == .object else { return refuse(node, expected: what) }
         var found: [RulesMember] = []
         var seen: Set<ExactText> = []
         let bytes = source.bytes
@@ -112,10 +126,7 @@ struct RulesReader {
 
     /// The elements of a list; reports another type.
     mutating func list(_ node: RulesNode, _ what: String) -> [RulesNode]? {
-        guard node.token.kind == .array else {
-            report(node, expected: what)
-            return nil
-        }
+        guard node.token.kind == .array else { return refuse(node, expected: what) }
         return elements(node)
     }
 
@@ -133,8 +144,7 @@ struct RulesReader {
 
     mutating func required(_ key: String, of object: RulesObject) -> RulesNode? {
         if let node = object[key] { return node }
-        report(object.node.offset, "the key '\(key)' is missing")
-        return nil
+        return refuse(object.node.offset, "the key '\(key)' is missing")
     }
 
     // MARK: Single values
@@ -143,10 +153,7 @@ struct RulesReader {
     func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
 
     mutating func string(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
-        guard node.token.kind == .string else {
-            report(node, expected: what)
-            return nil
-        }
+        guard node.token.kind == .string else { return refuse(node, expected: what) }
         return fills ? filled(text(node), at: node) : text(node)
     }
 
@@ -156,13 +163,9 @@ struct RulesReader {
     /// With `fills`, placeholders of parameters are replaced.
     mutating func name(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
         guard let name = string(node, what, fills: fills) else { return nil }
-        guard !name.isEmpty else {
-            report(node.offset, "expected \(what), found an empty string")
-            return nil
-        }
+        guard !name.isEmpty else { return refuse(node.offset, "expected \(what), found an empty string") }
         guard !name.hasControlCharacters else {
-            report(node.offset, "expected \(what) without control characters")
-            return nil
+            return refuse(node.offset, "expected \(what) without control characters")
         }
         return name
     }
@@ -172,21 +175,16 @@ struct RulesReader {
         case .true: return true
         case .false: return false
         default:
-            report(node, expected: "true or false")
-            return nil
+            return refuse(node, expected: "true or false")
         }
     }
 
     mutating func integer(_ node: RulesNode, in range: ClosedRange<Int>) -> Int? {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        guard node.token.kind == .number else {
-            report(node, expected: expected)
-            return nil
-        }
+        guard node.token.kind == .number else { return refuse(node, expected: expected) }
         guard let number = JSONNumber.integer(source.bytes.span, node.token.range), range.contains(Int(number)) else {
             let found = text(node)
-            report(node.offset, "expected \(expected), found \(Suggestion.shown(found))")
-            return nil
+            return refuse(node.offset, "expected \(expected), found \(Suggestion.shown(found))")
         }
         return Int(number)
     }
@@ -195,14 +193,8 @@ struct RulesReader {
     mutating func duration(_ node: RulesNode, isPositive: Bool = false) -> Duration? {
         let expected = "a duration such as \"10s\": a number and ms, s, m, h or d"
         guard let text = string(node, expected) else { return nil }
-        guard let duration = Duration(rule: text) else {
-            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
-            return nil
-        }
-        guard duration > .zero || !isPositive else {
-            report(node.offset, "expected a duration longer than 0")
-            return nil
-        }
+        guard let duration = Duration(rule: text) else { return refuse(node, expected, found: text) }
+        guard duration > .zero || !isPositive else { return refuse(node.offset, "expected a duration longer than 0") }
         return duration
     }
 
@@ -210,8 +202,7 @@ struct RulesReader {
         let names = values.map(\.name)
         guard let name = string(node, "\(what): \(names.joined(separator: ", "))") else { return nil }
         if let found = values.first(where: { $0.name.isExactly(name) }) { return found.value }
-        report(node.offset, Suggestion.unknown(what, name, known: names))
-        return nil
+        return refuse(node.offset, Suggestion.unknown(what, name, known: names))
     }
 
     mutating func choice<Value: CaseIterable & RawRepresentable<String>>(
@@ -229,10 +220,7 @@ struct RulesReader {
         _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool
     ) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
-        guard let uri = KiiURI(text), accepts(uri) else {
-            report(node.offset, "expected \(what), found '\(Suggestion.shown(text))'")
-            return nil
-        }
+        guard let uri = KiiURI(text), accepts(uri) else { return refuse(node, what, found: text) }
         return fills ? filled(uri, at: node) : uri
     }
 }

@@ -10,8 +10,7 @@ extension RouteCriteria {
                 condition.write(self, to: &writer)
             }
             if !data.isEmpty {
-                writer.key("data")
-                writer.object { writer in
+                writer.member("data") { writer in
                     for condition in data {
                         writer.key(condition.key)
                         condition.predicate.write(to: &writer)

@@ -39,9 +39,7 @@ extension RulesLint {
     private mutating func check(transport: String, _ step: RuleTestStep) {
         guard !Self.transports.contains(where: transport.isExactly), transport != Transport.gap.name else { return }
         let isNear = Suggestion.of(transport, among: Self.transports) != nil
-        guard isNear || !rules.rules.contains(where: { $0.criteria.names(transport) }) else {
-            return
-        }
+        guard isNear || !rules.rules.contains(where: { $0.criteria.names(transport) }) else { return }
         report(
             .unknownTransport, step.transportPosition ?? step.position, nil,
             Suggestion.unknown("transport", transport, known: Self.transports)
