@@ -105,8 +105,8 @@ struct Paces {
         return true
     }
 
-    /// Decides about a message that was heard, and whether it passes from the floors of its keys; if it may not pass for
-    /// one of its routes, it waits for all of them.
+    /// Decides about a message that was heard, and whether it passes from the floors of its keys; if it may not pass
+    /// for one of its routes, it waits for all of them.
     mutating func ask(_ message: RoutedMessage) -> (Verdict, isFromFloor: Bool) {
         if isReplaced(message) {
             leave(message, isSuperseded: true)
