@@ -7,7 +7,7 @@ public struct WriteBudgetSpent: ResourceShortage, Sendable, Hashable, CustomStri
 
     /// What was refused, and what lifts that.
     public var description: String {
-        "route \(Suggestion.shown(route)) has written for 20 messages and may write again in seconds; \"pace\": \"unlimited\" in the "
-            + "rule, or RouteOptions(pace: .unlimited), lifts this"
+        "route \(Suggestion.shown(route)) has written for 20 messages and may write again in seconds; "
+            + "\"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
     }
 }
