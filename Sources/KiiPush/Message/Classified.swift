@@ -76,12 +76,9 @@ package struct Classified {
         }
         if let sendersURI, sendersURI.isAdmin { forDirect.insert(.senderURI) }
 
-        kind = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : .directPush
-        switch kind {
-        case .pushToApp: evidence = forApp
-        case .pushToUser: evidence = forUser
-        case .directPush: evidence = forDirect
-        }
+        (kind, evidence) =
+            !forApp.isEmpty
+            ? (.pushToApp, forApp) : !forUser.isEmpty ? (.pushToUser, forUser) : (.directPush, forDirect)
         noteKeysOfOtherKinds(fields)
         noteOrigin(text, fields, isEvent: isEvent, forApp: forApp)
     }
@@ -175,13 +172,7 @@ package struct Classified {
     }
 
     /// Whether the scope is known and has the id that it needs.
-    var scopeIsComplete: Bool {
-        switch scopeKind {
-        case .app: true
-        case .unknown: false
-        case .user, .group, .thing: scopeID.isPresent
-        }
-    }
+    var scopeIsComplete: Bool { scopeKind == .app || scopeKind != .unknown && scopeID.isPresent }
 
     private mutating func noteHandles() {
         guard scopeIsComplete else { return }
