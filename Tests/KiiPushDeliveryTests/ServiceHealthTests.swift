@@ -1,5 +1,4 @@
 import KiiPushTesting
-import Synchronization
 import Testing
 
 @testable import KiiPush

@@ -2,7 +2,6 @@
 import Foundation
 import KiiPush
 import KiiPushTesting
-import Synchronization
 import Testing
 
 @testable import KiiPushSQLite

@@ -3,7 +3,6 @@ import Foundation
 import KiiPush
 import KiiPushDelivery
 import KiiPushSystem
-import Synchronization
 import Testing
 
 @testable import KiiPushSQLite

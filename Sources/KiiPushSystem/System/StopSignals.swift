@@ -10,8 +10,8 @@ import Synchronization
 /// ```
 ///
 /// Keep it as long as the program runs; after its release the signals are still caught, but do nothing. The first
-/// signal calls the closure, the second one ends the process at once with exit code 1. Make one per process, before any
-/// other code waits for these signals.
+/// signal calls the closure, the second one ends the process at once with exit code 1. Programs that are started
+/// meanwhile are not affected. Make one per process, before any other code waits for these signals.
 public final class StopSignals {
     // Dispatch waits for them, since it keeps the main thread for itself, with all signals unblocked.
     private let sources: [any DispatchSourceSignal]
