@@ -49,7 +49,8 @@ extension PushService {
     /// Handles a dead letter once more, and removes it from the store if it is handled.
     ///
     /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout: a late one is cancelled, and left
-    /// behind if it does not return. Call it while the service runs; a stopping service waits for it as for any handler.
+    /// behind if it does not return. Call it while the service runs; a stopping service waits for it as for any
+    /// handler.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.

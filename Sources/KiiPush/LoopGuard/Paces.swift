@@ -140,14 +140,14 @@ struct Paces {
                 wide.record(place, .route, message.message, route, now)
             }
         }
-        if round.until == nil, let place = wide.place(of: .device, .device, now) {
+        if round.until == nil, let standard = message.routes.first(where: { $0.options.pace == .standard }),
+            let place = wide.place(of: .device, .device, now)
+        {
             // What a route's rate lets pass comes by itself: the device need not listen to it, too.
-            if round.source < .rate, let first = message.routes.first(where: { $0.options.pace == .standard }) {
-                if round.waits(place, &wide, now, .device, offset) {
-                    wide.record(place, .device, message.message, first, now)
-                }
-            } else if message.heard == .asNew {
-                wide[place].leave()
+            if round.source >= .rate {
+                if message.heard == .asNew { wide[place].leave() }
+            } else if round.waits(place, &wide, now, .device, offset) {
+                wide.record(place, .device, message.message, standard, now)
             }
         }
         guard let until = round.until else { return nil }
