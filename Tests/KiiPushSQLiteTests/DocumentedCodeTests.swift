@@ -8,10 +8,11 @@ import Testing
 @Suite("Documented code of KiiPushSQLite")
 struct DocumentedCodeTests {
     private let folder = StateFolder()
+    private var directory: String { folder.directory }
 
     @Test("a service keeps its payloads and what it has handled in one database")
     func service() async throws {
-        let database = try SQLiteDatabase(directory: folder.directory)
+        let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
         let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
@@ -25,7 +26,7 @@ struct DocumentedCodeTests {
     func receiver() async throws {
         let payload = PayloadFixture.pushToApp().payload(.long)
         for expected in ["handled", "duplicate", "duplicate"] {
-            let database = try SQLiteDatabase(directory: folder.directory)
+            let database = try SQLiteDatabase(directory: directory)
             let seen = try SQLiteSeenStore(database)
             let letters = try SQLiteDeadLetterStore(database)
             let receiver = PushReceiver(deadLetters: letters) {

@@ -8,7 +8,9 @@ struct TransportContractTests {
     private typealias MyBench = FaultyBench
 
     @Test("my transport meets the guarantees of a transport")
-    func guarantees() async { await TransportContract { MyBench() }.verify() }
+    func guarantees() async {
+        await TransportContract { MyBench() }.verify()
+    }
 
     @Test("lines on standard input meet the contract of a transport")
     func lines() async { await TransportContract { try LinesBench() }.verify() }
