@@ -40,7 +40,8 @@ public protocol Inbox: Sendable {
     /// - Throws: if they cannot be written; then none is, and the service records all of them again.
     func record(_ records: [InboxRecord]) async throws
 
-    /// The first payloads of an earlier process whose number is greater than `id`, oldest first.
+    /// The first payloads of an earlier process whose number is greater than `id`, at most `limit`, oldest first; none
+    /// if there are no more.
     ///
     /// A service reads all pages before it adds anything. With 0 for `id`, for the first page, one crash is added to
     /// each payload that was in flight when that process ended.
@@ -58,7 +59,7 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 
-    /// The first answers of ended payloads that a sender has yet to deliver, by the sender's name, oldest payload
+    /// At most `limit` answers of ended payloads that a sender has yet to deliver, by the sender's name, oldest payload
     /// first.
     ///
     /// - Throws: when they cannot be read.

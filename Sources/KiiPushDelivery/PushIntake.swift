@@ -145,7 +145,7 @@ public final class Receipt: Sendable {
     ///
     /// Cancelling the task does not end the wait; the service ends each receipt when it stops, at the latest.
     ///
-    /// - Returns: how it ended; nil if the service stopped before.
+    /// - Returns: how it ended; nil if the service stopped before, and will continue with it only if it is stored.
     public func end() async -> Outcome? {
         await withCheckedContinuation { waiter in onEnd { waiter.resume(returning: $0) } }
     }

@@ -40,6 +40,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// - After a crash before that, the payload is still in the inbox, and the dead letter does not exist. Its number
     ///   may be assigned again.
     ///
+    /// The database can have one dead-letter store at a time. Dead letters beyond `capacity` that exist already stay;
+    /// `bytes` bounds their payloads together.
+    ///
     /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, capacity: Int = 1000, bytes: Int = 8 << 20,

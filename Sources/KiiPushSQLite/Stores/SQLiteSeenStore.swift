@@ -61,6 +61,8 @@ public final class SQLiteSeenStore: SeenStore {
     /// ``SQLiteDeadLetterStore/init(writtenBy:capacity:bytes:clock:)``. Record something of a dead-lettered payload
     /// before the commit of its message, as `PushService` does, or a crash in between loses the dead letter.
     ///
+    /// The database can have one deduplication store at a time; `window` may differ from an earlier process's.
+    ///
     /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()

@@ -119,23 +119,3 @@ private func readWhenReady(_ descriptor: Int32, into buffer: UnsafeMutableRawBuf
         guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
     }
 }
-
-/// Why a file or a stream was not read.
-@nonexhaustive
-public enum ReadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It cannot be opened or read; `name` is its path, or the given name of the stream.
-    case unreadable(name: String, ErrorNumber)
-    /// The path is not a regular file, but a directory, a pipe or a device, for example.
-    case notAFile(name: String)
-    /// It exceeds the reader's limit.
-    case tooLarge(name: String, limit: Int)
-
-    /// One line for people: "a.json: cannot be read: No such file or directory".
-    public var description: String {
-        switch self {
-        case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
-        case .notAFile(let name): "\(EscapedText(name)): cannot be read: not a regular file"
-        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
-        }
-    }
-}

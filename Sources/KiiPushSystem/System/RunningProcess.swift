@@ -169,7 +169,7 @@ package struct RunningProcess: ~Copyable {
 private func startWaiting(for process: pid_t, closing writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
     let isStarted = createThread {
         var information = unsafe siginfo_t()
-        // Until it is reaped, the id is not reused, so it is safe to send it signals.
+        // A program that is not detached is not reaped here: until then its id is not reused, and may get signals.
         _ = retrying { unsafe waitid(P_PID, id_t(process), &information, WEXITED | (reaps ? 0 : WNOWAIT)) }
         close(writeEnd)
     }

@@ -46,8 +46,8 @@ public struct Shortage: Sendable, Hashable {
 /// ```
 ///
 /// It keeps at most one shortage of a kind, with its first description. What waits for open files, memory or output
-/// tries again at least every ten seconds, and begins the shortage again if it still lasts; one of these that nobody
-/// has begun again for a minute has ended.
+/// tries again after twelve seconds at most, if a handler has a place, and begins the shortage again if it still lasts;
+/// one of these that nobody has begun again for a minute counts as ended.
 public final class Shortages: Sendable {
     /// A shortage has begun or ended.
     public enum Change: Sendable, Hashable, CustomStringConvertible {
@@ -82,7 +82,8 @@ public final class Shortages: Sendable {
     /// Starts without shortages.
     ///
     /// - Parameters:
-    ///   - listener: called once when a shortage begins and once when it ends, on the caller's thread; keep it short.
+    /// - listener: called once when a shortage begins and once when it ends, on the thread of a caller, which may also
+    ///   be one that only reads ``current`` or ``isShort(of:)``: it must hold no lock that the listener takes.
     ///   - wallClock: returns the time at which one begins.
     ///   - clock: measures the minute.
     public init(
@@ -121,7 +122,7 @@ public final class Shortages: Sendable {
         for shortage in ended { listener?(.ended(shortage)) }
     }
 
-    /// The kinds that are tried again at least every ten seconds.
+    /// The kinds that are tried again after a short pause.
     private static let triedAgain: [Shortage.Kind] = [.descriptors, .memory, .output]
 
     /// Ends the shortages that nobody tries any more, such as those of a message that was dead-lettered.

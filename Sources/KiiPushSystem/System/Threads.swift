@@ -72,7 +72,8 @@ package struct ThreadSemaphore: Sendable {
     /// Wakes one thread.
     package func raise() { semaphore.signal() }
 
-    /// Blocks until it is raised, and returns true, or the time has passed.
+    /// Blocks until it is raised, and returns true, or the time has passed, on Linux by the wall clock: a clock that is
+    /// set changes it.
     package func wait(for limit: Duration) -> Bool {
         semaphore.wait(timeout: .now() + limit / .seconds(1)) == .success
     }
