@@ -14,7 +14,7 @@ struct AgentTransports: Sendable {
     /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
     private let session: (transport: String, note: @Sendable () throws -> Void)?
 
-    /// Makes them, or throws an error of the MQTT settings; they accept nothing before the service runs.
+    /// Makes them, which accept nothing yet; throws ``AgentError``, or an error of the MQTT settings.
     init(
         _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
         _ counts: ServiceCounts

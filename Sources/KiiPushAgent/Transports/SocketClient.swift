@@ -199,31 +199,42 @@ enum SocketAnswer {
 
 /// The answer to a line, which may have to wait for earlier ones, or for its payload's end.
 struct DueAnswer {
-    /// The answer, when it is known; set by the task that ended the payload.
-    private let known = Current<String>()
+    private enum Known: Sendable, Equatable {
+        case text(String)
+        case ended(Outcome, Answer?)
+        /// The service stopped before the payload's end.
+        case left
+    }
+
+    /// What is known of the answer; set by the task that ended the payload, which must not wait for the text of it.
+    private let known = Current<Known>()
     private let isStored: Bool
     /// When it is known at the latest; nil if only the payload's end decides.
     let deadline: ContinuousClock.Instant?
 
     init(_ text: String) {
         (isStored, deadline) = (false, nil)
-        known.set(text)
+        known.set(.text(text))
     }
 
     /// The answer for an accepted payload; after the deadline a stored one need not have ended.
     init(_ receipt: Receipt, deadline: ContinuousClock.Instant, _ signal: ThreadSignal) {
-        let isStored = receipt.isStored
-        (self.isStored, self.deadline) = (isStored, isStored ? deadline : nil)
+        (isStored, self.deadline) = (receipt.isStored, receipt.isStored ? deadline : nil)
         receipt.onEnd { [known, weak receipt] outcome in
-            known.set(outcome.map { SocketAnswer.ended($0, receipt?.answer) } ?? SocketAnswer.unended(isStored))
+            known.set(outcome.map { .ended($0, receipt?.answer) } ?? .left)
             signal.raise()
         }
     }
 
     /// The answer at this time; nil if it must wait, though not beyond `end` while the transport stops.
     func text(at now: ContinuousClock.Instant, stoppingBy end: ContinuousClock.Instant?) -> String? {
-        if let text = known.value { return text }
-        let isDue = deadline.map { now >= $0 } == true || end.map { now >= $0 } == true
-        return isDue ? SocketAnswer.unended(isStored) : nil
+        switch known.value {
+        case .text(let text)?: return text
+        case .ended(let outcome, let answer)?: return SocketAnswer.ended(outcome, answer)
+        case .left?: return SocketAnswer.unended(isStored)
+        case nil:
+            let isDue = deadline.map { now >= $0 } == true || end.map { now >= $0 } == true
+            return isDue ? SocketAnswer.unended(isStored) : nil
+        }
     }
 }

@@ -1,0 +1,38 @@
+import KiiPush
+public import KiiPushSystem
+
+/// Why a ``SocketTransport`` cannot listen.
+@nonexhaustive
+public enum SocketError: Error, Sendable, Hashable {
+    /// The path is empty, contains NUL, or exceeds 107 bytes, the limit of a socket's path.
+    case badPath(String)
+    /// Somebody else could replace the socket: its directory belongs to neither this user nor root, or others may write
+    /// to it.
+    case unsafeDirectory(String)
+    /// The path exists, but is not a socket, or belongs to somebody else.
+    case occupied(String)
+    /// Another program listens there.
+    case inUse(String)
+    /// Nobody answers at the socket, or the answer was cut off.
+    case nobodyAnswers(path: String, ErrorNumber)
+    /// A system call failed; the path, and the error.
+    case failed(path: String, ErrorNumber)
+}
+
+extension SocketError: CustomStringConvertible {
+    /// One line for people: what is wrong, and how to fix it.
+    public var description: String {
+        switch self {
+        case .badPath(let path):
+            "'\(EscapedText(path))' is not a socket path: expected 1 to 107 bytes, none of them NUL"
+        case .unsafeDirectory(let path):
+            "\(EscapedText(path)): others can write to the socket's directory; use one owned by this user or root, "
+                + "with mode 0755 at most"
+        case .occupied(let path):
+            "\(EscapedText(path)): exists, but is not a socket of this user; remove it or use another path"
+        case .inUse(let path): "\(EscapedText(path)): another program is listening there; stop it or use another path"
+        case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
+        case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
+        }
+    }
+}
