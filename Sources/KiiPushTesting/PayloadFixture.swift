@@ -40,7 +40,7 @@ public struct PayloadFixture: Sendable {
     /// Makes an empty payload, which is a Direct Push by absence.
     public init() {}
 
-    /// A Push to App; without an object, as when a bucket is deleted.
+    /// A Push to App; `object` may be nil, as when a bucket is deleted.
     ///
     /// Each `sentAt` makes another event. The sender and `modifiedAt` are encoded with long keys only, since APNs omits
     /// them.

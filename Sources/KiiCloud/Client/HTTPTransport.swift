@@ -20,7 +20,8 @@ public protocol TransportError: Error {
 
 /// A source of tokens: a file, a login, a thing's onboarding.
 public protocol TokenSource: Sendable {
-    /// The current token; the same one again if there is no newer than `ended`, which the server has just refused.
+    /// The current token; the same one again if there is no newer than `ended`, which the server has just refused; nil
+    /// if the current one is not known to be bad.
     ///
     /// - Throws: if there is none.
     func token(replacing ended: Secret?) async throws -> Secret

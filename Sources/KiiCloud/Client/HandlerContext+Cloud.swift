@@ -133,22 +133,6 @@ extension KeyedData {
     }
 }
 
-// A payload names these resources without their contents: these calls read the current state, and throw the errors of
-// `KiiClient.perform(_:)`.
-extension KiiClient {
-    /// Reads an object; nil if it does not exist, as after a push about its deletion.
-    public func refresh(_ object: KiiObject) async throws -> ObjectRecord? { try await perform(.readObject(object)) }
-
-    /// Reads a user; nil if it does not exist.
-    public func refresh(_ user: KiiUser) async throws -> UserRecord? { try await perform(.readUser(user)) }
-
-    /// Reads a group; nil if it does not exist.
-    public func refresh(_ group: KiiGroup) async throws -> GroupRecord? { try await perform(.readGroup(group)) }
-
-    /// Reads a thing; nil if it does not exist.
-    public func refresh(_ thing: KiiThing) async throws -> ThingRecord? { try await perform(.readThing(thing)) }
-}
-
 extension HandlerContext {
     /// Reads the object that an event is about, or any other; nil if it does not exist.
     ///

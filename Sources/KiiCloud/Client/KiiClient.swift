@@ -18,7 +18,7 @@ public struct KiiClient: Sendable {
 
     /// Makes a client, with the user, thing or administrator whose tokens they are, if that is known here.
     ///
-    /// The clock measures the pauses.
+    /// `retries` says how often a 503 is retried; the clock measures the pauses.
     public init(
         _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, me: Sender? = nil,
         retries: RetrySettings = .standard, clock: any Clock<Duration> = ContinuousClock()
@@ -193,4 +193,27 @@ struct CallAttempts {
         }
         return .wait(settings.pause(behind: sent, jitter: jitter))
     }
+}
+
+// A payload names these resources without their contents: these calls read the current state.
+extension KiiClient {
+    /// Reads an object; nil if it does not exist, as after a push about its deletion.
+    ///
+    /// - Throws: the errors of ``perform(_:)``.
+    public func refresh(_ object: KiiObject) async throws -> ObjectRecord? { try await perform(.readObject(object)) }
+
+    /// Reads a user; nil if it does not exist.
+    ///
+    /// - Throws: the errors of ``perform(_:)``.
+    public func refresh(_ user: KiiUser) async throws -> UserRecord? { try await perform(.readUser(user)) }
+
+    /// Reads a group; nil if it does not exist.
+    ///
+    /// - Throws: the errors of ``perform(_:)``.
+    public func refresh(_ group: KiiGroup) async throws -> GroupRecord? { try await perform(.readGroup(group)) }
+
+    /// Reads a thing; nil if it does not exist.
+    ///
+    /// - Throws: the errors of ``perform(_:)``.
+    public func refresh(_ thing: KiiThing) async throws -> ThingRecord? { try await perform(.readThing(thing)) }
 }

@@ -14,7 +14,16 @@ public struct KeyedData: Sendable {
 
     /// Takes members in order; the last value of a duplicate key counts.
     public init(_ members: [(key: String, value: DataValue)]) {
-        for (key, value) in members { self[key] = value }
+        var positions: [ExactText: Int] = [:]
+        for (key, value) in members {
+            let position = positions[ExactText(key), default: self.members.count]
+            if position < self.members.count {
+                self.members[position].value = value
+            } else {
+                positions[ExactText(key)] = position
+                self.members.append((key, value))
+            }
+        }
     }
 
     /// Whether it has no members.

@@ -21,7 +21,7 @@ public struct ActionResult: Sendable, Hashable {
 }
 
 extension CloudRequest where Answer == Void {
-    /// Reports the results of a command's actions, in their order, as the thing that received it.
+    /// Reports the results of a command's actions, one for each and in their order, as the thing that received it.
     public static func report(_ results: [ActionResult], of command: ThingCommand, as thing: KiiThing) -> Self {
         // In the command's dialect: adjacent results of one alias are grouped.
         var groups: [(alias: String?, results: [DataValue])] = []

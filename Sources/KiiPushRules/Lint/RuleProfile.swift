@@ -56,10 +56,10 @@ struct RuleProfile {
             }
     }
 
-    /// Whether a pattern surely matches what another one matches; patterns with wildcards are not compared.
+    /// Whether a pattern surely matches what another one matches.
     private static func covers(_ wanted: TextPattern?, _ given: TextPattern?) -> Bool {
         guard let wanted else { return true }
-        return given.map { wanted.takesAnything || $0.exactTexts?.allSatisfy(wanted.matches) == true } ?? false
+        return given.map { wanted.covers($0) } ?? false
     }
 
     private func coversScopes(of given: RouteCriteria) -> Bool {
@@ -67,9 +67,10 @@ struct RuleProfile {
         return given.scope?.alternatives.allSatisfy { scope in
             guard Self.covers(criteria.scopeID, scope.id) else { return false }
             guard let wanted = criteria.scope?.alternatives.filter({ $0.kind == scope.kind }) else { return true }
-            return wanted.contains { $0.id?.takesAnything ?? true }
-                // Each of the ids that the owner can have may match another text of the list.
-                || scope.id?.exactTexts?.allSatisfy { id in wanted.contains { $0.id?.matches(id) == true } } == true
+            // Each of the ids that the owner can have may match another text of the list.
+            let ids = scope.id?.alternatives.map { TextPattern([$0]) } ?? []
+            return wanted.contains { $0.id == nil }
+                || !ids.isEmpty && ids.allSatisfy { id in wanted.contains { Self.covers($0.id, id) } }
         } ?? false
     }
 
@@ -215,5 +216,20 @@ extension TextPattern.Alternative {
         guard let left, let right else { return true }
         if fromEnd { return zip(left.utf8.reversed(), right.utf8.reversed()).allSatisfy { $0 == $1 } }
         return zip(left.utf8, right.utf8).allSatisfy { $0 == $1 }
+    }
+}
+
+extension TextPattern {
+    /// Whether this pattern matches every text that `other` matches.
+    func covers(_ other: TextPattern) -> Bool { takesAnything || other.alternatives.allSatisfy(covers) }
+
+    private func covers(_ alternative: Alternative) -> Bool {
+        switch alternative {
+        case .exactly(let text): return matches(text)
+        case .pieces(let pieces):
+            // A star is tried as a byte that UTF-8 never uses: only a star can match it, and a star matches anything.
+            let bytes = Array(pieces.map { Array($0.utf8) }.joined(separator: [0xFF]))
+            return matches(bytes.span, 0..<bytes.count)
+        }
     }
 }

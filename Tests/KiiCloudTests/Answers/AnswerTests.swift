@@ -94,6 +94,19 @@ struct AnswerTests {
         }
     }
 
+    @Test("of equal keys in an answer the first counts, at every depth; an object may have 16,000 members")
+    func equalKeys() throws {
+        let many = (0..<16_000).map { #""k\($0)":\($0)"# }.joined(separator: ",")
+        let body = #"{"_id":"o-1","own":{"a":1,"a":2},"own":3,\#(many)}"#
+        let record = try CloudRequest.readObject(Cloud.object).answer(response(200, body))
+        let fields = try #require(record).fields
+        guard case .object(let own)? = fields["own"] else {
+            Issue.record("the first value is no object")
+            return
+        }
+        #expect(own.map(\.value.integer) == [1] && fields["k15999"]?.integer == 15_999)
+    }
+
     @Test("users, groups and things have their fields, or are not there")
     func owners() throws {
         let body = #"{"_thingID":"th.1","_vendorThingID":"v","_stringField1":"x","own":[1]}"#
