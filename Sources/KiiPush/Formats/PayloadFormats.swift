@@ -26,8 +26,8 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
 
     private init() { (given, haveTransport) = (nil, true) }
 
-    /// Exactly these formats, at most 16, with different names and transports; the first of two that claim one reads
-    /// it.
+    /// Exactly these formats, at most 16, with different names and transports; of two that claim one payload, the first
+    /// reads it.
     public init(_ formats: [any PayloadFormat]) {
         let entries = formats.map { Entry(name: $0.name, transport: $0.transport, format: $0) }
         precondition(entries.count <= 16, "at most 16 formats")

@@ -20,7 +20,7 @@ import Synchronization
 ///
 /// All state is in memory and bounded. It survives changes of the settings and of the routes, but no restart: a key may
 /// then handle 20 more at once.
-public final class LoopGuard: Middleware, ClockedMiddleware, WriteWatch {
+public final class LoopGuard: Middleware, WriteWatch {
     let clock: StageClock
     private let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.

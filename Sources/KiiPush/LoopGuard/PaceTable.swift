@@ -65,8 +65,10 @@ struct PaceTable {
     private mutating func forgetIdle(_ now: Double) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }
-            let isIdle = entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits)
-            if isIdle { forget(place) } else { round.append(place) }
+            let (_, pace, limits) = entries[Int(place)]
+            // A key that was just reported must not be reported again at once.
+            let isReported = records[place].map { now - $0.since < Self.reportPause } ?? false
+            if pace.isIdle(now, limits), !isReported { forget(place) } else { round.append(place) }
         }
     }
 

@@ -27,8 +27,10 @@ struct StampMemory {
 
     private var server = ServerTime()
     private var own = BoundedMap<Lineage, Own>(limit: limit)
-    /// Of a message: the last stamp that was made for it, and the stamp that counted for it.
-    private var messages = BoundedMap<UInt64, (made: Lineage?, cause: Lineage?)>(limit: limit)
+    /// The last stamp that was made for a message.
+    private var ofMessage = BoundedMap<UInt64, Lineage>(limit: limit)
+    /// The stamp that counted for a message.
+    private var causes = BoundedMap<UInt64, Lineage?>(limit: limit)
     /// The time of modification of a stamp's write, or that with which it was first found.
     private var written = BoundedMap<Place, Written>(limit: limit)
 
@@ -46,16 +48,15 @@ struct StampMemory {
         {
             stamp = lineage.stamped(at: time + 1, by: maker)
         }
-        let cause = messages[messageID]?.cause
-        own.set(stamp, Own(messageID: messageID, madeAt: now, before: cause))
-        messages.set(messageID, (stamp, cause))
+        own.set(stamp, Own(messageID: messageID, madeAt: now, before: causes[messageID] ?? nil))
+        ofMessage.set(messageID, stamp)
         return stamp
     }
 
     /// Records that the handler of a message has written an object, and the server's time of that.
     mutating func wrote(_ object: ResourceKey, _ modifiedAt: Int64, for messageID: UInt64, now: MonotonicInstant) {
         server.learn(modifiedAt, at: now)
-        guard let stamp = messages[messageID]?.made else { return }
+        guard let stamp = ofMessage[messageID] else { return }
         written.set(Place(object: object, stamp: stamp), Written(time: modifiedAt, isReported: true))
     }
 
@@ -78,7 +79,7 @@ struct StampMemory {
             learnFirst(place, finding.modifiedAt)
             cause = finding.stamp
         }
-        messages.set(finding.messageID, (messages[finding.messageID]?.made, cause))
+        causes.set(finding.messageID, cause)
         return cause
     }
 

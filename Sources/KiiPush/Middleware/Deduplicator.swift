@@ -22,7 +22,7 @@
 /// as ``StoreFailure`` says. If it cannot record the end of a message, the deduplicator reports the end again before
 /// the next message begins; if the store still fails then, it is asked to forget the message, and if that fails too,
 /// the next message passes or fails. ``counts`` shows each of these.
-public struct Deduplicator: Middleware, ClockedMiddleware {
+public struct Deduplicator: Middleware {
     /// What happens to a message when the store fails.
     public enum StoreFailure: Sendable, Hashable {
         /// It passes, and may be handled twice.
@@ -45,7 +45,8 @@ public struct Deduplicator: Middleware, ClockedMiddleware {
     }
 
     private let leases: Leases
-    let clock: StageClock
+    private var clock: StageClock
+    private let isClockGiven: Bool
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
@@ -93,7 +94,16 @@ public struct Deduplicator: Middleware, ClockedMiddleware {
         self.keys = keys
         self.onStoreFailure = onStoreFailure
         self.clock = StageClock(clock)
+        isClockGiven = clock != nil
         handledRoutes = HandledRoutes(weakAge: weakAge)
+    }
+
+    /// A copy with the clock of the receiver whose chain it belongs to: several may have the same deduplicator.
+    func attached(to clock: any ReceiverClock) -> Deduplicator {
+        var attached = self
+        if !isClockGiven { attached.clock = StageClock(nil) }
+        attached.clock.attach(clock, to: name)
+        return attached
     }
 
     /// Reserves the message, or drops it.

@@ -46,9 +46,9 @@ public struct DeliverySettings: Sendable, Hashable {
     ///
     /// An older message ends as ``Outcome/expired`` for the route, and its handler is not called. Set it for actions
     /// that must not happen hours later: an alarm, a door, a payment. The age is checked at each attempt, also without
-    /// a service, and counts from ``PushMessage/sentAt``, or from the arrival if the message has no such time or one in
-    /// the future. A replayed dead letter may have any age. The guide <doc:DeliveryGuarantees> explains the effect of a
-    /// wrong clock.
+    /// a service if the route sets it, and counts from ``PushMessage/sentAt``, or from the arrival if the message has
+    /// no such time or one in the future. A replayed dead letter may have any age. The guide <doc:DeliveryGuarantees>
+    /// explains the effect of a wrong clock.
     public var maxAge: Duration?
     /// Whether a newer change of an object replaces an older one that is still waiting in its lane; by default not.
     ///

@@ -1,10 +1,5 @@
 import Synchronization
 
-/// A built-in middleware that needs a clock.
-protocol ClockedMiddleware: Middleware {
-    var clock: StageClock { get }
-}
-
 /// The clock of a middleware: its own if it was given one, else that of its receiver; read without a lock.
 final class StageClock: Sendable {
     private final class Box: Sendable {
@@ -26,8 +21,9 @@ final class StageClock: Sendable {
 
     /// Sets the clock of a receiver, unless one was set before, which must then be the same.
     func attach(_ clock: any ReceiverClock, to stage: String) {
+        let own = box.storeIfNil(Box(clock)).clock
         precondition(
-            box.storeIfNil(Box(clock)).clock.isSame(as: clock),
+            own.isSame(as: clock),
             "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's")
     }
 }

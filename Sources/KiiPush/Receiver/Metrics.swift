@@ -2,8 +2,8 @@ import Synchronization
 
 /// The numbers of messages that a receiver received, by outcome; a snapshot.
 ///
-/// Every message is counted once: the counts of the outcomes, except `paced`, add up to ``received``. A message counts
-/// as `paced` each time that its transport is asked to deliver it again; in a `PushService`, never.
+/// Every message is counted once: the counts of the outcomes, except `paced`, add up to ``received``. A message that
+/// has to wait counts as `paced` each time that its transport is asked to deliver it again; in a `PushService`, never.
 public struct Metrics: Sendable, Hashable {
     /// The count of one outcome and reason.
     public struct Count: Sendable, Hashable {

@@ -60,7 +60,11 @@ package struct CompiledChain: Sendable {
 
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
-        for stage in middleware { (stage as? any ClockedMiddleware)?.clock.attach(clock, to: stage.name) }
+        let middleware = middleware.map { stage -> any Middleware in
+            if let deduplicator = stage as? Deduplicator { return deduplicator.attached(to: clock) }
+            (stage as? LoopGuard)?.clock.attach(clock, to: stage.name)
+            return stage
+        }
         problems = ChainProblem.problems(of: middleware)
         stages = middleware.map { Stage($0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first

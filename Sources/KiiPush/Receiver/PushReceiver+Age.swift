@@ -16,6 +16,7 @@ extension PushReceiver {
     /// Why a handler must not get a message any more; nil if it must.
     private func expiry(of message: RoutedMessage, for route: Route, _ standard: Duration?) -> String? {
         func text(_ age: Duration, _ name: String, _ limit: Duration) -> String {
+            guard message.recorder != nil else { return "" }
             // Whole seconds, unless it is less than one.
             let seconds = age.components.seconds
             let shown = seconds > 0 ? Duration.seconds(seconds) : age

@@ -103,6 +103,8 @@ public protocol DeadLetterStore: Sendable {
     ///
     /// Implement it as one atomic step: by default, all dead letters are read first, and what is merged meanwhile is
     /// removed, too.
+    ///
+    /// - Throws: if that cannot be written; the dead letter then still exists.
     @discardableResult
     func remove(_ letter: DeadLetter) throws -> Bool
 
