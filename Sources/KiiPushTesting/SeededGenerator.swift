@@ -1,3 +1,5 @@
+import KiiPush
+
 /// A random number generator that produces the same numbers for the same seed, on every machine.
 ///
 /// The algorithm is SplitMix64: fast, and unsuitable for secrets.

@@ -96,7 +96,7 @@ struct AnswerTests {
 
     @Test("of equal keys in an answer the first counts, at every depth; an object may have 16,000 members")
     func equalKeys() throws {
-        let many = (0..<16_000).map { #""k\($0)":\($0)"# }.joined(separator: ",")
+        let many = (0..<16_000).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
         let body = #"{"_id":"o-1","own":{"a":1,"a":2},"own":3,\#(many)}"#
         let record = try CloudRequest.readObject(Cloud.object).answer(response(200, body))
         let fields = try #require(record).fields
