@@ -45,7 +45,8 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    private var clock: StageClock
+    /// The given clock, else the receiver's; the system's while there is neither.
+    private var clock: any ReceiverClock
     private let isClockGiven: Bool
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
@@ -93,16 +94,16 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = StageClock(clock)
+        self.clock = clock ?? SystemClock()
         isClockGiven = clock != nil
         handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
     /// A copy with the clock of the receiver whose chain it belongs to: several may have the same deduplicator.
     func attached(to clock: any ReceiverClock) -> Deduplicator {
+        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
         var attached = self
-        if !isClockGiven { attached.clock = StageClock(nil) }
-        attached.clock.attach(clock, to: name)
+        attached.clock = clock
         return attached
     }
 

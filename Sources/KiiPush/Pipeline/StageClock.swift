@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The clock of a middleware: its own if it was given one, else that of its receiver; read without a lock.
+/// The clock of a middleware that is a class: its own if it was given one, else that of its receiver; read without a lock.
 final class StageClock: Sendable {
     private final class Box: Sendable {
         let clock: any ReceiverClock
@@ -22,15 +22,20 @@ final class StageClock: Sendable {
     /// Sets the clock of a receiver, unless one was set before, which must then be the same.
     func attach(_ clock: any ReceiverClock, to stage: String) {
         let own = box.storeIfNil(Box(clock)).clock
-        precondition(
-            own.isSame(as: clock),
-            "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's")
+        precondition(own.isSame(as: clock), .otherClock(stage))
+    }
+}
+
+extension String {
+    /// The message about a middleware that has another clock than its receiver.
+    static func otherClock(_ stage: String) -> String {
+        "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's"
     }
 }
 
 extension ReceiverClock {
     /// Whether two clocks always tell the same time: one object, or two values of one type.
-    fileprivate func isSame(as other: any ReceiverClock) -> Bool {
+    func isSame(as other: any ReceiverClock) -> Bool {
         guard type(of: self) == type(of: other) else { return false }
         guard type(of: self) is AnyClass else { return true }
         return ObjectIdentifier(self as AnyObject) == ObjectIdentifier(other as AnyObject)
