@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The clock of a middleware that is a class: its own if it was given one, else that of its receiver; read without a lock.
+/// The clock of a middleware that is a class: its own if it was given one, else that of its receiver; read without a
+/// lock.
 final class StageClock: Sendable {
     private final class Box: Sendable {
         let clock: any ReceiverClock
