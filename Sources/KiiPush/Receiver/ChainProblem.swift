@@ -47,6 +47,6 @@ extension ChainProblem {
             "a chain has one Deduplicator: a second one would leave the first one's messages in flight for ever")
         precondition(
             chain.count { $0 is LoopGuard } <= 1,
-            "a chain has one LoopGuard: what a second one holds would never be handled")
+            "a chain has one LoopGuard: a service and the handlers' writes know only the first")
     }
 }

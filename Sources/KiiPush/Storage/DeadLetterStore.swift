@@ -5,9 +5,9 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why a message was dead-lettered.
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The loop guard had no capacity left to hold it; see ``LoopGuard``.
+        /// An earlier version of the loop guard had no capacity for it; none is made any more.
         case holdLimitReached = "heldFull"
-        /// It was held, queued or waiting for a retry when its route, its bucket or everything was switched off.
+        /// It was waiting for its turn or a retry when its route, its bucket or everything was switched off.
         case killSwitch
         /// Too many messages of its bucket, topic or sender were waiting in the inbox; see
         /// `ServiceSettings.messagesOnDisk`.

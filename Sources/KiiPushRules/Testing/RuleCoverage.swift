@@ -71,7 +71,7 @@ package struct RuleCoverage: Sendable {
 
     package var points: Int { rules.reduce(0) { $0 + $1.points.count } }
 
-    package var covered: Int { points - uncovered.count }
+    package var covered: Int { rules.reduce(0) { $0 + $1.points.count(where: \.isCovered) } }
 
     /// The covered share of the points, from 0 to 100; 100 when there are none.
     package var percent: Double { points == 0 ? 100 : Double(covered) * 100 / Double(points) }

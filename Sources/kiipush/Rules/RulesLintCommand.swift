@@ -114,8 +114,8 @@ struct RulesLintCommand: ReadsRules {
         notes: [
             .text(
                 "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
-                    + "rules match first; rules that trigger each other without a rate limit; an unknown handler; a "
-                    + "test that cannot pass. Warnings may be intended: a loop that the loop guard will stop, an "
+                    + "rules match first; rules that feed each other, all with an unlimited pace; an unknown handler; a "
+                    + "test that cannot pass. Warnings may be intended: a loop that the loop guard will slow, an "
                     + "event unknown to Kii, an unused handler, a program that this machine does not have or cannot "
                     + "start."),
             .text(
