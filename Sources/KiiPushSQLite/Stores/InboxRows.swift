@@ -147,24 +147,30 @@ extension Connection {
     private mutating func entries(
         _ condition: String, _ values: [SQLValue], _ scale: TimeScale
     ) throws(SQLiteError) -> [InboxEntry] {
-        var handled: [Int64: HandledRoutes] = [:]
+        var (entries, areHandled) = ([InboxEntry](), false)
+        try each(
+            """
+            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
+                attempts, crashes, crashedAlone, mqtt, isInFlight,
+                EXISTS (SELECT 1 FROM inboxHandled WHERE inboxHandled.payload = id)
+                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id WHERE \(condition)
+            """, values
+        ) { row in
+            entries.append(InboxEntry(row, scale))
+            areHandled = areHandled || row.integer(13) != 0
+        }
+        // Most payloads were not tried yet.
+        guard areHandled else { return entries }
+        var handled: [UInt64: HandledRoutes] = [:]
         try each(
             """
             SELECT payload, route, answer FROM inboxHandled
                 WHERE payload IN (SELECT id FROM inbox WHERE \(condition)) ORDER BY payload, position
             """, values
         ) { row in
-            handled[row.integer(0), default: HandledRoutes()].add(row.text(1) ?? "", row.text(2))
+            handled[UInt64(bitPattern: row.integer(0)), default: HandledRoutes()].add(row.text(1) ?? "", row.text(2))
         }
-        var entries: [InboxEntry] = []
-        try each(
-            """
-            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-                attempts, crashes, crashedAlone, mqtt, isInFlight
-                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id WHERE \(condition)
-            """, values
-        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? HandledRoutes(), scale)) }
-        return entries
+        return entries.map { entry in handled[entry.id].map { InboxEntry(entry, $0) } ?? entry }
     }
 }
 
@@ -181,17 +187,24 @@ private struct HandledRoutes {
 
 extension InboxEntry {
     /// Reads a row of the statement above.
-    fileprivate init(_ row: borrowing SQLRow, _ handled: HandledRoutes, _ scale: TimeScale) {
-        let id = row.integer(0)
+    fileprivate init(_ row: borrowing SQLRow, _ scale: TimeScale) {
         let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
         var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
             isRedelivered: row.integer(6) != 0, arrivedAt: scale.instant(time))
         payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
-            id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled.routes,
-            answers: handled.answers, crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
+            id: UInt64(bitPattern: row.integer(0)), payload: payload, attempts: Int(row.integer(8)),
+            crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
         isSuspect = row.integer(12) == 2
+    }
+
+    /// The same entry, with the routes that have handled it.
+    fileprivate init(_ entry: InboxEntry, _ handled: HandledRoutes) {
+        self.init(
+            id: entry.id, payload: entry.payload, attempts: entry.attempts, handled: handled.routes,
+            answers: handled.answers, crashes: entry.crashes, crashedAlone: entry.crashedAlone)
+        isSuspect = entry.isSuspect
     }
 }
 #endif
