@@ -41,15 +41,17 @@ package struct CompiledChain: Sendable {
         /// Asks the middleware, and times it if a listener is registered.
         func admit(_ message: inout RoutedMessage) throws(StageFailure) -> Verdict {
             do {
-                message.recorder?.begin()
                 let verdict = try middleware.admit(&message)
-                message.recorder?.end(name, verdict.description)
+                message.recorder?.end(name, .words(verdict.description))
                 return verdict
             } catch {
                 message.recorder?.end(name, failed: error)
                 throw StageFailure(stage: name, underlying: error)
             }
         }
+
+        // A method, so that the middleware is not copied out of this object.
+        func settle(_ message: RoutedMessage, _ outcome: Outcome) { middleware.settle(message, outcome) }
     }
 
     private let stages: [Stage]
@@ -75,6 +77,7 @@ package struct CompiledChain: Sendable {
 
     /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
+        message.recorder?.begin()
         while passed < stages.count {
             let verdict = try stages[passed].admit(&message)
             guard verdict == .pass else { return verdict }
@@ -88,7 +91,7 @@ package struct CompiledChain: Sendable {
         var index = passed
         while index > 0 {
             index -= 1
-            stages[index].middleware.settle(message, outcome)
+            stages[index].settle(message, outcome)
         }
     }
 }

@@ -45,9 +45,7 @@ extension PushReceiver {
 
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
-        let (table, listener) = currentSetup()
-        guard listener != nil else { return (table, nil) }
-        // Not that listener: it may be removed before the message ends.
-        return (table, TraceRecorder(clock, generation: table.generation) { [weak self] in self?.listener?($0) })
+        let (table, isTraced) = currentSetup()
+        return (table, isTraced ? TraceRecorder(self, generation: table.generation) : nil)
     }
 }
