@@ -63,6 +63,7 @@ public struct Trace: Sendable {
     /// The names of the handlers that were called, in order, including failed ones: the name in a rule, else the
     /// route's id.
     public var handlers: [String] { called.map(\.handlerName) }
+    /// The routes that matched, and those whose handlers were called.
     var matched = MatchedRoutes()
     var called = MatchedRoutes()
     /// The runs of its handlers that have ended, in order: one for each attempt.
@@ -174,11 +175,13 @@ package final class TraceRecorder: Sendable {
     }
 
     /// Records the routes that matched, and that looking them up has ended.
-    func routed(_ routes: MatchedRoutes) {
+    func routed(_ routes: MatchedRoutes, at now: MonotonicInstant) {
         // Most messages have one, which need not be put into a list.
         let ids = routes.count == 1 ? routes[0].id : routes.ids.joined(separator: ", ")
-        end("route", .words(routes.isEmpty ? "none" : ids))
-        take(routes)
+        record.withLock { record in
+            record.add("route", .words(routes.isEmpty ? "none" : ids), now)
+            record.matched = routes
+        }
     }
 
     /// Records the routes that matched.
@@ -228,14 +231,17 @@ package final class TraceRecorder: Sendable {
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
         _ arrivedAt: MonotonicInstant? = nil
     ) {
-        let (record, now) = (record.withLock { $0 }, clock.now)
-        receiver?.traceListeners.call(
+        let now = clock.now
+        // Made inside of the lock, so that the record is not copied first.
+        let trace = record.withLock { record in
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.stages, matched: record.matched,
                 called: record.called, calls: record.calls, cause: record.cause, expired: record.expired,
                 seen: record.seen, outcome: outcome, generation: generation,
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
-                waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now)))
+                waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now))
+        }
+        receiver?.traceListeners.call(trace)
     }
 
     /// How long a message had waited; an arrival that an earlier process recorded may be of another clock.
