@@ -130,16 +130,13 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Not its listeners, which may be removed before the message ends.
-    private weak let receiver: PushReceiver?
     private let clock: any ReceiverClock
     let generation: Int
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ receiver: PushReceiver, generation: Int) {
-        self.receiver = receiver
-        clock = receiver.clock
+    init(_ clock: any ReceiverClock, generation: Int) {
+        self.clock = clock
         self.generation = generation
         start = clock.now
         record = Mutex(Record(stageStart: start))
@@ -221,19 +218,19 @@ package final class TraceRecorder: Sendable {
     /// Records what the deduplication store is asked to do.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
 
-    /// Calls the listener with the record of a message and its outcome.
-    package func finish(_ message: RoutedMessage, _ outcome: Outcome) {
-        finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
+    /// The trace of a message that has ended with this outcome, or waits.
+    func trace(_ message: RoutedMessage, _ outcome: Outcome) -> Trace {
+        trace(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
     }
 
-    /// Calls the listener with the record.
-    func finish(
+    /// The same, also of a message that could not be decoded.
+    func trace(
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
         _ arrivedAt: MonotonicInstant? = nil
-    ) {
+    ) -> Trace {
         let now = clock.now
         // Made inside of the lock, so that the record is not copied first.
-        let trace = record.withLock { record in
+        return record.withLock { record in
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.stages, matched: record.matched,
                 called: record.called, calls: record.calls, cause: record.cause, expired: record.expired,
@@ -241,7 +238,6 @@ package final class TraceRecorder: Sendable {
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
                 waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now))
         }
-        receiver?.traceListeners.call(trace)
     }
 
     /// How long a message had waited; an arrival that an earlier process recorded may be of another clock.

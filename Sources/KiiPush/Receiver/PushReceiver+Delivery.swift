@@ -37,7 +37,7 @@ extension PushReceiver {
     /// Counts and traces that a message waits in its lane.
     package func paced(_ message: RoutedMessage, _ until: MonotonicInstant) {
         for route in message.routes { route.paced.add(1, ordering: .relaxed) }
-        message.recorder?.finish(message, .paced(until: until))
+        tell(message.recorder?.trace(message, .paced(until: until)))
     }
 
     /// The routes that match a message now.
@@ -46,6 +46,6 @@ extension PushReceiver {
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
         let (table, isTraced) = currentSetup()
-        return (table, isTraced ? TraceRecorder(self, generation: table.generation) : nil)
+        return (table, isTraced ? TraceRecorder(clock, generation: table.generation) : nil)
     }
 }

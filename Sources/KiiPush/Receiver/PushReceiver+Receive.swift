@@ -81,7 +81,7 @@ extension PushReceiver {
         let outcome = Outcome.undecodable(error)
         recorder?.end("decode", .words(error.description))
         counters.count(outcome)
-        recorder?.finish(id, nil, transport, outcome)
+        tell(recorder?.trace(id, nil, transport, outcome))
     }
 
     /// Looks up the routes of a message.
@@ -199,7 +199,12 @@ extension PushReceiver {
         if let format = message.message.format, !outcome.isPaced {
             formatCounts.withLock { $0[format, default: 0] += 1 }
         }
-        message.recorder?.finish(message, outcome)
+        tell(message.recorder?.trace(message, outcome))
+    }
+
+    /// Calls the listeners of traces, as they are now: some may have been removed since the message came.
+    func tell(_ trace: Trace?) {
+        if let trace { setup.withLock { $0.traceListeners }.call(trace) }
     }
 }
 

@@ -173,7 +173,4 @@ extension PushReceiver {
 
     /// The chain's loop guard, for its kill switch and its settings; nil if the chain has none.
     public var loopGuard: LoopGuard? { chain.loopGuard }
-
-    /// The current listeners.
-    var traceListeners: Listeners<Trace> { setup.withLock { $0.traceListeners } }
 }
