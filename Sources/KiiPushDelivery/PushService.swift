@@ -116,7 +116,7 @@ public final class PushService: Sendable {
         return ListenerToken { [weak self] in _ = self?.listeners.withLock { $0.remove(number) } }
     }
 
-    func tell(_ event: ServiceEvent) { listeners.withLock { $0.call }?(event) }
+    func tell(_ event: ServiceEvent) { listeners.withLock { $0 }.call(event) }
 
     /// The current state of the service.
     public var status: ServiceStatus {

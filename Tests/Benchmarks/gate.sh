@@ -6,8 +6,8 @@
 #   bash Tests/Benchmarks/gate.sh --set    writes what is measured, and a margin, as the new thresholds
 #
 # Measured are "decode" (decode and classify), "whole" (bytes in to handler returned, which reads bucket, object and
-# scope) and "own" (the same with a middleware of one's own in the chain) of the documented sample, 100 routes: each the
-# difference of two runs, so that starting costs nothing.
+# scope), "own" (the same with a middleware of one's own in the chain) and "watched" (that with a trace listener) of the
+# documented sample, 100 routes: each the difference of two runs, so that starting costs nothing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -35,7 +35,7 @@ count() {
 
 # What 2,000 messages more cost, by each of them; by then each object has been seen twice.
 measured=""
-for part in decode whole own; do
+for part in decode whole own watched; do
     few=$(count "$part" 2000)
     many=$(count "$part" 4000)
     measured+=$(awk -v part="$part" '{

@@ -68,7 +68,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         let (verdict, news) = state.withLock { state in (judge(&message, &state), state.takeNews()) }
-        if let news { for key in news.keys { news.listener(key) } }
+        if let news { for key in news.keys { news.listeners.call(key) } }
         return verdict
     }
 
@@ -215,7 +215,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
     }
 
-    func report(_ risk: LoopRisk) { state.withLock { $0.listeners.call }?(risk) }
+    func report(_ risk: LoopRisk) { state.withLock { $0.listeners }.call(risk) }
 
     // MARK: Stamps
 

@@ -126,10 +126,9 @@ struct LoopState {
         paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn)
     }
 
-    /// The keys that have just begun to let messages wait, and the listener to tell.
-    mutating func takeNews() -> (keys: [PacedKey], listener: @Sendable (PacedKey) -> Void)? {
-        guard paces.hasNews, case let keys = paces.takeNews(), let listener = paceListeners.call else { return nil }
-        return (keys, listener)
+    /// The keys that have just begun to let messages wait, and the listeners to tell.
+    mutating func takeNews() -> (keys: [PacedKey], listeners: Listeners<PacedKey>)? {
+        paces.hasNews ? (paces.takeNews(), paceListeners) : nil
     }
 }
 

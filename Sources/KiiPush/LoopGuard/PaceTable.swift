@@ -18,7 +18,7 @@ struct PaceTable {
     private var entries: [(key: ResourceKey, pace: Pace, limits: Pace.Limits)] = []
     /// The indices in `entries` that are free again.
     private var free: [UInt32] = []
-    private var places: [ResourceKey: UInt32] = [:]
+    private var places = DigestTable()
     /// The index of each entry once, so that each is checked in turn and forgotten if it is idle.
     private var round = ShortQueue<UInt32>()
     /// Where keys were found last; for a route and the device, which each message looks up.
@@ -45,13 +45,13 @@ struct PaceTable {
         let place = free.popLast() ?? UInt32(entries.count)
         let entry = (key, Pace(limits, now: now), limits)
         if place < entries.count { entries[Int(place)] = entry } else { entries.append(entry) }
-        places[key] = place
+        places[key.digest] = place
         round.append(place)
         return place
     }
 
     /// The index of a key's pace, if there is one.
-    func find(_ key: ResourceKey) -> UInt32? { places[key] }
+    func find(_ key: ResourceKey) -> UInt32? { places[key.digest] }
 
     /// The pace at an index.
     subscript(place: UInt32) -> Pace {
@@ -65,10 +65,10 @@ struct PaceTable {
     private mutating func forgetIdle(_ now: Double) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }
-            let (_, pace, limits) = entries[Int(place)]
             // A key that was just reported must not be reported again at once.
             let isReported = records[place].map { now - $0.since < Self.reportPause } ?? false
-            if pace.isIdle(now, limits), !isReported { forget(place) } else { round.append(place) }
+            let isIdle = entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits)
+            if isIdle, !isReported { forget(place) } else { round.append(place) }
         }
     }
 
@@ -87,7 +87,7 @@ struct PaceTable {
 
     private mutating func forget(_ place: UInt32) {
         hints = InlineArray(repeating: .max)
-        places[entries[Int(place)].key] = nil
+        places[entries[Int(place)].key.digest] = nil
         if !records.isEmpty { records[place] = nil }
         free.append(place)
     }

@@ -138,7 +138,7 @@ public struct Deduplicator: Middleware {
         let state = try leases.begin(keys, now: message.arrivedAt)
         // One that has waited for long may be older than the end of its copy: as if the clock had been set back.
         guard keys.strength == .strong, case .fresh(let lease) = state,
-            message.arrivedAt.advanced(by: SeenWindow.leastLag) < message.admittedAt
+            message.arrivedAt.advanced(byNanoseconds: SeenWindow.leastLag) < message.admittedAt
         else { return state }
         leases.end(lease, isRemembered: false, at: message.arrivedAt)
         return try leases.begin(keys, now: message.admittedAt)

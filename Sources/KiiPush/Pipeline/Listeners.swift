@@ -22,17 +22,20 @@ package struct Listeners<Event>: Sendable {
 
     private var all: [(number: Int, listener: Listener)] = []
     private var last = 0
-    /// Calls all of them; nil while there are none, so that no event is made without a listener.
-    package private(set) var call: Listener?
 
     package init() {}
+
+    package var isEmpty: Bool { all.isEmpty }
+
+    /// Calls all of them; outside of a lock around this, since they may call back.
+    // Not a closure that the caller calls: one that leaves a generic type is wrapped, which allocates memory each time.
+    package func call(_ event: Event) { for (_, listener) in all { listener(event) } }
 
     /// Adds a listener after the others; returns its number, for ``remove(_:)``.
     package mutating func add(_ listener: @escaping Listener) -> Int {
         precondition(all.count < Self.bound, "there are \(Self.bound) listeners already; remove those that have ended")
         last += 1
         all.append((last, listener))
-        combine()
         return last
     }
 
@@ -41,13 +44,6 @@ package struct Listeners<Event>: Sendable {
     package mutating func remove(_ number: Int) -> Listeners {
         let before = self
         all.removeAll { $0.number == number }
-        combine()
         return before
-    }
-
-    private mutating func combine() {
-        let listeners = all.map(\.listener)
-        let callAll: Listener = { event in for listener in listeners { listener(event) } }
-        call = listeners.count < 2 ? listeners.first : callAll
     }
 }

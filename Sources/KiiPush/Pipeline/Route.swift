@@ -23,6 +23,8 @@ public final class Route: Sendable {
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
+    /// The name of a step that calls it, in traces.
+    let step: String
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let paced = Atomic<Int>(0)
@@ -47,6 +49,7 @@ public final class Route: Sendable {
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
         self.digest = digest.finish()
         self.handlerName = handlerName ?? id
+        step = "handle \(id)"
     }
 }
 

@@ -14,26 +14,6 @@ package enum RouteHandler: Sendable {
     case directPush(Taking<DirectPushMessage>)
     case gap(Taking<Gap>)
     case foreign(Taking<ForeignPushMessage>)
-
-    func callAsFunction(_ message: PushMessage, _ context: HandlerContext) async throws {
-        switch self {
-        case .any(let handler): try await handler(message, context)
-        case .pushToApp(let handler): try await handler(proven(PushToAppMessage(message)), context)
-        case .bucket(let handler): try await handler(proven(BucketEvent(message)), context)
-        case .object(let handler): try await handler(proven(ObjectEvent(message)), context)
-        case .pushToUser(let handler): try await handler(proven(PushToUserMessage(message)), context)
-        case .topic(let handler): try await handler(proven(TopicMessage(message)), context)
-        case .directPush(let handler): try await handler(proven(DirectPushMessage(message)), context)
-        case .gap(let handler): try await handler(proven(Gap(message)), context)
-        case .foreign(let handler): try await handler(proven(ForeignPushMessage(message)), context)
-        }
-    }
-
-    /// The view of a message, which the route's conditions guarantee.
-    private func proven<View>(_ view: View?) throws -> View {
-        guard let view else { throw UnprovenMatch(view: "\(View.self)") }
-        return view
-    }
 }
 
 /// A route matched a message that its handler's view cannot represent: a bug in this SDK, reported instead of trapped.

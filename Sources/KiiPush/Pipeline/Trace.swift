@@ -9,9 +9,22 @@ public struct Trace: Sendable {
         /// `decode`, `route`, a middleware's name, or `handle` and the route's id.
         public let name: String
         /// The result of the step, in words.
-        public let verdict: String
+        public var verdict: String {
+            switch result {
+            case .words(let words): words
+            case .decoded(let kind, let certainty, let format):
+                "\(kind), \(certainty.rawValue)\(format.map { ", \($0)" } ?? "")"
+            }
+        }
         /// How long it took.
         public let nanoseconds: Int64
+        fileprivate let result: Result
+
+        /// The result of a step; what most messages have becomes words only if somebody reads them.
+        enum Result: Sendable, Hashable {
+            case words(String)
+            case decoded(PushKind, Certainty, format: String?)
+        }
     }
 
     /// One run of one handler.
@@ -46,10 +59,13 @@ public struct Trace: Sendable {
     /// The steps, in order.
     public let stages: [Stage]
     /// The ids of the routes that matched, in order, whether or not a middleware stopped them later.
-    public let routes: [String]
+    public var routes: [String] { matched.ids }
     /// The names of the handlers that were called, in order, including failed ones: the name in a rule, else the
     /// route's id.
-    public let handlers: [String]
+    public var handlers: [String] { called.map(\.handlerName) }
+    /// The routes that matched, and those whose handlers were called.
+    var matched = MatchedRoutes()
+    var called = MatchedRoutes()
     /// The runs of its handlers that have ended, in order: one for each attempt.
     public internal(set) var calls: [Call] = []
     /// The last error of its handlers, without contents of the payload, as in ``DeadLetter/cause``; nil if none failed
@@ -96,24 +112,32 @@ package final class TraceRecorder: Sendable {
         /// The same at the first call.
         var firstWaited: Int64?
         var stages: [Trace.Stage] = []
-        var routes: [String] = []
-        var handlers: [String] = []
+        var matched = MatchedRoutes()
+        var called = MatchedRoutes()
         var calls: [Trace.Call] = []
         var cause: String?
         var expired: [String] = []
         var seen: Trace.SeenEffect?
+
+        /// Adds a step, and returns how long it took.
+        @discardableResult
+        mutating func add(_ name: String, _ result: Trace.Stage.Result, _ now: MonotonicInstant) -> Int64 {
+            let nanoseconds = now.nanoseconds.since(stageStart.nanoseconds)
+            // For decode, route, four middlewares and a handler.
+            if stages.isEmpty { stages.reserveCapacity(7) }
+            stages.append(Trace.Stage(name: name, nanoseconds: nanoseconds, result: result))
+            return nanoseconds
+        }
     }
 
     private let clock: any ReceiverClock
     let generation: Int
-    private let listener: @Sendable (Trace) -> Void
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ clock: any ReceiverClock, generation: Int, _ listener: @escaping @Sendable (Trace) -> Void) {
+    init(_ clock: any ReceiverClock, generation: Int) {
         self.clock = clock
         self.generation = generation
-        self.listener = listener
         start = clock.now
         record = Mutex(Record(stageStart: start))
     }
@@ -124,33 +148,41 @@ package final class TraceRecorder: Sendable {
         record.withLock { $0.stageStart = now }
     }
 
-    /// Records the end of a step.
-    func end(_ name: String, _ verdict: String) {
+    /// Records the end of a step; another one begins.
+    func end(_ name: String, _ result: Trace.Stage.Result) {
         let now = clock.now
         record.withLock { record in
-            let nanoseconds = record.stageStart.duration(to: now).inNanoseconds
-            record.stages.append(Trace.Stage(name: name, verdict: verdict, nanoseconds: nanoseconds))
+            record.add(name, result, now)
+            record.stageStart = now
         }
     }
 
     // Usually the type only: an error's own text may contain values of the payload.
-    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
+    func end(_ name: String, failed error: any Error) { end(name, .words("threw \(ErrorReport.text(error))")) }
+
+    /// Records what has happened in a step that goes on.
+    func note(_ name: String, _ words: String) {
+        let now = clock.now
+        record.withLock { _ = $0.add(name, .words(words), now) }
+    }
 
     /// Records the decoded message; its routes are looked up next.
     func decoded(_ message: PushMessage) {
-        let format = message.format.map { ", \($0)" } ?? ""
-        end("decode", "\(message.kind), \(message.certainty.rawValue)\(format)")
-        begin()
+        end("decode", .decoded(message.kind, message.certainty, format: message.format))
     }
 
     /// Records the routes that matched, and that looking them up has ended.
-    func routed(_ routes: MatchedRoutes) {
-        end("route", routes.isEmpty ? "none" : routes.ids.joined(separator: ", "))
-        take(routes)
+    func routed(_ routes: MatchedRoutes, at now: MonotonicInstant) {
+        // Most messages have one, which need not be put into a list.
+        let ids = routes.count == 1 ? routes[0].id : routes.ids.joined(separator: ", ")
+        record.withLock { record in
+            record.add("route", .words(routes.isEmpty ? "none" : ids), now)
+            record.matched = routes
+        }
     }
 
     /// Records the routes that matched.
-    func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
+    func take(_ routes: MatchedRoutes) { record.withLock { $0.matched = routes } }
 
     /// Records the call of a route's handler.
     func call(_ route: Route, _ message: RoutedMessage) {
@@ -159,20 +191,20 @@ package final class TraceRecorder: Sendable {
         record.withLock { record in
             (record.stageStart, record.attempt, record.waited) = (now, Int(message.attempt), waited)
             record.firstWaited = record.firstWaited ?? waited
-            record.handlers.append(route.handlerName)
+            record.called.append(route)
         }
     }
 
     /// Records that a route's handler has returned, or thrown an error.
     func returned(_ route: Route, _ error: (any Error)? = nil) {
-        if let error { end("handle \(route.id)", failed: error) } else { end("handle \(route.id)", "handled") }
-        let cause = error.map(ErrorReport.text)
+        let (now, cause) = (clock.now, error.map(ErrorReport.text))
         record.withLock { record in
+            let nanoseconds = record.add(route.step, .words(cause.map { "threw \($0)" } ?? "handled"), now)
             record.cause = cause ?? record.cause
             record.calls.append(
                 Trace.Call(
                     route: route.id, attempt: record.attempt, isHandled: cause == nil,
-                    waitedNanoseconds: record.waited, nanoseconds: record.stages.last?.nanoseconds ?? 0))
+                    waitedNanoseconds: record.waited, nanoseconds: nanoseconds))
         }
     }
 
@@ -180,35 +212,37 @@ package final class TraceRecorder: Sendable {
     func expired(_ route: Route, _ reason: String) {
         begin()
         record.withLock { $0.expired.append(route.id) }
-        end("handle \(route.id)", "expired: \(reason)")
+        end(route.step, .words("expired: \(reason)"))
     }
 
     /// Records what the deduplication store is asked to do.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
 
-    /// Calls the listener with the record of a message and its outcome.
-    package func finish(_ message: RoutedMessage, _ outcome: Outcome) {
-        finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
+    /// The trace of a message that has ended with this outcome, or waits.
+    func trace(_ message: RoutedMessage, _ outcome: Outcome) -> Trace {
+        trace(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
     }
 
-    /// Calls the listener with the record.
-    func finish(
+    /// The same, also of a message that could not be decoded.
+    func trace(
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
         _ arrivedAt: MonotonicInstant? = nil
-    ) {
-        let (record, now) = (record.withLock { $0 }, clock.now)
-        listener(
+    ) -> Trace {
+        let now = clock.now
+        // Made inside of the lock, so that the record is not copied first.
+        return record.withLock { record in
             Trace(
-                messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
-                handlers: record.handlers, calls: record.calls, cause: record.cause, expired: record.expired,
+                messageID: id, message: message, transport: transport, stages: record.stages, matched: record.matched,
+                called: record.called, calls: record.calls, cause: record.cause, expired: record.expired,
                 seen: record.seen, outcome: outcome, generation: generation,
-                nanoseconds: start.duration(to: now).inNanoseconds,
-                waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now)))
+                nanoseconds: now.nanoseconds.since(start.nanoseconds),
+                waitedNanoseconds: record.firstWaited ?? Self.waited(arrivedAt ?? start, now))
+        }
     }
 
     /// How long a message had waited; an arrival that an earlier process recorded may be of another clock.
     private static func waited(_ arrivedAt: MonotonicInstant, _ now: MonotonicInstant) -> Int64 {
-        max(0, arrivedAt.duration(to: now).inNanoseconds)
+        max(0, now.nanoseconds.since(arrivedAt.nanoseconds))
     }
 }
 

@@ -28,31 +28,42 @@
 /// This is a list, not a nested generic value: a generic chain that is built in another module is compiled there
 /// without this module's types, and cost 80 ns more per message than one that is built here.
 package struct CompiledChain: Sendable {
-    // A class: a struct would be copied out of the list for each message, the middleware and its name with it.
+    // A list by reference: from an array, each stage would be copied and counted for each message.
     private final class Stage: Sendable {
-        let middleware: any Middleware
-        let name: String
+        private let middleware: any Middleware
+        private let name: String
+        private let next: Stage?
 
-        init(_ middleware: any Middleware) {
+        init(_ middleware: any Middleware, next: Stage?) {
             self.middleware = middleware
+            self.next = next
             name = middleware.name
         }
 
-        /// Asks the middleware, and times it if a listener is registered.
-        func admit(_ message: inout RoutedMessage) throws(StageFailure) -> Verdict {
+        /// Asks the middleware, and those after it as long as they let the message pass; tells the recorder of each.
+        func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
             do {
-                message.recorder?.begin()
                 let verdict = try middleware.admit(&message)
-                message.recorder?.end(name, verdict.description)
-                return verdict
+                message.recorder?.end(name, .words(verdict.description))
+                guard verdict == .pass else { return verdict }
             } catch {
                 message.recorder?.end(name, failed: error)
                 throw StageFailure(stage: name, underlying: error)
             }
+            passed += 1
+            return try next?.admit(&message, &passed) ?? .pass
+        }
+
+        /// Tells the outcome to so many middlewares from this one on, the last one first.
+        func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
+            if passed > 1 { next?.settle(message, outcome, passed - 1) }
+            middleware.settle(message, outcome)
         }
     }
 
-    private let stages: [Stage]
+    private let first: Stage?
+    /// The names of the middlewares, first to last.
+    let names: [String]
     /// The problems in the order of the middlewares.
     let problems: [ChainProblem]
     /// The loop guard, which accepts declared writes.
@@ -66,30 +77,20 @@ package struct CompiledChain: Sendable {
             return stage
         }
         problems = ChainProblem.problems(of: middleware)
-        stages = middleware.map { Stage($0) }
+        names = middleware.map(\.name)
+        first = middleware.reversed().reduce(nil) { Stage($1, next: $0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
 
-    /// The names of the middlewares, first to last.
-    var names: [String] { stages.map(\.name) }
-
     /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
-        while passed < stages.count {
-            let verdict = try stages[passed].admit(&message)
-            guard verdict == .pass else { return verdict }
-            passed += 1
-        }
-        return .pass
+        message.recorder?.begin()
+        return try first?.admit(&message, &passed) ?? .pass
     }
 
     /// Calls each middleware that admitted a message with its outcome, the last one first.
     package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
-        var index = passed
-        while index > 0 {
-            index -= 1
-            stages[index].middleware.settle(message, outcome)
-        }
+        if passed > 0 { first?.settle(message, outcome, passed) }
     }
 }
 

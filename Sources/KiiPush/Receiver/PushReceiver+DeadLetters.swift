@@ -30,7 +30,7 @@ extension PushReceiver {
         // Too often if another one is removed meanwhile, never too rarely.
         let counts = letter.reason != .undecodable && letter.payload.transport?.format != .gap
         if counts, let count = try? deadLetters.count, count <= before { merged.add(1, ordering: .relaxed) }
-        setup.withLock { $0.deadLetterListeners.call }?(letter)
+        setup.withLock { $0.deadLetterListeners }.call(letter)
     }
 
     /// Handles a dead letter again, and removes it from the store when it is handled.

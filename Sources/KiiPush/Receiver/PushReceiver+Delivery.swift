@@ -37,7 +37,7 @@ extension PushReceiver {
     /// Counts and traces that a message waits in its lane.
     package func paced(_ message: RoutedMessage, _ until: MonotonicInstant) {
         for route in message.routes { route.paced.add(1, ordering: .relaxed) }
-        message.recorder?.finish(message, .paced(until: until))
+        tell(message.recorder?.trace(message, .paced(until: until)))
     }
 
     /// The routes that match a message now.
@@ -45,9 +45,7 @@ extension PushReceiver {
 
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
-        let (table, listener) = currentSetup()
-        guard listener != nil else { return (table, nil) }
-        // Not that listener: it may be removed before the message ends.
-        return (table, TraceRecorder(clock, generation: table.generation) { [weak self] in self?.listener?($0) })
+        let (table, isTraced) = currentSetup()
+        return (table, isTraced ? TraceRecorder(clock, generation: table.generation) : nil)
     }
 }

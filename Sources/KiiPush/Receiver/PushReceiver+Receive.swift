@@ -17,23 +17,37 @@ extension PushReceiver {
     public func receive(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var incoming = Incoming(try prepare(payload))
-            return await receive(&incoming)
+            // Not by the method below, since each asynchronous frame costs some 300 instructions; and the outcome of
+            // an only route is that of the message.
+            if let outcome = start(&incoming) { return outcome }
+            let routes = incoming.message.routes
+            let outcome =
+                if routes.count == 1 { await call(routes[0], incoming.message) } else { await handle(&incoming) }
+            // Consumed, or it would be copied.
+            end(consume incoming, outcome)
+            return outcome
         } catch { return .undecodable(error) }
     }
 
     /// Asks the chain, runs the handlers, and ends the message; without `call`, handlers have no time limit.
     func receive(_ incoming: inout Incoming, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
-        if let outcome = ask(&incoming) {
-            if outcome.isPaced {
-                // It waits on, at its transport.
-                incoming.message.heard = .no
-                for route in incoming.message.routes { route.paced.add(1, ordering: .relaxed) }
-            }
-            end(incoming, outcome)
-            return outcome
-        }
-        incoming.begin()
+        if let outcome = start(&incoming) { return outcome }
         let outcome = await handle(&incoming, call)
+        end(incoming, outcome)
+        return outcome
+    }
+
+    /// Asks the chain, and begins an attempt; returns the outcome of a message that ends or waits instead.
+    private func start(_ incoming: inout Incoming) -> Outcome? {
+        guard let outcome = ask(&incoming) else {
+            incoming.begin()
+            return nil
+        }
+        if outcome.isPaced {
+            // It waits on, at its transport.
+            incoming.message.heard = .no
+            for route in incoming.message.routes { route.paced.add(1, ordering: .relaxed) }
+        }
         end(incoming, outcome)
         return outcome
     }
@@ -65,9 +79,9 @@ extension PushReceiver {
     /// Counts and reports a payload that could not be decoded.
     package func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
         let outcome = Outcome.undecodable(error)
-        recorder?.end("decode", error.description)
+        recorder?.end("decode", .words(error.description))
         counters.count(outcome)
-        recorder?.finish(id, nil, transport, outcome)
+        tell(recorder?.trace(id, nil, transport, outcome))
     }
 
     /// Looks up the routes of a message.
@@ -77,8 +91,8 @@ extension PushReceiver {
     ) -> RoutedMessage {
         recorder?.decoded(message)
         let match = table.match(message.storage)
-        recorder?.routed(match.routes)
         let now = clock.now
+        recorder?.routed(match.routes, at: now)
         // A payload that waited before it came here is judged at the current time, as earlier ones were.
         return RoutedMessage(
             message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
@@ -145,7 +159,19 @@ extension PushReceiver {
         if mayBeTooOld, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route, message)
         do {
-            try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
+            let (push, context) = (message.message, HandlerContext(message, route, chain.loopGuard))
+            // Here, because a method would have an asynchronous frame of its own.
+            switch route.handler {
+            case .any(let handler): try await handler(push, context)
+            case .pushToApp(let handler): try await handler(proven(PushToAppMessage(push)), context)
+            case .bucket(let handler): try await handler(proven(BucketEvent(push)), context)
+            case .object(let handler): try await handler(proven(ObjectEvent(push)), context)
+            case .pushToUser(let handler): try await handler(proven(PushToUserMessage(push)), context)
+            case .topic(let handler): try await handler(proven(TopicMessage(push)), context)
+            case .directPush(let handler): try await handler(proven(DirectPushMessage(push)), context)
+            case .gap(let handler): try await handler(proven(Gap(push)), context)
+            case .foreign(let handler): try await handler(proven(ForeignPushMessage(push)), context)
+            }
             route.handled.add(1, ordering: .relaxed)
             message.recorder?.returned(route)
             return .handled(MatchedRoutes(only: route))
@@ -154,6 +180,12 @@ extension PushReceiver {
             message.recorder?.returned(route, error)
             return .thrown(error, by: route)
         }
+    }
+
+    /// The view of a message, which the route's conditions guarantee.
+    private func proven<View>(_ view: View?) throws -> View {
+        guard let view else { throw UnprovenMatch(view: "\(View.self)") }
+        return view
     }
 
     // MARK: The end
@@ -167,7 +199,12 @@ extension PushReceiver {
         if let format = message.message.format, !outcome.isPaced {
             formatCounts.withLock { $0[format, default: 0] += 1 }
         }
-        message.recorder?.finish(message, outcome)
+        tell(message.recorder?.trace(message, outcome))
+    }
+
+    /// Calls the listeners of traces, as they are now: some may have been removed since the message came.
+    func tell(_ trace: Trace?) {
+        if let trace { setup.withLock { $0.traceListeners }.call(trace) }
     }
 }
 

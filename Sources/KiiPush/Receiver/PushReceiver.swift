@@ -38,7 +38,6 @@ public final class PushReceiver: Sendable {
         var ids: Set<ExactText> = []
         var traceListeners = Listeners<Trace>()
         var deadLetterListeners = Listeners<DeadLetter>()
-        var listener: (@Sendable (Trace) -> Void)? { traceListeners.call }
         /// The compiled routes; nil until a message needs them after routes were added.
         var table: RouteTable?
         var loaded = LoadedRoutes()
@@ -111,12 +110,12 @@ public final class PushReceiver: Sendable {
 
     // MARK: Routes
 
-    package func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
+    package func currentSetup() -> (table: RouteTable, isTraced: Bool) {
         setup.withLock { setup in
-            if let table = setup.table { return (table, setup.listener) }
+            if let table = setup.table { return (table, !setup.traceListeners.isEmpty) }
             let table = RouteTable(setup.routes, generation: setup.loaded.generation)
             setup.table = table
-            return (table, setup.listener)
+            return (table, !setup.traceListeners.isEmpty)
         }
     }
 
@@ -174,7 +173,4 @@ extension PushReceiver {
 
     /// The chain's loop guard, for its kill switch and its settings; nil if the chain has none.
     public var loopGuard: LoopGuard? { chain.loopGuard }
-
-    /// The current listener.
-    package var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
 }

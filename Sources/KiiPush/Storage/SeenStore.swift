@@ -87,8 +87,8 @@ public struct SeenWindow: Sendable, Hashable {
     public var count: Int
     /// How far apart two messages with an equal weak key must arrive to count as two.
     public var weakAge: Duration
-    /// The least time before its commit at which a lookup shows that the clock was set back.
-    static let leastLag = Duration.seconds(60)
+    /// The least time, in nanoseconds, before its commit at which a lookup shows that the clock was set back.
+    static let leastLag: Int64 = 60_000_000_000
     /// 10 minutes, 20,000 messages, 5 seconds from arrival to arrival for weak keys.
     public static let standard = SeenWindow()
 

@@ -4,6 +4,8 @@
 /// until the lease is committed, then remembered until the window forgets it by age or by count.
 package struct SeenTable {
     private struct Entry {
+        /// The number of its lease.
+        let number: UInt64
         let keys: DedupeKeys
         let arrivedAt: MonotonicInstant
         /// When it was committed; nil while it is in flight.
@@ -14,8 +16,10 @@ package struct SeenTable {
     private let weakAge: Int64
     private let limit: Int
     private var lastLease: UInt64
-    private var entries: [UInt64: Entry] = [:]
-    private var numbers = KeyNumbers()
+    private var entries: [Entry] = []
+    /// The places in `entries` that are free again.
+    private var free: [UInt32] = []
+    private var places = KeyPlaces()
     private var strong = Remembered()
     private var weak = Remembered()
 
@@ -29,7 +33,8 @@ package struct SeenTable {
 
     package var counts: SeenCounts {
         SeenCounts(
-            inFlight: entries.count - strong.order.count - weak.order.count, strong: strong.counts, weak: weak.counts)
+            inFlight: entries.count - free.count - strong.order.count - weak.order.count, strong: strong.counts,
+            weak: weak.counts)
     }
 
     // MARK: In flight
@@ -46,16 +51,18 @@ package struct SeenTable {
     package func canEnd(_ lease: SeenLease) -> Bool { inFlight(lease) != nil }
 
     package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
-        if let entry = inFlight(lease) { end(lease.number, entry, now) }
+        if let place = inFlight(lease) { end(place, now) }
     }
 
     package mutating func release(_ lease: SeenLease) {
-        if canEnd(lease) { remove(lease.number) }
+        if let place = inFlight(lease) { remove(place) }
     }
 
-    private func inFlight(_ lease: SeenLease) -> Entry? {
-        guard let entry = entries[lease.number], entry.endedAt == nil, entry.keys == lease.keys else { return nil }
-        return entry
+    private func inFlight(_ lease: SeenLease) -> UInt32? {
+        places.first(of: lease.keys.primary) { place in
+            let entry = entries[Int(place)]
+            return entry.number == lease.number && entry.endedAt == nil && entry.keys == lease.keys
+        }
     }
 
     /// Adds a handled message that ended now and whose lease was elsewhere, such as one of an earlier process.
@@ -63,7 +70,7 @@ package struct SeenTable {
     /// Its arrival counts for weak keys only.
     package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant) {
         lastLease += 1
-        end(lastLease, add(keys, arrivedAt: arrival), now)
+        end(add(keys, arrivedAt: arrival), now)
     }
 
     // MARK: Looking up
@@ -72,13 +79,13 @@ package struct SeenTable {
     private func state(of keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState? {
         var isInFlight = false
         func isDone(_ key: DedupeKey) -> Bool {
-            numbers.contains(key) { number in
-                guard let entry = entries[number], entry.keys.isSameMessage(as: keys), stillCounts(entry, now) else {
-                    return false
-                }
+            let done = places.first(of: key) { place in
+                let entry = entries[Int(place)]
+                guard entry.keys.isSameMessage(as: keys), stillCounts(entry, now) else { return false }
                 if entry.endedAt == nil { isInFlight = true }
                 return entry.endedAt != nil
             }
+            return done != nil
         }
         if isDone(keys.primary) { return .done }
         if let second = keys.secondary, isDone(second) { return .done }
@@ -92,31 +99,29 @@ package struct SeenTable {
         guard let end = entry.endedAt else { return true }
         // One that was handled long after `now` counts as forgotten: the clock must have been set back since, and may
         // reach that time again in years only. It is not removed: the caller may have waited that long.
-        let isOfTimeToCome = now < end.advanced(byNanoseconds: -max(age, SeenWindow.leastLag.inNanoseconds))
+        let isOfTimeToCome = now < end.advanced(byNanoseconds: -max(age, SeenWindow.leastLag))
         return now < end.advanced(byNanoseconds: age) && !isOfTimeToCome
     }
 
     // MARK: Entries
 
     @discardableResult
-    private mutating func add(_ keys: DedupeKeys, arrivedAt arrival: MonotonicInstant) -> Entry {
-        let entry = Entry(keys: keys, arrivedAt: arrival)
-        entries[lastLease] = entry
-        numbers.insert(keys.primary, lastLease)
-        if let second = keys.secondary, second != keys.primary { numbers.insert(second, lastLease) }
-        return entry
+    private mutating func add(_ keys: DedupeKeys, arrivedAt arrival: MonotonicInstant) -> UInt32 {
+        let entry = Entry(number: lastLease, keys: keys, arrivedAt: arrival)
+        let place = free.popLast() ?? UInt32(entries.count)
+        if place < entries.count { entries[Int(place)] = entry } else { entries.append(entry) }
+        places.insert(keys.primary, place)
+        if let second = keys.secondary, second != keys.primary { places.insert(second, place) }
+        return place
     }
 
-    private mutating func end(_ number: UInt64, _ entry: Entry, _ now: MonotonicInstant) {
-        let strength = entry.keys.strength
+    private mutating func end(_ place: UInt32, _ now: MonotonicInstant) {
+        let strength = entries[Int(place)].keys.strength
         forgetOld(strength, now)
-        var entry = entry
-        entry.endedAt = now
-        // Not in place: that would allocate memory three times, for the accesses of a dictionary's element.
-        entries.updateValue(entry, forKey: number)
-        self[strength].order.append(number)
+        entries[Int(place)].endedAt = now
+        self[strength].order.append(place)
         guard self[strength].order.count > limit, let first = self[strength].order.popFirst() else { return }
-        if let entry = entries[first], stillCounts(entry, now) { self[strength].evictedEarly += 1 }
+        if stillCounts(entries[Int(first)], now) { self[strength].evictedEarly += 1 }
         remove(first)
     }
 
@@ -124,7 +129,7 @@ package struct SeenTable {
     private mutating func forgetOld(_ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
         let age = strength == .weak ? max(age, weakAge) : age
         for _ in 0..<2 {
-            guard let first = self[strength].order.first, let end = entries[first]?.endedAt,
+            guard let first = self[strength].order.first, let end = entries[Int(first)].endedAt,
                 now >= end.advanced(byNanoseconds: age)
             else { return }
             _ = self[strength].order.popFirst()
@@ -132,49 +137,52 @@ package struct SeenTable {
         }
     }
 
-    private mutating func remove(_ number: UInt64) {
-        guard let entry = entries.removeValue(forKey: number) else { return }
-        numbers.remove(entry.keys.primary, number)
-        if let second = entry.keys.secondary { numbers.remove(second, number) }
+    private mutating func remove(_ place: UInt32) {
+        let keys = entries[Int(place)].keys
+        places.remove(keys.primary, place)
+        if let second = keys.secondary { places.remove(second, place) }
+        free.append(place)
     }
 
     private subscript(strength: DedupeKeys.Strength) -> Remembered {
-        get { strength == .strong ? strong : weak }
+        _read { if strength == .strong { yield strong } else { yield weak } }
         _modify { if strength == .strong { yield &strong } else { yield &weak } }
     }
 }
 
 /// The handled messages of one strength, in the order of their commits.
 private struct Remembered {
-    var order = ShortQueue<UInt64>()
+    var order = ShortQueue<UInt32>()
     var evictedEarly = 0
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: order.count, evictedEarly: evictedEarly) }
 }
 
-/// The numbers of the entries that have a key: nearly always one.
-private struct KeyNumbers {
-    private var newest: [DedupeKey: UInt64] = [:]
+/// The places of the entries that have a key: nearly always one.
+private struct KeyPlaces {
+    private var newest = DigestTable()
     /// The others of a key that several messages have, oldest first.
-    private var older: [DedupeKey: [UInt64]] = [:]
+    private var older: [DedupeKey: [UInt32]] = [:]
 
-    func contains(_ key: DedupeKey, where condition: (UInt64) -> Bool) -> Bool {
-        guard let number = newest[key] else { return false }
-        return condition(number) || !older.isEmpty && older[key]?.contains(where: condition) == true
+    func first(of key: DedupeKey, where condition: (UInt32) -> Bool) -> UInt32? {
+        guard let place = newest[key] else { return nil }
+        if condition(place) { return place }
+        return older.isEmpty ? nil : older[key]?.first(where: condition)
     }
 
-    mutating func insert(_ key: DedupeKey, _ number: UInt64) {
-        if let last = newest.updateValue(number, forKey: key) { older[key, default: []].append(last) }
+    mutating func insert(_ key: DedupeKey, _ place: UInt32) {
+        if let last = newest[key] { older[key, default: []].append(last) }
+        newest[key] = place
     }
 
-    mutating func remove(_ key: DedupeKey, _ number: UInt64) {
+    mutating func remove(_ key: DedupeKey, _ place: UInt32) {
         guard !older.isEmpty, older[key] != nil else {
-            if newest[key] == number { newest[key] = nil }
+            if newest[key] == place { newest[key] = nil }
             return
         }
-        if newest[key] == number {
+        if newest[key] == place {
             newest[key] = older[key]?.popLast()
-        } else if let index = older[key]?.firstIndex(of: number) {
+        } else if let index = older[key]?.firstIndex(of: place) {
             older[key]?.remove(at: index)
         }
         if older[key]?.isEmpty == true { older[key] = nil }

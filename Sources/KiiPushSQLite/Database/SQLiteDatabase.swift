@@ -128,12 +128,12 @@ public final class SQLiteDatabase: Sendable {
     }
 
     private func tellOfDamage(_ error: SQLiteError) {
-        let listener: (@Sendable (SQLiteError) -> Void)? = damage.withLock { damage in
+        let listeners: Listeners<SQLiteError>? = damage.withLock { damage in
             guard damage.error == nil else { return nil }
             damage.error = error
-            return damage.listeners.call
+            return damage.listeners
         }
-        listener?(error)
+        listeners?.call(error)
     }
 
     // MARK: For the stores

@@ -99,8 +99,8 @@ struct LatencyTests {
 
     private static func trace(_ calls: [Trace.Call], _ clock: ManualClock) -> Trace {
         Trace(
-            messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], calls: calls,
-            expired: [], seen: nil, outcome: .superseded, generation: 0, nanoseconds: 0)
+            messageID: 1, message: nil, transport: nil, stages: [], calls: calls, expired: [], seen: nil,
+            outcome: .superseded, generation: 0, nanoseconds: 0)
     }
 
     @Test("the metrics have a histogram a route, whose buckets count all that is shorter")

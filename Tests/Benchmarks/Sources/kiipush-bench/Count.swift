@@ -8,6 +8,8 @@ enum CountedPart: String, CaseIterable {
     case whole
     /// The whole with a middleware of one's own, which walks each message step by step.
     case own
+    /// The same with a trace listener.
+    case watched
 
     /// How many messages may be asked for.
     ///
@@ -38,8 +40,9 @@ func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
     switch part {
     case .decode:
         for payload in payloads.prefix(messages) where (try? PushMessage(payload))?.kind == .pushToApp { done += 1 }
-    case .whole, .own:
-        let receiver = readingReceiver(clock: CountingClock(), stages: part == .own ? 1 : 0)
+    case .whole, .own, .watched:
+        let receiver = readingReceiver(clock: CountingClock(), stages: part == .whole ? 0 : 1)
+        if part == .watched { receiver.onTrace { use($0.outcome) } }
         allocation_counter_start()
         for payload in payloads.prefix(messages) {
             if case .handled = await receiver.receive(payload) { done += 1 }
