@@ -20,7 +20,7 @@ struct Run {
         Run(name: "echo alone", layers: [.echo]),
         Run(name: "kill switch, thrown after 4 s", layers: [.killSwitch], kill: .seconds(4)),
         Run(name: "pace alone", layers: [.pace]),
-        Run(name: "lineage alone", layers: [.lineage]),
+        Run(name: "identity and lineage", layers: [.identity, .lineage]),
         Run(name: "all layers", layers: Set(LoopLayer.allCases)),
         Run(name: "all layers, careless handler", layers: Set(LoopLayer.allCases), isCareful: false),
     ]

@@ -175,24 +175,20 @@ public final class LoopGuard: Middleware, WriteWatch {
     var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
 
     package func announce(
-        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
-        for messageID: UInt64? = nil
+        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
     ) -> OwnWrite {
         let (key, now) = (ResourceKey(object, secret), clock.now)
         let number = state.withLock { state in
             state.writes.announce(
                 key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
-        return OwnWrite(loopGuard: self, key: key, number: number, messageID: messageID)
+        return OwnWrite(loopGuard: self, key: key, number: number)
     }
 
     func complete(_ write: OwnWrite, modifiedAt: Int64?) {
         guard let key = write.key else { return }
-        let (now, number, messageID) = (clock.now, write.number, write.messageID)
-        state.withLock { state in
-            state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
-            if let modifiedAt, let messageID { state.stamps.wrote(key, modifiedAt, for: messageID, now: now) }
-        }
+        let now = clock.now
+        state.withLock { $0.writes.complete(write.number, of: key, modifiedAt: modifiedAt, now: now) }
     }
 
     func withdraw(_ write: OwnWrite) {
@@ -224,23 +220,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.identities.me.first?.id }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    func makeStamp(
-        _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
-    ) -> Lineage {
-        let (now, time, origin) = (now, message.serverTime, origin)
-        return state.withLock { state in
-            state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.make(lineage, by: origin, for: messageID, now: now)
-        }
-    }
-
-    func cause(of message: PushMessage, _ finding: StampFinding) -> Lineage? {
-        var finding = finding
-        if message.storage.classified.hasObject { finding.object = ResourceKey(objectOf: message, secret) }
-        let (now, time) = (now, message.serverTime)
-        return state.withLock { [finding] state in
-            state.stamps.learn(time, arrivedAt: finding.arrivedAt, now: now)
-            return state.stamps.cause(finding, hops: state.settings.hops, now: now)
-        }
+    func isCurrent(_ stamp: Lineage, _ modifiedAt: Int64) -> Bool {
+        state.withLock { $0.stamps.isCurrent(stamp, modifiedAt) }
     }
 }

@@ -8,7 +8,7 @@ struct LoopState {
     private let secret = DedupeSecret.ofProcess
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
-    var stamps = StampMemory()
+    var stamps = FoundStamps()
     var paces = Paces()
     var budgets = WriteBudgets()
     var listeners = Listeners<LoopRisk>()

@@ -4,8 +4,6 @@ struct Paces {
     static let mostKeys = 16_384
     /// How many routes are.
     static let mostRoutes = 4096
-    /// How many seconds after its arrival a message is no new one: what handlers of others take.
-    private static let late = 0.9
 
     private let secret = DedupeSecret.ofProcess
     private var own = PaceTable(capacity: mostKeys)
@@ -14,9 +12,9 @@ struct Paces {
     /// day that all devices have in common.
     private var (offset, alignedAt) = (0.0, -Double.infinity)
 
-    /// Reads the wall clock, unless it was read a short time ago: it may be set at any time.
+    /// Reads the wall clock, unless it was read within a second: it may be set at any time.
     mutating func align(_ now: MonotonicInstant, _ wall: () -> Int64?) {
-        guard now.seconds - alignedAt >= Pace.slot, let wall = wall() else { return }
+        guard now.seconds - alignedAt >= Pace.joined, let wall = wall() else { return }
         alignedAt = now.seconds
         offset = (Double(wall) / 1000 - now.seconds).truncatingRemainder(dividingBy: 86_400)
     }
@@ -31,7 +29,7 @@ struct Paces {
     /// accepted before, or that this device caused, comes again and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool) {
         let now = time(of: message)
-        let hasWaited = now - message.arrivedAt.seconds >= Self.late
+        let hasWaited = now - message.arrivedAt.seconds >= Pace.joined
         let isNew = !isAgain && message.message.storage.isNewArrival && !hasWaited
         var (isPlain, waitsAlready) = (true, false)
         for route in message.routes where !route.isUnlimited {

@@ -11,13 +11,16 @@ extension Pace {
     static let letterAllowance = 870.0
     /// The same of an object: 760 changes together.
     static let objectAllowance = letterAllowance / 3
-    /// The same of new keys: 3,900 together.
-    static let newKeyAllowance = 2000.0
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0
+    /// How many new keys are handled at once: what one action of a person causes may be about a hundred objects.
+    static let newKeyBurst = 120.0
+    /// What passes of new keys beyond the floor within an hour.
+    static let newKeyAllowance = hourly - hour / letterEvery
     /// How much the clocks of devices differ, and also the times at which they hear of something.
     static let apart = 0.5
-    /// How long after its beginning a key that has not paused joins a pause: devices differ by clocks and hearing.
+    /// How much later than here another device may handle or hear a message, by its clock and by what it hears: so long
+    /// after its beginning, a key that has not paused joins a pause.
     static let joined = 2 * apart
     /// The longest round trip of a usual loop: three for a write, its push and the network between, and what differs.
     static let roundTrip = 3 + apart + joined
@@ -27,22 +30,20 @@ extension Pace {
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
     static let letterWindow = 2.5
-    /// How often a pause may begin: before an allowance is spent, and at no multiple of five, as people plan things.
-    static let slot = 10.8
-    /// How often a long one may.
-    static let longSlot = 25.0
+    /// By how much the beginnings of pauses vary: no regular traffic keeps missing them, or is met by each.
+    static let spread = 3.3
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1
-    /// How long an unused rate counts: a device's pause between two uses.
-    static let quiet = 600.0
-    /// For how long an unused rate is saved: the pause between two clusters.
-    static let saved = 60.0
-
+    /// How long an unused rate counts, and is saved: the pause between two clusters.
+    static let kept = 60.0
     /// How long after a pause has begun an object's newest change may still pass in advance: timers are late.
     static let margin = 0.005
-    /// How much later than it may one asks again, so that rounding makes it never earlier.
-    static let tick = 0.000_001
     static let hour = 3600.0
+
+    /// How many pauses a day has at most, for the longest ones, those of letters.
+    static func pausesOfDay(isLong: Bool) -> Double {
+        (24 * hour / (Limits.letters().length(isLong: isLong) + spread)).rounded()
+    }
 
     /// The numbers of one kind of key.
     struct Limits {
@@ -85,11 +86,11 @@ extension Pace {
         }
 
         /// Those of the new keys of a route: many together must not wait for long, and short pauses prove their rate.
-        static func route(every: Double = Pace.letterEvery, bursts: Double = 3) -> Limits {
-            Limits(burst: bursts * Pace.burst, every: every, allowance: Pace.newKeyAllowance, provesAtOnce: true)
+        static func route(every: Double = Pace.letterEvery) -> Limits {
+            Limits(burst: Pace.newKeyBurst, every: every, allowance: Pace.newKeyAllowance, provesAtOnce: true)
         }
 
         /// Those of the new keys of all routes with the standard pace.
-        static let device = route(bursts: 6)
+        static let device = route()
     }
 }

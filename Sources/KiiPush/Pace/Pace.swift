@@ -176,14 +176,14 @@ struct Pace {
         waitsSince = min(waitsSince, now)
         let floor = (1 - tokens) * limits.every
         let next = rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
-        return .later(until: min(pause, now + next) + Self.tick)
+        return .later(until: min(pause, now + next))
     }
 
     /// Decides in a pause.
     private mutating func listen(_ now: Double, _ limits: Limits) -> Answer {
         guard passesInAdvance(now, limits) else {
             waitsSince = min(waitsSince, pause)
-            return .later(until: pause + limits.length(isLong: isLong) + Self.tick)
+            return .later(until: pause + limits.length(isLong: isLong))
         }
         hasBegun = true
         tokens -= 1
@@ -211,7 +211,7 @@ struct Pace {
         }
         // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
         // the burst a little later than they do; by a key that has paused before, one that has not ended.
-        let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) - Self.tick : Self.joined
+        let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) : Self.joined
         pause = Self.nextPause(after: now + offset - ago, isLong: isLong) - offset
         (isJoined, heard, hasBegun) = (now >= pause, 0, false)
     }
@@ -219,13 +219,13 @@ struct Pace {
     /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
     /// regular traffic keeps missing; early enough for the longest pause.
     static func nextPause(after now: Double, isLong: Bool) -> Double {
-        let slot = isLong ? longSlot : slot
+        let ofDay = pausesOfDay(isLong: isLong)
+        let slot = 24 * hour / ofDay
         var number = (now / slot).rounded(.down)
         while true {
-            let ofDay = number.truncatingRemainder(dividingBy: (86_400 / slot).rounded())
-            var chance = SplitMix(seed: UInt64(max(0, ofDay)))
+            var chance = SplitMix(seed: UInt64(max(0, number.truncatingRemainder(dividingBy: ofDay))))
             let part = Double(chance.next() >> 11) * 0x1p-53
-            let time = number * slot + part * (slot - Limits.letters().length(isLong: isLong))
+            let time = number * slot + part * spread
             if time > now { return time }
             number += 1
         }
@@ -233,7 +233,7 @@ struct Pace {
 
     /// Takes the steps that are due.
     private mutating func advance(_ now: Double, _ limits: Limits) {
-        if now - at > max(Self.quiet, 2 * limits.every) {
+        if now - at > max(Self.kept, 2 * limits.every) {
             // Nobody has asked for long: those that waited ended unheard of. Of several that come now, only the first
             // forgets them.
             waiting = 0
@@ -260,7 +260,7 @@ struct Pace {
             forgetRate()
         } else {
             // A first rate counts from when messages began to wait for it.
-            let since = before == 0 ? max(min(waitsSince, pause), end - Self.saved) : pause
+            let since = before == 0 ? max(min(waitsSince, pause), end - Self.kept) : pause
             room = max(0, room + (rate - before) * (end - since))
             lastUse = end
         }
@@ -271,7 +271,7 @@ struct Pace {
         let passed = max(0, now - at)
         at = max(at, now)
         tokens = min(limits.burst, tokens + passed / limits.every)
-        if rate > 0 { room = max(room, min(room + passed * rate, rate * Self.saved)) }
+        if rate > 0 { room = max(room, min(room + passed * rate, rate * Self.kept)) }
         if waiting == 0 { waitsSince = .infinity }
         if now - quietSince >= Self.longRoundTrip {
             if waiting == 0 {
@@ -282,7 +282,7 @@ struct Pace {
             }
             quietSince = .infinity
         }
-        if rate > 0, now - lastUse > Self.quiet || !isLong && proofs.left < 1 { forgetRate() }
+        if rate > 0, now - lastUse > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 
     private mutating func forgetRate() { (rate, room) = (0, 0) }

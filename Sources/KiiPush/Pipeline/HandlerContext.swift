@@ -72,8 +72,7 @@ public struct HandlerContext: Sendable {
     ///   writes for more than 20 messages, and for more than six a minute since.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, change, since: nil, for: messageID)
-            ?? OwnWrite(loopGuard: nil, key: nil, number: 0, messageID: nil)
+        return loopGuard?.announce(object, change, since: nil) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
     }
 
     /// Declares a new object in a bucket, whose id the server will make.
@@ -84,7 +83,7 @@ public struct HandlerContext: Sendable {
     /// Throws as ``willWrite(_:changing:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now, messageID: messageID)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
@@ -117,12 +116,10 @@ public struct HandlerContext: Sendable {
     /// It counts one handler more than the message that the handler was called with. Read it right before the write,
     /// which must follow within ``Lineage/lifetime``.
     public var stamp: String {
-        let found = lineage ?? message.lineage
-        guard let loopGuard else {
-            return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime, by: "-").stamp
-        }
-        let next = found?.next ?? Lineage(hops: 1, origin: loopGuard.origin)
-        return loopGuard.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp
+        let maker = loopGuard?.origin ?? "-"
+        let next = (lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: maker)
+        let waited = loopGuard.map { arrivedAt.duration(to: $0.now).inNanoseconds / 1_000_000 } ?? 0
+        return next.stamped(at: message.serverTime?.addingClamped(waited), by: maker).stamp
     }
 
     /// Puts the stamp into the data of a Push to User, or the fields of an object.
@@ -151,8 +148,8 @@ extension HandlerContext {
     /// fields[Lineage.key] = context.stamp
     /// ```
     ///
-    /// A stamp may be stale; ``Lineage`` says when. Prefer ``continuing(fields:)`` if the fields come from Kii's REST
-    /// API: the object's own time of modification is better evidence than the event's.
+    /// Not each stamp counts; ``Lineage`` says which. Prefer ``continuing(fields:)`` if the fields come from Kii's REST
+    /// API: of several messages that wait, the object's own time of modification shows which one caused its last write.
     ///
     /// - Parameters:
     ///   - stamp: the object's value under ``Lineage/key``, if it has one; an unreadable one counts as none.
@@ -161,12 +158,16 @@ extension HandlerContext {
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
     /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it.
     public func continuing(_ stamp: String?, modifiedAt: Int64? = nil) throws -> HandlerContext {
-        guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
+        guard let found = stamp.flatMap({ Lineage($0) }), counts(found, modifiedAt) else { return self }
         if let limit = loopGuard.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
             throw LineageTooLong(hops: found.hops, limit: limit)
         }
         var context = self
-        if found.hops > (lineage ?? message.lineage)?.hops ?? 0 { context.lineage = found }
+        // The write of one message does not lengthen the lineage of another.
+        let hops = found.maker == loopGuard?.origin ? found.hops - 1 : found.hops
+        if hops > (lineage ?? message.lineage)?.hops ?? 0 {
+            context.lineage = Lineage(hops: hops, origin: found.origin)
+        }
         return context
     }
 
@@ -183,14 +184,13 @@ extension HandlerContext {
         try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
     }
 
-    /// The lineage of the write that caused the message, if this stamp was found in the object.
-    private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
-        let isOfKii = message.kind != .directPush
-        let finding = StampFinding(
-            stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
-            sentAt: isOfKii ? message.sentAt : nil, messageID: messageID, arrivedAt: arrivedAt)
-        if let loopGuard { return loopGuard.cause(of: message, finding) }
-        return finding.isOfItsWrite(serverTime: nil) ? stamp : nil
+    /// Whether a stamp in an object counts for the message; see ``Lineage``.
+    private func counts(_ stamp: Lineage, _ modifiedAt: Int64?) -> Bool {
+        // In a Direct Push, these times would be the sender's.
+        let told = message.kind == .directPush ? nil : message.modifiedAt ?? message.sentAt
+        guard let time = modifiedAt ?? told, stamp.isMade(near: time) else { return false }
+        guard let loopGuard else { return true }
+        return stamp.maker == loopGuard.origin ? told.map { $0 < time } ?? false : loopGuard.isCurrent(stamp, time)
     }
 }
 

@@ -6,20 +6,12 @@
 /// known. A Push to App carries no stamp; the object does, and the handler that fetches it reads the stamp with
 /// ``HandlerContext/continuing(_:modifiedAt:)``.
 ///
-/// The stamp of an object stays in it when somebody changes another field, so it counts only for the write that it came
-/// with. Another device's stamp is stale, and then ignored, if it has no time, if its time is more than ``lifetime``
-/// before the object's time of modification, or if the object was modified again after this device first found it.
-///
-/// A stamp that this device made counts only for the event of its write, which has the time of modification that
-/// ``OwnWrite/done(modifiedAt:)`` reported. For any other message the stamp counts that counted for the one which it
-/// answered: a write for one waiting message does not lengthen the lineage of another. It does so for ``lifetime``, and
-/// unless the object or the message is later than the write. Only if the object has passed through too many handlers
-/// does the device's own stamp count for messages of earlier changes, too.
-///
-/// The time is the server's, because a device's wall clock may say 1970. The guard learns it from the times in pushes
-/// and in the responses to declared writes. A device whose pushes all arrived more than ``lifetime`` late makes stamps
-/// that are stale at once. So does a device that answers only messages without a time, such as Thing-IF commands. Such
-/// hops are not counted: the pace still bounds a loop of them.
+/// The stamp of an object stays in it when somebody changes another field. So it counts only if it was made within
+/// ``lifetime`` of the object's time of modification, by another device, and until this device finds the object
+/// modified again with the same stamp. A stamp that this device made itself counts only if the object was modified after
+/// the message was sent, and adds no handler: the next stamp repeats its count. A stamp has the server's time, which is
+/// that of the answered message and what has passed since it arrived: a device's wall clock may say 1970. One that
+/// answers a message without a time, or more than ``lifetime`` late, does not count. The pace still bounds such loops.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
@@ -71,6 +63,11 @@ public struct Lineage: Sendable, Hashable {
     private static func isName(_ text: Substring.UTF8View) -> Bool {
         (1...64).contains(text.count)
             && text.allSatisfy { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) || "._:-".utf8.contains($0) }
+    }
+
+    /// Whether it was made within its lifetime of a time of modification.
+    func isMade(near modifiedAt: Int64) -> Bool {
+        time.map { $0.since(modifiedAt).magnitude <= Self.lifetime.inNanoseconds / 1_000_000 } ?? false
     }
 
     static func canName(_ origin: String) -> Bool { isName(Substring(origin).utf8) }

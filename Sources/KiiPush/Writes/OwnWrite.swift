@@ -28,8 +28,6 @@ public struct OwnWrite: Sendable {
     let loopGuard: (any WriteWatch)?
     let key: ResourceKey?
     let number: UInt64
-    /// The message whose handler declared it, and may have stamped it.
-    let messageID: UInt64?
 
     /// Reports that the write succeeded.
     ///
@@ -47,14 +45,11 @@ public struct OwnCreation: Sendable {
     let bucket: KiiBucket
     /// When it was declared; nil without a guard.
     let since: MonotonicInstant?
-    /// The message whose handler declared it.
-    let messageID: UInt64
 
     /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
     ///
     /// The time is as in ``OwnWrite/done(modifiedAt:)``.
     public func done(id: String, modifiedAt: Int64? = nil) {
-        loopGuard?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since, for: messageID)
-            .done(modifiedAt: modifiedAt)
+        loopGuard?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since).done(modifiedAt: modifiedAt)
     }
 }

@@ -9,10 +9,8 @@ protocol WriteWatch: AnyObject, Sendable {
     /// Whether writes to a handler's own bucket are judged.
     var judgesOwnBucket: Bool { get }
 
-    /// Declares a write to an object, at some earlier time or now, by the handler of a message.
-    func announce(
-        _ object: KiiObject, _ change: ObjectChange, since: MonotonicInstant?, for messageID: UInt64?
-    ) -> OwnWrite
+    /// Declares a write to an object, at some earlier time or now.
+    func announce(_ object: KiiObject, _ change: ObjectChange, since: MonotonicInstant?) -> OwnWrite
     /// Called when an expected write has succeeded.
     func complete(_ write: OwnWrite, modifiedAt: Int64?)
     /// Called when an expected write has failed.
@@ -21,11 +19,6 @@ protocol WriteWatch: AnyObject, Sendable {
     func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent)
     /// Called with a declared write that could start a loop.
     func report(_ risk: LoopRisk)
-
-    /// Makes a stamp for a message or an object that the handler of a message sends on.
-    func makeStamp(
-        _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
-    ) -> Lineage
-    /// The stamp of the write that caused a message, whose handler found a stamp in the object; nil if that is stale.
-    func cause(of message: PushMessage, _ finding: StampFinding) -> Lineage?
+    /// Whether an object has not been modified since another device's stamp was first found in it.
+    func isCurrent(_ stamp: Lineage, _ modifiedAt: Int64) -> Bool
 }

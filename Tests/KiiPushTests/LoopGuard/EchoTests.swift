@@ -256,7 +256,7 @@ struct EchoTests {
         let clock = ManualClock()
         let loopGuard = LoopGuard(clock: clock)
         clock.advance(by: .seconds(5))
-        let creation = OwnCreation(loopGuard: loopGuard, bucket: Self.object.bucket, since: loopGuard.now, messageID: 1)
+        let creation = OwnCreation(loopGuard: loopGuard, bucket: Self.object.bucket, since: loopGuard.now)
         clock.advance(by: .seconds(2))
         creation.done(id: "o-1", modifiedAt: 7)
         let payload = Self.event(event: .objectCreated).payload(.long)

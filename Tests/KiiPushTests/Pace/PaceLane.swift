@@ -62,7 +62,9 @@ struct PaceLane {
             case .now:
                 passes.append((queue.removeFirst(), now))
                 waits = 0
-            case .later(let until):
+            case .later(let time):
+                // Rounded, as the guard does.
+                let until = MonotonicInstant(seconds: time).seconds
                 waits += 1
                 mostWaits = max(mostWaits, waits)
                 if until <= now { wentBack = true }
