@@ -32,7 +32,6 @@ struct CallTests {
         #expect(try await client.perform(.deleteObject(object, ifMatch: "3")))
         #expect(try await !client.perform(.deleteObject(object)))
         #expect(bench.cloud.violations == [])
-        await bench.transport.close()
     }
 
     @Test("topics and subscriptions come and go, and a push reaches who subscribed")
@@ -58,7 +57,6 @@ struct CallTests {
             #expect(try await !client.perform(.unsubscribe(user, from: source)))
         }
         #expect(bench.cloud.violations == [])
-        await bench.transport.close()
     }
 
     @Test("users, groups and things are read, devices installed, and results reported")
@@ -84,7 +82,6 @@ struct CallTests {
         let command = try #require(DirectPushMessage(push)?.command)
         try await client.perform(.report([.done(command.actions[0])], of: command, as: thing))
         #expect(bench.cloud.violations == [])
-        await bench.transport.close()
     }
 
     @Test("a request that Kii does not document is refused, and listed")
@@ -117,7 +114,38 @@ struct CallTests {
         let busy = try await bench.transport.send(
             HTTPRequest(method: .get, host: app.host, path: path, headers: common))
         #expect(busy.status == 503 && busy[header: "Retry-After"] == "7")
-        await bench.transport.close()
+    }
+}
+
+/// The code of the guides and the doc comments, so that it compiles and does what they say.
+@Suite("Documented transport")
+struct DocumentedTransportTests {
+    @Test("the guide's client is made without a word to anybody")
+    func client() async throws {
+        let (key, token) = (Secret("k"), Secret("t"))
+        let transport = try CurlTransport()
+        let client = KiiClient(KiiApp(.jp, id: "0123abcd", key: key), transport: transport, tokens: FixedToken(token))
+        #expect(client.app.host == "api-jp.kii.com")
+        await transport.close()
+    }
+
+    @Test("a test's cloud answers in the process, and behind a port")
+    func cloud() async throws {
+        do {
+            let cloud = TestCloud()
+            let token = cloud.logIn(.user(id: "u-1"))
+            let client = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(token))
+            #expect(try await client.perform(.createTopic(KiiTopic(scope: .app, name: "t"))))
+        }
+        let server = try TestCloudServer(TestCloud())
+        defer { server.stop() }
+        let token = server.cloud.logIn(.user(id: "u-1"))
+        var settings = CurlSettings()
+        settings.usesPlainLoopback = true
+        let transport = try CurlTransport(settings)
+        let client = KiiClient(server.app, transport: transport, tokens: FixedToken(token))
+        #expect(try await client.perform(.createTopic(KiiTopic(scope: .app, name: "t"))))
+        await transport.close()
     }
 }
 #endif

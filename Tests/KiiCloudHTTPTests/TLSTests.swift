@@ -84,7 +84,7 @@ struct TLSTests {
 
         private static func listens(_ port: Int) -> Bool {
             let text = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-            return text.contains(":\(String(port, radix: 16, uppercase: true).leftPadded(to: 4)) 00000000:0000 0A")
+            return text.contains(String(format: ":%04X 00000000:0000 0A", port))
         }
     }
 
@@ -160,12 +160,6 @@ struct TLSTests {
         }
         #expect((1...8).contains(openConnections(to: port)))
         await transport.close()
-    }
-}
-
-extension String {
-    fileprivate func leftPadded(to width: Int) -> String {
-        String(repeating: "0", count: max(0, width - count)) + self
     }
 }
 #endif

@@ -26,7 +26,6 @@ struct TransportTests {
         }
         #expect(bench.server.acceptedConnections <= 4)
         #expect(bench.cloud.fields(of: KiiObject(bucket: bench.bucket, id: "n-200")) == ["n": 200])
-        await bench.transport.close()
     }
 
     @Test("thousands of requests, half of them cancelled, leave no connection behind")
@@ -92,7 +91,6 @@ struct TransportTests {
         #expect(began.duration(to: .now) < .seconds(20))
         try await eventually("closed") { bench.server.openConnections == 0 }
         #expect(try await bench.client.perform(.readObject(bench.object)) == nil)
-        await bench.transport.close()
     }
 
     @Test("requests that find no room are refused at once, and those that wait too long are not sent")
@@ -147,7 +145,6 @@ struct TransportTests {
     func largestBounds(atOnce: Int, waiting: Int) async throws {
         let bench = try Bench { ($0.mostAtOnce, $0.mostWaiting) = (atOnce, waiting) }
         #expect(try await bench.client.perform(.readObject(bench.object)) == nil)
-        await bench.transport.close()
     }
 
     @Test("settings of no use are refused")
@@ -177,7 +174,6 @@ struct TransportTests {
                 #expect(!dumped.contains(secret) && !String(describing: error).contains(secret))
             }
         }
-        await bench.transport.close()
     }
 }
 #endif

@@ -7,11 +7,6 @@ import Testing
 
 /// A contract that nothing can break proves nothing, so each promise is broken once here.
 struct DeadLetterStoreContractTests {
-    @Test("the store in memory meets the contract of a dead-letter store")
-    func inMemory() async {
-        await DeadLetterStoreContract { InMemoryDeadLetterStore(capacity: $0, bytes: $1) }.verify()
-    }
-
     @Test("each fault of a store breaks its guarantee", arguments: FaultyLetters.Fault.allCases)
     func broken(fault: FaultyLetters.Fault) async {
         let broken = Mutex<Set<String>>([])

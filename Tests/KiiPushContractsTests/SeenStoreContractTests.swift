@@ -18,7 +18,7 @@ struct SeenStoreContractTests {
         await SeenStoreContract { PlainSeenStore($0, fault: fault) }
             .verify { promise, _ in broken.withLock { _ = $0.insert(promise) } }
         let promises = broken.withLock { $0 }
-        #expect(promises.contains(fault.promise), "broken: \(promises.sorted())")
+        #expect(promises.contains { $0.hasPrefix(fault.rawValue) }, "broken: \(promises.sorted())")
     }
 
     @Test("a failure is an issue that names the guarantee and what the store did")
@@ -49,52 +49,41 @@ struct SeenStoreContractTests {
 /// A seen store with nothing clever in it: one list, searched from front to back; and on demand one thing wrong with
 /// it.
 final class PlainSeenStore: SeenStore {
+    /// What is wrong with it, and how the text of the guarantee begins that breaks.
     enum Fault: String, CaseIterable, Sendable {
-        case marksBeforeTheEnd, forgetsReleases, ignoresSecondKey, releasesOneKey, reservesForDuplicates
-        case leaseEndsByAge, leaseEndsByCount, commitsEndedLeases, endsUnknownLeases
-        case renewsOnCommit, renewsOnQuestion, countsFromBegin, ignoresWeakAge, ignoresStrongAge, ignoresCount
-        case forgetsNewest, countsKeys, oneCountForAll, remembersOneOfNone, needsTimeToPass, losesOvertaken
-        case sameNumbers, givesOneTwice, forgetsWhatWaited, keepsForYears, neverTooOld, countsKeysAsMessages
-        case ignoresOtherSecondKeys, countsWeakFromCommit, keepsWeakInFlight, knowsOneOfAWeakKey, knowsOnlyLaterCopies
-        case forgetsWeakByArrival
-
-        /// The promise that it breaks.
-        var promise: String {
-            switch self {
-            case .marksBeforeTheEnd: "a message is fresh, then in flight, then done"
-            case .forgetsReleases: "a message that was released is fresh again"
-            case .sameNumbers: "messages do not affect each other"
-            case .ignoresSecondKey: "a message with two keys is found by either key"
-            case .releasesOneKey: "a release frees both keys"
-            case .reservesForDuplicates: "a duplicate reserves no key, not even a new one"
-            case .leaseEndsByAge: "a lease never expires by age"
-            case .leaseEndsByCount: "a lease is never evicted by count"
-            case .commitsEndedLeases: "an ended lease has no effect"
-            case .endsUnknownLeases: "a lease that the store never issued has no effect"
-            case .renewsOnCommit: "a second commit of a lease does not renew it"
-            case .renewsOnQuestion: "being asked for again does not make a message remembered longer"
-            case .countsFromBegin: "the age counts from the commit"
-            case .ignoresWeakAge: "a message with a weak key is the same for the weak age"
-            case .ignoresStrongAge: "a message with strong keys is remembered for the window's age"
-            case .ignoresCount, .forgetsNewest: "the window's count is remembered, the oldest forgotten first"
-            case .countsKeys: "a message with two keys counts once, and loses both at once"
-            case .oneCountForAll: "messages with weak keys never displace those with strong ones"
-            case .remembersOneOfNone: "a window of count 0 remembers nothing"
-            case .needsTimeToPass: "a store works while time stands still"
-            case .losesOvertaken: "a message is done for a call whose time is before its commit"
-            case .forgetsWhatWaited: "a message is done for a call that waited"
-            case .keepsForYears: "a clock that is set back by years keeps no message for years"
-            case .neverTooOld: "a clock that is set forward by years makes no new message a duplicate"
-            case .countsKeysAsMessages: "a store with counts reports what it holds and what it evicted early"
-            case .ignoresOtherSecondKeys: "where two messages have two keys each, the second key decides"
-            case .countsWeakFromCommit: "the weak age counts from the arrival, not from the commit"
-            case .keepsWeakInFlight: "the weak age counts while the first message is in flight too"
-            case .knowsOneOfAWeakKey: "messages of a backlog are compared by arrival time"
-            case .knowsOnlyLaterCopies: "whichever of two messages with a weak key arrived first"
-            case .forgetsWeakByArrival: "a copy with a weak key may wait for as long as the window's age"
-            case .givesOneTwice: "if many calls begin one message at once, exactly one gets the lease"
-            }
-        }
+        case marksBeforeTheEnd = "a message is fresh, then in flight, then done"
+        case forgetsReleases = "a message that was released is fresh again"
+        case sameNumbers = "messages do not affect each other"
+        case ignoresSecondKey = "a message with two keys is found by either key"
+        case releasesOneKey = "a release frees both keys"
+        case reservesForDuplicates = "a duplicate reserves no key, not even a new one"
+        case leaseEndsByAge = "a lease never expires by age"
+        case leaseEndsByCount = "a lease is never evicted by count"
+        case commitsEndedLeases = "an ended lease has no effect"
+        case endsUnknownLeases = "a lease that the store never issued has no effect"
+        case renewsOnCommit = "a second commit of a lease does not renew it"
+        case renewsOnQuestion = "being asked for again does not make a message remembered longer"
+        case countsFromBegin = "the age counts from the commit"
+        case ignoresWeakAge = "a message with a weak key is the same for the weak age"
+        case ignoresStrongAge = "a message with strong keys is remembered for the window's age"
+        case ignoresCount = "the window's count is remembered, the oldest forgotten first"
+        case forgetsNewest = "the window's count is remembered"
+        case countsKeys = "a message with two keys counts once, and loses both at once"
+        case oneCountForAll = "messages with weak keys never displace those with strong ones"
+        case remembersOneOfNone = "a window of count 0 remembers nothing"
+        case needsTimeToPass = "a store works while time stands still"
+        case losesOvertaken = "a message is done for a call whose time is before its commit"
+        case forgetsWhatWaited = "a message is done for a call that waited"
+        case keepsForYears = "a clock that is set back by years keeps no message for years"
+        case neverTooOld = "a clock that is set forward by years makes no new message a duplicate"
+        case countsKeysAsMessages = "a store with counts reports what it holds and what it evicted early"
+        case ignoresOtherSecondKeys = "where two messages have two keys each, the second key decides"
+        case countsWeakFromCommit = "the weak age counts from the arrival, not from the commit"
+        case keepsWeakInFlight = "the weak age counts while the first message is in flight too"
+        case knowsOneOfAWeakKey = "messages of a backlog are compared by arrival time"
+        case knowsOnlyLaterCopies = "whichever of two messages with a weak key arrived first"
+        case forgetsWeakByArrival = "a copy with a weak key may wait for as long as the window's age"
+        case givesOneTwice = "if many calls begin one message at once, exactly one gets the lease"
     }
 
     private struct Entry {

@@ -8,23 +8,14 @@ import Synchronization
 final class HandTransport: PushTransport {
     let name = "hand"
     let abilities: TransportAbilities = [.acknowledges, .refuses]
-    private let state = Mutex<(intake: PushIntake?, waiters: [CheckedContinuation<PushIntake, Never>])>((nil, []))
-    private let end = Mutex<(isOver: Bool, waiter: CheckedContinuation<Void, Never>?)>((false, nil))
+    private let given = Mutex<PushIntake?>(nil)
+    private let (isOpen, isOver) = (Gate(), Gate())
 
     func run(_ intake: PushIntake) async throws {
-        let waiters = state.withLock { state in
-            defer { state = (intake, []) }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume(returning: intake) }
+        given.withLock { $0 = intake }
+        isOpen.open()
         await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let isOver = end.withLock { end in
-                    if !end.isOver { end.waiter = waiter }
-                    return end.isOver
-                }
-                if isOver { waiter.resume() }
-            }
+            await isOver.wait()
         } onCancel: {
             finish()
         }
@@ -32,26 +23,16 @@ final class HandTransport: PushTransport {
 
     /// The intake, once the service is open.
     func intake() async -> PushIntake {
-        await withCheckedContinuation { waiter in
-            let intake = state.withLock { state in
-                if state.intake == nil { state.waiters.append(waiter) }
-                return state.intake
-            }
-            if let intake { waiter.resume(returning: intake) }
-        }
+        await isOpen.wait()
+        guard let intake = given.withLock({ $0 }) else { fatalError("the test has let go of it") }
+        return intake
     }
 
     /// Lets go of the intake.
-    func forget() { state.withLock { $0.intake = nil } }
+    func forget() { given.withLock { $0 = nil } }
 
     /// Lets it return: it has no more payloads.
-    func finish() {
-        let waiter = end.withLock { end in
-            defer { end = (true, nil) }
-            return end.waiter
-        }
-        waiter?.resume()
-    }
+    func finish() { isOver.open() }
 }
 
 /// A transport that does what a test says, and returns.

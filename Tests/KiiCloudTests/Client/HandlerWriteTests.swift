@@ -88,9 +88,8 @@ struct HandlerWriteTests {
         arguments: [
             (ObjectWrite.patch(["temp": 21]), false), (.patch(["temp": 21, "on": true]), false),
             (.patch(["temp": .number("21.0")]), false), (.patch(["temp": "21"]), true), (.patch([:]), false),
-            (.patch(["temp": 22]), true), (.patch(["new": 1]), true),
-            (.replace(["on": true, "temp": 21]), false), (.replace(["temp": 21]), true),
-            (.replace(["temp": 21, "on": true, "new": .null]), true),
+            (.patch(["temp": 22]), true), (.patch(["new": 1]), true), (.replace(["on": true, "temp": 21]), false),
+            (.replace(["temp": 21]), true), (.replace(["temp": 21, "on": true, "new": .null]), true),
         ])
     func unchanged(write: ObjectWrite, isSent: Bool) async throws {
         let client = client

@@ -19,21 +19,6 @@ struct DedupeKeyTests {
         try keys(RawPayload(json, transport: transport, transportMessageID: id), app: app)
     }
 
-    // MARK: Push to App
-
-    @Test("a bucket event has the same key over APNs, FCM and MQTT", arguments: scopes)
-    func eventOverTransports(scope: KiiScope) throws {
-        let fixture = PayloadFixture.pushToApp(scope: scope)
-        let apns = try keys(fixture.payload(.short))
-        let fcm = try keys(fixture.payload(.strings))
-        let mqtt = try keys(fixture.payload(.long))
-        #expect(apns.strength == .strong)
-        #expect(apns.primary == fcm.primary)
-        #expect(fcm == mqtt)
-        #expect(mqtt.secondary != nil)
-        #expect(apns.secondary == nil, "APNs never says when an object was modified")
-    }
-
     /// What a payload is wrapped in: FCM's own message objects, and JPush's extras.
     static let wrappings: [@Sendable (String) -> (String, Transport)] = [
         { ($0, .fcm) }, { ("{\"data\":\($0)}", .fcm) }, { ("{\"message\":{\"data\":\($0),\"token\":\"t\"}}", .fcm) },
@@ -44,12 +29,17 @@ struct DedupeKeyTests {
         },
     ]
 
-    @Test("an event and a topic message keep their key however the network wraps them")
-    func wrapped() throws {
+    @Test(
+        "an event and a topic message have one key over APNs, FCM, JPush and MQTT, however the network wraps them",
+        arguments: scopes)
+    func overTransports(scope: KiiScope) throws {
         let data: [(String, DataValue)] = [("n", .number("10.50")), ("yes", .bool(true)), ("text", .string("é\"\n"))]
-        for fixture in [PayloadFixture.pushToApp(), .pushToUser(data: data)] {
+        for fixture in [PayloadFixture.pushToApp(scope: scope), .pushToUser(scope: scope, data: data)] {
             let plain = try keys(fixture.payload(.long))
-            #expect(try keys(fixture.payload(.short)).primary == plain.primary)
+            #expect(plain.strength == .strong && (plain.secondary != nil) == (fixture.fields[.bucketID] != nil))
+            let apns = try keys(fixture.payload(.short))
+            #expect(apns.strength == .strong && apns.primary == plain.primary)
+            #expect(apns.secondary == nil, "APNs never says when an object was modified")
             for wrap in Self.wrappings {
                 for style in [PayloadFixture.KeyStyle.long, .strings] {
                     let (json, transport) = wrap(fixture.json(style))
@@ -97,22 +87,30 @@ struct DedupeKeyTests {
         #expect(Set([both.primary, both.secondary, swapped.primary, swapped.secondary]).count == 4)
     }
 
-    @Test("app, scope, bucket, object, kind, time and secret each change an event's key")
-    func otherEvents() throws {
-        var fixtures: [PayloadFixture] = Self.scopes.map { .pushToApp(scope: $0) }
-        fixtures += [
+    static let events: [PayloadFixture] =
+        scopes.map { PayloadFixture.pushToApp(scope: $0) } + [
             .pushToApp(scope: .user(KiiUser(id: "U-2"))), .pushToApp(scope: .group(KiiGroup(id: "U-1"))),
             .pushToApp(bucket: "other"), .pushToApp(object: "o-2"), .pushToApp(object: nil),
             .pushToApp(event: .objectCreated), .pushToApp(sentAt: 1_700_000_000_034), .pushToApp(app: "ffff0000"),
             .pushToApp(bucket: "o-1", object: "settings"),
         ]
-        for style in PayloadFixture.KeyStyle.allCases {
+    static let topicMessages: [PayloadFixture] =
+        scopes.map { PayloadFixture.pushToUser(scope: $0) } + [
+            .pushToUser(scope: .user(KiiUser(id: "U-2"))), .pushToUser(topic: "other"), .pushToUser(sender: "U-2"),
+            .pushToUser(sender: nil), .pushToUser(sentAt: 1), .pushToUser(app: "ffff0000"), .pushToUser(data: []),
+            .pushToUser(data: [("text", .string("hallo"))]), .pushToUser(data: [("txt", .string("hello"))]),
+            .pushToUser(data: [("text", .string("hello")), ("more", .string(""))]),
+        ]
+
+    @Test(
+        "whatever names a message changes its key, and so does the secret", arguments: PayloadFixture.KeyStyle.allCases)
+    func others(style: PayloadFixture.KeyStyle) throws {
+        for fixtures in [Self.events, Self.topicMessages] {
             let primaries = try fixtures.map { try keys($0.payload(style)).primary }
-            #expect(Set(primaries).count == fixtures.count, "\(style) keys")
+            #expect(Set(primaries).count == fixtures.count)
+            let message = try PushMessage(fixtures[0].payload(style))
+            #expect(message.dedupeKeys(secret: DedupeSecret(1, 2)).primary != primaries[0])
         }
-        let message = try PushMessage(fixtures[0].payload(.long))
-        #expect(
-            message.dedupeKeys(secret: DedupeSecret(1, 2)).primary != message.dedupeKeys(secret: .published).primary)
     }
 
     @Test("sender, bucket type and the sender's own keys do not change an event's key")
@@ -148,45 +146,17 @@ struct DedupeKeyTests {
         #expect(try keys(nameless.payload(.long)) != expected)
     }
 
-    @Test("an event without a bucket or a time has no strong key", arguments: [true, false])
-    func missingParts(lacksTimes: Bool) throws {
-        var fixture = PayloadFixture.pushToApp()
-        for field in lacksTimes ? [KiiField.when, .objectModifiedAt] : [.bucketID] { fixture.fields[field] = nil }
-        var payload = fixture.payload(.long)
-        #expect(try keys(payload).strength == .weak)
-        payload.transportMessageID = "m-1"
-        #expect(try keys(payload).strength == .strong)
-        #expect(try keys(payload) == keys("{}", .mqtt, id: "m-1"))
-    }
-
-    // MARK: Push to User
-
-    @Test("a topic message has the same key over APNs, FCM and MQTT", arguments: scopes)
-    func topicOverTransports(scope: KiiScope) throws {
-        let fixture = PayloadFixture.pushToUser(
-            scope: scope,
-            data: [
-                ("text", .string("hé\"llo")), ("count", .number("10")), ("half", .number("10.5")), ("yes", .bool(true)),
-            ])
-        let apns = try keys(fixture.payload(.short))
-        #expect(apns.strength == .strong)
-        #expect(apns.secondary == nil)
-        #expect(try keys(fixture.payload(.strings)) == apns)
-        #expect(try keys(fixture.payload(.long)) == apns)
-    }
-
-    @Test("app, scope, topic, sender, time and data each change a topic message's key")
-    func otherTopicMessages() throws {
-        var fixtures: [PayloadFixture] = Self.scopes.map { .pushToUser(scope: $0) }
-        fixtures += [
-            .pushToUser(scope: .user(KiiUser(id: "U-2"))), .pushToUser(topic: "other"), .pushToUser(sender: "U-2"),
-            .pushToUser(sender: nil), .pushToUser(sentAt: 1), .pushToUser(app: "ffff0000"), .pushToUser(data: []),
-            .pushToUser(data: [("text", .string("hallo"))]), .pushToUser(data: [("txt", .string("hello"))]),
-            .pushToUser(data: [("text", .string("hello")), ("more", .string(""))]),
-        ]
-        for style in PayloadFixture.KeyStyle.allCases {
-            let primaries = try fixtures.map { try keys($0.payload(style)).primary }
-            #expect(Set(primaries).count == fixtures.count, "\(style) keys")
+    @Test("an event without a bucket or a time, and a topic message without a time, have no strong key")
+    func missingParts() throws {
+        var (noBucket, noTime) = (PayloadFixture.pushToApp(), PayloadFixture.pushToApp())
+        noBucket.fields[.bucketID] = nil
+        for field in [KiiField.when, .objectModifiedAt] { noTime.fields[field] = nil }
+        for fixture in [noBucket, noTime, .pushToUser(sentAt: nil)] {
+            var payload = fixture.payload(.long)
+            #expect(try keys(payload).strength == .weak)
+            payload.transportMessageID = "m-1"
+            #expect(try keys(payload).strength == .strong)
+            #expect(try keys(payload) == keys("{}", .mqtt, id: "m-1"))
         }
     }
 
@@ -201,14 +171,6 @@ struct DedupeKeyTests {
         #expect(try keys(added.payload(.strings)) == keys(plain.payload(.strings)))
         added.data += [("fromage", .string("761"))]
         #expect(try keys(added.payload(.strings)) != keys(plain.payload(.strings)))
-    }
-
-    @Test("a topic message without a time has no strong key")
-    func topicWithoutTime() throws {
-        var payload = PayloadFixture.pushToUser(sentAt: nil).payload(.long)
-        #expect(try keys(payload).strength == .weak)
-        payload.transportMessageID = "m-1"
-        #expect(try keys(payload) == keys("{}", .mqtt, id: "m-1"))
     }
 
     // MARK: A transport's own id

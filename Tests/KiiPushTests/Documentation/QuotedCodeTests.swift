@@ -2,12 +2,27 @@ import Foundation
 import KiiPushTesting
 import Testing
 
+/// The files of the project, as the tests of its documentation read them.
+enum Project {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+}
+
+extension StringProtocol {
+    /// What stands between two backticks.
+    var code: [String] {
+        split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+            .map { String($0.element) }
+    }
+}
+
 /// Holds the code in the README, in the guides and in doc comments to code that is compiled.
 @Suite("Code in the documentation")
 struct QuotedCodeTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private struct Block {
         let file: String
         let lines: [String]
@@ -40,16 +55,14 @@ struct QuotedCodeTests {
 
     @Test("the README's fifteen lines are the sample of an agent, from its first line to its last")
     func readmeIsTheAgent() throws {
-        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-        let sample = try String(
-            contentsOf: Self.root.appending(path: "Samples/06-MQTTAgent/main.swift"), encoding: .utf8)
-        #expect(readme.contains("```swift\n\(sample)```"))
+        let sample = try Project.text("Samples/06-MQTTAgent/main.swift")
+        #expect(try Project.text("README.md").contains("```swift\n\(sample)```"))
     }
 
     private static func files(in places: [String], _ endings: [String]) throws -> [(file: String, text: String)] {
         var found: [(String, String)] = []
         for place in places {
-            let url = root.appending(path: place)
+            let url = Project.root.appending(path: place)
             let names = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? [""]
             for name in names
             where !name.contains(".build") && (name.isEmpty || endings.contains { name.hasSuffix($0) }) {

@@ -60,20 +60,19 @@ struct ClientEnvelopeTests {
     @Test(
         "FCM's long keys beside aps are read if they name a bucket or a topic with its scope, or with FCM's id",
         arguments: [
-            Judged(
+            Judged.app(
                 #"{"aps":{"alert":"x"},"gcm.message_id":"16","google.c.a.e":"1","bucketID":"b","objectScopeType":"APP"}"#,
-                .pushToApp, by: ["bucketID"]),
-            Judged(
-                #"{"bucketID":"b","objectScopeType":"APP","aps":{},"s":"mine","t":"5"}"#, .pushToApp, by: ["bucketID"]),
-            Judged(#"{"aps":{},"topic":"t","objectScopeType":"APP"}"#, .pushToUser, by: ["topic"]),
-            Judged(#"{"aps":{},"topic":"t","gcm.message_id":"16"}"#, .pushToUser, by: ["topic"]),
-            Judged(#"{"aps":{},"bucketID":"b","topic":"t"}"#, .directPush, by: []),
+                by: "bucketID"),
+            .app(#"{"bucketID":"b","objectScopeType":"APP","aps":{},"s":"mine","t":"5"}"#, by: "bucketID"),
+            .user(#"{"aps":{},"topic":"t","objectScopeType":"APP"}"#, by: "topic"),
+            .user(#"{"aps":{},"topic":"t","gcm.message_id":"16"}"#, by: "topic"),
+            .direct(#"{"aps":{},"bucketID":"b","topic":"t"}"#),
             // A sender's own topic, and payloads that have Apple's keys of Kii too.
-            Judged(#"{"aps":{},"topic":"weather","type":"x"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"bi":"b","bucketID":"c","objectScopeType":"APP"}"#, .pushToApp, by: ["bi"]),
-            Judged(#"{"aps":{},"to":"t","gcm.message_id":"16","bucketID":"c"}"#, .pushToUser, by: ["to"]),
+            .direct(#"{"aps":{},"topic":"weather","type":"x"}"#),
+            .app(#"{"aps":{},"bi":"b","bucketID":"c","objectScopeType":"APP"}"#, by: "bi"),
+            .user(#"{"aps":{},"to":"t","gcm.message_id":"16","bucketID":"c"}"#, by: "to"),
             // Over APNs itself, they are a sender's own data.
-            Judged(#"{"aps":{},"gcm.message_id":"16","bucketID":"b"}"#, over: .apns, .directPush, by: []),
+            .direct(#"{"aps":{},"gcm.message_id":"16","bucketID":"b"}"#, over: .apns),
         ])
     func besideAPS(_ judged: Judged) throws { try judged.check() }
 

@@ -59,8 +59,7 @@ struct JPushEnvelopeTests {
             let whole = [
                 Self.extras(Self.message(inner)), Self.extras(Self.extra(inner)),
                 Self.extras(Self.message(inner), Self.extra(Self.push)),
-                Self.extras(Self.message("Hi"), Self.extra(inner)),
-                Self.extras(Self.message(inner), String(Self.flat)),
+                Self.extras(Self.message("Hi"), Self.extra(inner)), Self.extras(Self.message(inner), String(Self.flat)),
             ]
             for payload in whole {
                 let error = #expect(throws: DecodeError.self) { try PushMessage(json: payload, over: transport) }

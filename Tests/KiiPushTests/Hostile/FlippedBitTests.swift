@@ -38,6 +38,32 @@ struct FlippedBitTests {
         print("flipped \(Self.flips) bits, seed \(seed)")
     }
 
+    @Test(
+        "a byte that is replaced, left out or doubled breaks no invariant",
+        arguments: PayloadFixture.matrix.map(\.payload))
+    func changed(_ payload: RawPayload) throws {
+        for index in payload.bytes.indices {
+            for nasty in Array("\"\\{}[],:-.e0u ".utf8) + [0x00, 0x0A, 0x1F, 0x80, 0xC3, 0xED, 0xF0, 0xFF] {
+                var damaged = payload
+                damaged.bytes[index] = nasty
+                try Invariants.check(damaged)
+            }
+            var (shorter, longer) = (payload, payload)
+            shorter.bytes.remove(at: index)
+            longer.bytes.insert(payload.bytes[index], at: index)
+            for damaged in [shorter, longer] { try Invariants.check(damaged) }
+        }
+    }
+
+    @Test("a payload that is cut anywhere is an error at its end", arguments: PayloadFixture.matrix.map(\.payload))
+    func cut(_ payload: RawPayload) throws {
+        for length in payload.bytes.indices {
+            let cut = RawPayload(Array(payload.bytes[..<length]), transport: payload.transport)
+            let error = #expect(throws: DecodeError.self) { try PushMessage(cut) }
+            #expect(error?.code == (length == 0 ? .empty : .unexpectedEnd) && error?.offset == length)
+        }
+    }
+
     private func flipBit(of bytes: inout [UInt8], _ random: inout RandomJSON) {
         bytes[random.count(in: 0...(bytes.count - 1))] ^= 1 << UInt8(random.count(in: 0...7))
     }

@@ -28,8 +28,7 @@ struct KeptInput: Sendable, CustomTestStringConvertible {
     }
 
     /// The folder of the fuzz programs.
-    static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Fuzz")
+    static let folder = Project.root.appending(path: "Tests/Fuzz")
 
     /// All that are kept, in both folders.
     static let all: [KeptInput] = ["Corpus", "Found"].flatMap { kept in

@@ -44,10 +44,9 @@ struct NoSecretsTests {
         "descriptions of unreadable payloads contain none of their values",
         arguments: [
             "\"\(marker)\"", "[\"\(marker)\"]", marker, "{\"a\":\"\(marker)\",\"a\":\"\(marker)\"}",
-            "{\"a\":\(marker)}",
-            "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n", "event.message=\(marker)&\(marker)", "a=\(marker)!",
-            "{\"\(marker)\":\"\\ud800\"}", "{\"\(marker)\" 1}", "{ aps = \(marker); }",
-            "{\"\(marker)\":\"\(marker)", "{\"\(marker)\":\"\(marker)\\q\(marker)\"}",
+            "{\"a\":\(marker)}", "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n",
+            "event.message=\(marker)&\(marker)", "a=\(marker)!", "{\"\(marker)\":\"\\ud800\"}", "{\"\(marker)\" 1}",
+            "{ aps = \(marker); }", "{\"\(marker)\":\"\(marker)", "{\"\(marker)\":\"\(marker)\\q\(marker)\"}",
             "{\"\(marker)\":01,\"b\":\"\(marker)\"}", "{\"a\":\"\(marker)\n\"}", "{\"a\":1}\(marker)",
             "{\"\(marker)\":\(String(repeating: "[", count: PayloadLimits.standard.depth))\"\(marker)\"",
         ])

@@ -6,86 +6,74 @@ import Testing
 /// Everything that makes a message ambiguous.
 struct ConflictTests {
     @Test(
-        "a bucket and a topic: a Push to App that is ambiguous",
+        "what contradicts the kind makes a message ambiguous, by the names of the fields",
         arguments: [
-            Judged(#"{"bucketID":"b","topic":"t"}"#, .pushToApp, by: ["bucketID"], despite: ["topic"]),
-            Judged(#"{"bucketType":"rw","topic":"t"}"#, .pushToApp, by: ["bucketType"], despite: ["topic"]),
-            Judged(
-                #"{"origin":"EVENT","bucketID":"b","topic":"t"}"#, .pushToApp, by: ["origin", "bucketID"],
-                despite: ["topic"]),
-            Judged(#"{"aps":{},"bi":"b","to":"t"}"#, .pushToApp, by: ["bi"], despite: ["topic"]),
-            Judged(#"{"aps":{},"oi":"o","to":"t"}"#, .pushToApp, by: ["oi"], despite: ["topic"]),
-        ])
-    func bucketAndTopic(_ judged: Judged) throws { try judged.check() }
-
-    @Test(
-        "an object's keys on a Push to User",
-        arguments: [
-            Judged(#"{"topic":"t","objectID":"o"}"#, .pushToUser, by: ["topic"], despite: ["objectID"]),
-            Judged(#"{"topic":"t","modifiedAt":1}"#, .pushToUser, by: ["topic"], despite: ["modifiedAt"]),
-            Judged(
-                #"{"topic":"t","modifiedAt":1,"objectID":"o"}"#, .pushToUser, by: ["topic"],
-                despite: ["objectID", "modifiedAt"]),
-        ])
-    func objectOnTopic(_ judged: Judged) throws { try judged.check() }
-
-    @Test(
-        "an origin that says the other kind",
-        arguments: [
-            Judged(#"{"origin":"EXPLICIT","bucketID":"b"}"#, .pushToApp, by: ["bucketID"], despite: ["origin"]),
-            Judged(#"{"origin":"EXPLICIT","bucketType":"rw"}"#, .pushToApp, by: ["bucketType"], despite: ["origin"]),
-            Judged(
-                #"{"origin":"EXPLICIT","sourceURI":"kiicloud://buckets/b"}"#, .pushToApp, by: ["sourceURI"],
-                despite: ["origin"]),
-            Judged(#"{"aps":{},"o":"EXPLICIT","bi":"b"}"#, .pushToApp, by: ["bi"], despite: ["origin"]),
+            // A bucket and a topic: a Push to App that is ambiguous.
+            Judged.app(#"{"bucketID":"b","topic":"t"}"#, by: "bucketID", despite: "topic"),
+            .app(#"{"bucketType":"rw","topic":"t"}"#, by: "bucketType", despite: "topic"),
+            .app(#"{"origin":"EVENT","bucketID":"b","topic":"t"}"#, by: "origin bucketID", despite: "topic"),
+            .app(#"{"aps":{},"bi":"b","to":"t"}"#, by: "bi", despite: "topic"),
+            .app(#"{"aps":{},"oi":"o","to":"t"}"#, by: "oi", despite: "topic"),
+            // An object's keys on a Push to User.
+            .user(#"{"topic":"t","objectID":"o"}"#, by: "topic", despite: "objectID"),
+            .user(#"{"topic":"t","modifiedAt":1}"#, by: "topic", despite: "modifiedAt"),
+            .user(#"{"topic":"t","modifiedAt":1,"objectID":"o"}"#, by: "topic", despite: "objectID modifiedAt"),
+            // An origin that says the other kind.
+            .app(#"{"origin":"EXPLICIT","bucketID":"b"}"#, by: "bucketID", despite: "origin"),
+            .app(#"{"origin":"EXPLICIT","bucketType":"rw"}"#, by: "bucketType", despite: "origin"),
+            .app(#"{"origin":"EXPLICIT","sourceURI":"kiicloud://buckets/b"}"#, by: "sourceURI", despite: "origin"),
+            .app(#"{"aps":{},"o":"EXPLICIT","bi":"b"}"#, by: "bi", despite: "origin"),
             // On short keys EVENT is no witness, but without a bucket it contradicts.
-            Judged(#"{"aps":{},"o":"EVENT"}"#, .directPush, by: [], despite: ["origin"]),
-            Judged(#"{"aps":{},"o":"EVENT","to":"t"}"#, .pushToUser, by: ["to"], despite: ["origin"]),
+            .direct(#"{"aps":{},"o":"EVENT"}"#, despite: "origin"),
+            .user(#"{"aps":{},"o":"EVENT","to":"t"}"#, by: "to", despite: "origin"),
+            // A source of another kind than the keys say.
+            .user(#"{"topic":"t","sourceURI":"kiicloud://users/U"}"#, by: "topic", despite: "sourceURI"),
+            .app(#"{"bucketID":"b","sourceURI":"kiicloud://topics/t"}"#, by: "bucketID", despite: "sourceURI"),
+            .app(#"{"bucketID":"b","sourceURI":"kiicloud://users/U"}"#, by: "bucketID", despite: "sourceURI"),
+            .app(#"{"origin":"EVENT","sourceURI":"kiicloud://topics/t"}"#, by: "origin", despite: "sourceURI"),
+            .app(#"{"origin":"EVENT","sourceURI":"kiicloud://users/U"}"#, by: "origin", despite: "sourceURI"),
+            .app(#"{"aps":{},"bi":"b","sourceURI":"kiicloud://topics/t"}"#, by: "bi", despite: "sourceURI"),
+            // A source with another topic or scope than the keys of a Push to User.
+            .user(
+                #"{"topic":"t","sourceURI":"kiicloud://topics/u"}"#, by: "topic sourceURI", despite: "sourceURI"),
+            .user(
+                #"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://users/U/topics/t"}"#,
+                by: "topic sourceURI", despite: "sourceURI"),
+            .user(
+                #"{"topic":"t","objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G","sourceURI":"kiicloud://groups/H/topics/t"}"#,
+                by: "topic sourceURI", despite: "sourceURI"),
+            // An owner's scope beside evidence for a Direct Push, and an unknown scope.
+            .direct(#"{"aps":{},"st":"NEW","su":"U"}"#, despite: "objectScopeType"),
+            .direct(#"{"objectScopeType":"app"}"#, despite: "objectScopeType"),
+            .direct(
+                #"{"sourceURI":"kiicloud://users/U","objectScopeType":"APP_AND_USER","objectScopeUserID":"U"}"#,
+                over: .mqtt, by: "sourceURI", despite: "objectScopeType"),
+            .direct(
+                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeUserID":"U"}"#,
+                over: .mqtt, by: "senderURI", despite: "objectScopeUserID"),
+            .direct(
+                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"NEW"}"#,
+                over: .mqtt, by: "senderURI", despite: "objectScopeType"),
+            .direct(
+                #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"objectScopeThingID":"th.1"}"#,
+                over: .mqtt, by: "commandID actions", despite: "objectScopeThingID"),
         ])
-    func origin(_ judged: Judged) throws { try judged.check() }
-
-    @Test("EVENT with only a topic")
-    func eventWithTopic() throws {
-        let message = try PushMessage(json: #"{"origin":"EVENT","topic":"t","objectScopeType":"APP"}"#)
-        #expect(message.kind == .pushToApp && message.certainty == .ambiguous)
-        #expect(message.classification.conflicts.contains { $0.name == "origin" })
-        #expect(message.topic == nil && message.bucket == nil)
-    }
+    func conflicts(_ judged: Judged) throws { try judged.check() }
 
     @Test(
-        "a source of another kind than the keys say",
+        "a topic beside an event or a bucket's URI: a Push to App, but ambiguous and without handles",
         arguments: [
-            Judged(
-                #"{"topic":"t","sourceURI":"kiicloud://users/U"}"#, .pushToUser, by: ["topic"], despite: ["sourceURI"]),
-            Judged(
-                #"{"bucketID":"b","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["bucketID"],
-                despite: ["sourceURI"]),
-            Judged(
-                #"{"bucketID":"b","sourceURI":"kiicloud://users/U"}"#, .pushToApp, by: ["bucketID"],
-                despite: ["sourceURI"]),
-            Judged(
-                #"{"origin":"EVENT","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["origin"],
-                despite: ["sourceURI"]),
-            Judged(
-                #"{"origin":"EVENT","sourceURI":"kiicloud://users/U"}"#, .pushToApp, by: ["origin"],
-                despite: ["sourceURI"]),
-            Judged(
-                #"{"aps":{},"bi":"b","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["bi"],
-                despite: ["sourceURI"]),
+            (#"{"origin":"EVENT","topic":"t","objectScopeType":"APP"}"#, "origin"),
+            (#"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://buckets/b/objects/o"}"#, "sourceURI"),
         ])
-    func sourceKind(_ judged: Judged) throws { try judged.check() }
-
-    @Test("a topic beside a source with a bucket: the imitation is a Push to App, but ambiguous and without handles")
-    func topicBesideBucketURI() throws {
-        let message = try PushMessage(
-            json: #"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://buckets/b/objects/o"}"#)
+    func imitation(payload: String, conflict: String) throws {
+        let message = try PushMessage(json: payload)
         #expect(message.kind == .pushToApp && message.certainty == .ambiguous)
-        #expect(message.classification.conflicts.contains { $0.name == "sourceURI" })
+        #expect(message.classification.conflicts.contains { $0.name == conflict })
         #expect(message.bucket == nil && message.object == nil && message.topic == nil)
     }
 
     private static let app = #""origin":"EVENT","bucketID":"b","objectID":"o","#
-    private static let evidence = ["origin", "bucketID", "sourceURI"]
 
     @Test(
         "a source with another scope, bucket, object or topic than the keys",
@@ -105,24 +93,9 @@ struct ConflictTests {
             #""bucketType":"rw","sourceURI":"kiicloud://buckets/CRYPTO:b""#,
         ])
     func source(_ keys: String) throws {
-        let evidence = keys.contains("bucketType") ? ["origin", "bucketID", "bucketType", "sourceURI"] : Self.evidence
-        try Judged("{\(Self.app)\(keys)}", .pushToApp, by: evidence, despite: ["sourceURI"]).check()
+        let type = keys.contains("bucketType") ? "bucketType " : ""
+        try Judged.app("{\(Self.app)\(keys)}", by: "origin bucketID \(type)sourceURI", despite: "sourceURI").check()
     }
-
-    @Test(
-        "a source with another topic or scope than the keys of a Push to User",
-        arguments: [
-            Judged(
-                #"{"topic":"t","sourceURI":"kiicloud://topics/u"}"#, .pushToUser, by: ["topic", "sourceURI"],
-                despite: ["sourceURI"]),
-            Judged(
-                #"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://users/U/topics/t"}"#, .pushToUser,
-                by: ["topic", "sourceURI"], despite: ["sourceURI"]),
-            Judged(
-                #"{"topic":"t","objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G","sourceURI":"kiicloud://groups/H/topics/t"}"#,
-                .pushToUser, by: ["topic", "sourceURI"], despite: ["sourceURI"]),
-        ])
-    func sourceTopic(_ judged: Judged) throws { try judged.check() }
 
     @Test(
         "a source that agrees is no conflict",
@@ -135,7 +108,7 @@ struct ConflictTests {
             #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","objectScopeGroupID":"G","sourceURI":"kiicloud://users/U/buckets/b""#,
         ])
     func agreeing(_ keys: String) throws {
-        try Judged("{\(Self.app)\(keys)}", .pushToApp, by: Self.evidence).check()
+        try Judged.app("{\(Self.app)\(keys)}", by: "origin bucketID sourceURI").check()
     }
 
     @Test("a wrong type is a conflict under the field's name, and counts as absent", arguments: KiiField.allCases)
@@ -169,69 +142,43 @@ struct ConflictTests {
     @Test(
         "the scope of an owner without bucket and topic makes a likely Push to User, by the scope's keys",
         arguments: [
-            Judged(
-                #"{"aps":{"alert":{"body":"x"}},"s":"U","sa":"app","st":"APP_AND_USER","su":"U","w":1}"#, .pushToUser,
-                by: ["sa", "su", "st"]),
-            Judged(
-                #"{"aps":{"alert":"x"},"s":"U-2","st":"APP_AND_GROUP","sg":"G1","w":5}"#, .pushToUser, by: ["sg", "st"]),
-            Judged(#"{"aps":{},"st":"APP_AND_THING"}"#, .pushToUser, by: ["st"]),
-            Judged(#"{"aps":{},"st":"APP_AND_USER","sg":"G"}"#, .pushToUser, by: ["sg", "st"]),
-            Judged(#"{"su":"U"}"#, over: .apns, .pushToUser, by: ["su"]),
-            Judged(#"{"sth":"th.1","sa":"app"}"#, over: .apns, .pushToUser, by: ["sa", "sth"]),
-            Judged(#"{"objectScopeGroupID":"G","x":1}"#, over: .fcm, .pushToUser, by: ["objectScopeGroupID"]),
-            Judged(
-                #"{"cn.jpush.android.EXTRA":"{\"objectScopeType\":\"APP_AND_USER\",\"text\":\"x\"}"}"#, .pushToUser,
-                by: ["objectScopeType"]),
-            Judged(
-                #"{"objectScopeType":"APP_AND_GROUP","senderURI":"kiicloud://users/U"}"#, over: .mqtt, .pushToUser,
-                by: ["objectScopeType"]),
-            Judged(
-                #"{"dialog_id":"d","objectScopeType":"APP_AND_USER"}"#, .pushToUser, by: ["objectScopeType"]),
+            Judged.user(
+                #"{"aps":{"alert":{"body":"x"}},"s":"U","sa":"app","st":"APP_AND_USER","su":"U","w":1}"#, by: "sa su st"
+            ),
+            .user(#"{"aps":{"alert":"x"},"s":"U-2","st":"APP_AND_GROUP","sg":"G1","w":5}"#, by: "sg st"),
+            .user(#"{"aps":{},"st":"APP_AND_THING"}"#, by: "st"),
+            .user(#"{"aps":{},"st":"APP_AND_USER","sg":"G"}"#, by: "sg st"),
+            .user(#"{"su":"U"}"#, over: .apns, by: "su"),
+            .user(#"{"sth":"th.1","sa":"app"}"#, over: .apns, by: "sa sth"),
+            .user(#"{"objectScopeGroupID":"G","x":1}"#, over: .fcm, by: "objectScopeGroupID"),
+            .user(
+                #"{"cn.jpush.android.EXTRA":"{\"objectScopeType\":\"APP_AND_USER\",\"text\":\"x\"}"}"#,
+                by: "objectScopeType"),
+            .user(
+                #"{"objectScopeType":"APP_AND_GROUP","senderURI":"kiicloud://users/U"}"#,
+                over: .mqtt, by: "objectScopeType"),
+            .user(#"{"dialog_id":"d","objectScopeType":"APP_AND_USER"}"#, by: "objectScopeType"),
             // What belongs to buckets contradicts, as beside a topic.
-            Judged(
+            .user(
                 #"{"objectID":"o","modifiedAt":1,"objectScopeType":"APP_AND_USER","objectScopeUserID":"U"}"#,
-                .pushToUser,
-                by: ["objectScopeUserID", "objectScopeType"], despite: ["objectID", "modifiedAt"]),
-            Judged(
-                #"{"aps":{},"o":"EVENT","st":"APP_AND_USER"}"#, .pushToUser, by: ["st"], despite: ["origin"]),
+                by: "objectScopeUserID objectScopeType", despite: "objectID modifiedAt"),
+            .user(#"{"aps":{},"o":"EVENT","st":"APP_AND_USER"}"#, by: "st", despite: "origin"),
             // The app's scope says nothing, whatever ids stand beside it: only the developer can send to its topics.
-            Judged(#"{"aps":{},"st":"APP"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"st":"APP","su":"U","sg":"G","sth":"th.1","sa":"app"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"sa":"app"}"#, .directPush, by: []),
-            Judged(#"{"objectID":"o","objectScopeType":"APP"}"#, .directPush, by: []),
-            Judged(#"{"dialog_id":"d","objectScopeType":"APP"}"#, .directPush, by: []),
-            Judged(
+            .direct(#"{"aps":{},"st":"APP"}"#),
+            .direct(#"{"aps":{},"st":"APP","su":"U","sg":"G","sth":"th.1","sa":"app"}"#),
+            .direct(#"{"aps":{},"sa":"app"}"#), .direct(#"{"objectID":"o","objectScopeType":"APP"}"#),
+            .direct(#"{"dialog_id":"d","objectScopeType":"APP"}"#),
+            .direct(
                 #"{"sourceURI":"kiicloud://users/U","senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"APP"}"#,
-                over: .mqtt, .directPush, by: ["sourceURI", "senderURI"]),
+                over: .mqtt, by: "sourceURI senderURI"),
             // Keys of the other style, blank ones, and those of a QuickBlox push state no scope.
-            Judged(#"{"st":"APP_AND_USER","sg":"G1"}"#, .directPush, by: []),
-            Judged(#"{"aps":{},"st":"","sg":" ","su":null}"#, .directPush, by: []),
+            .direct(#"{"st":"APP_AND_USER","sg":"G1"}"#), .direct(#"{"aps":{},"st":"","sg":" ","su":null}"#),
         ])
     func scopeWithoutTopic(_ judged: Judged) throws {
         try judged.check()
         let message = try PushMessage(json: judged.payload, over: judged.transport)
         #expect(message.topic == nil && message.bucket == nil && message.object == nil)
     }
-
-    @Test(
-        "an owner's scope contradicts evidence for a Direct Push, and an unknown one contradicts alone",
-        arguments: [
-            Judged(#"{"aps":{},"st":"NEW","su":"U"}"#, .directPush, by: [], despite: ["objectScopeType"]),
-            Judged(#"{"objectScopeType":"app"}"#, .directPush, by: [], despite: ["objectScopeType"]),
-            Judged(
-                #"{"sourceURI":"kiicloud://users/U","objectScopeType":"APP_AND_USER","objectScopeUserID":"U"}"#,
-                over: .mqtt, .directPush, by: ["sourceURI"], despite: ["objectScopeType"]),
-            Judged(
-                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeUserID":"U"}"#, over: .mqtt, .directPush,
-                by: ["senderURI"], despite: ["objectScopeUserID"]),
-            Judged(
-                #"{"senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"NEW"}"#, over: .mqtt, .directPush,
-                by: ["senderURI"], despite: ["objectScopeType"]),
-            Judged(
-                #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"objectScopeThingID":"th.1"}"#, over: .mqtt, .directPush,
-                by: ["commandID", "actions"], despite: ["objectScopeThingID"]),
-        ])
-    func scopeOnDirectPush(_ judged: Judged) throws { try judged.check() }
 
     @Test(
         "another app than the receiver's is the conflict appID",
@@ -241,12 +188,12 @@ struct ConflictTests {
             #"{"aps":{},"a":"other","to":"t"}"#,
         ])
     func otherApp(_ payload: String) throws {
-        let evidence = payload.contains("aps") ? ["to"] : ["topic"]
-        try Judged(payload, .pushToUser, by: evidence, despite: ["appID"]).check(app: "mine")
+        let evidence = payload.contains("aps") ? "to" : "topic"
+        try Judged.user(payload, by: evidence, despite: "appID").check(app: "mine")
         // Without an app to compare with, nothing contradicts; nor when the payload names none, or the right one.
-        try Judged(payload, .pushToUser, by: evidence).check()
-        try Judged(payload, .pushToUser, by: evidence).check(app: "other")
-        try Judged(#"{"topic":"t"}"#, .pushToUser, by: ["topic"]).check(app: "mine")
+        try Judged.user(payload, by: evidence).check()
+        try Judged.user(payload, by: evidence).check(app: "other")
+        try Judged.user(#"{"topic":"t"}"#, by: "topic").check(app: "mine")
     }
 
     @Test("the scope's app counts before the sender's")

@@ -48,6 +48,16 @@ struct HandleTests {
             .replacing("objectScopeAppID", with: "sa")
     }
 
+    /// Expects that a message has this owner of its scope, and no other.
+    private func expectOwner(_ scope: KiiScope?, _ message: PushMessage) {
+        let owners: [KiiScope?] = [
+            message.scopeUser.map { .user($0) }, message.scopeGroup.map { .group($0) },
+            message.scopeThing.map { .thing($0) },
+        ]
+        let named = [scope].compactMap(\.self).filter { $0 != .app }
+        #expect(message.scope.owner == scope && owners.compactMap(\.self) == named)
+    }
+
     @Test("a bucket needs a known scope with its id, and a name; an object its id too", arguments: scopes)
     func bucketAndObject(_ keys: String, _ scope: KiiScope?) throws {
         let texts = [
@@ -57,6 +67,7 @@ struct HandleTests {
         for text in texts {
             let message = try PushMessage(json: text)
             #expect(message.kind == .pushToApp)
+            expectOwner(scope, message)
             let bucket = scope.map { KiiBucket(scope: $0, name: "b") }
             #expect(message.bucket == bucket)
             #expect(message.object == bucket.map { KiiObject(bucket: $0, id: "o") })
@@ -76,31 +87,12 @@ struct HandleTests {
         for text in ["{\"topic\":\"t\",\(keys)}", "{\"aps\":{},\"to\":\"t\",\(Self.short(keys))}"] {
             let message = try PushMessage(json: text)
             #expect(message.kind == .pushToUser)
+            expectOwner(scope, message)
             #expect(message.topic == scope.map { KiiTopic(scope: $0, name: "t") })
             #expect(message.bucket == nil && message.object == nil)
             #expect(TopicMessage(message)?.topic == message.topic && TopicMessage(message)?.scope == scope)
             #expect(BucketEvent(message) == nil && ObjectEvent(message) == nil)
         }
-    }
-
-    @Test("user, group and thing are there only when the type says that scope and its id is there", arguments: scopes)
-    func owners(_ keys: String, _ scope: KiiScope?) throws {
-        for text in ["{\(keys)}", "{\"topic\":\"t\",\(keys)}", "{\"bucketID\":\"b\",\(keys)}"] {
-            let message = try PushMessage(json: text)
-            #expect(message.scope.owner == scope)
-            let owners = [message.scopeUser?.id, message.scopeGroup?.id, message.scopeThing?.id]
-            #expect(owners.compactMap { $0 } == [scope?.id].compactMap { $0 })
-            if case .user(let user)? = scope { #expect(message.scopeUser == user) }
-            if case .group(let group)? = scope { #expect(message.scopeGroup == group) }
-            if case .thing(let thing)? = scope { #expect(message.scopeThing == thing) }
-        }
-    }
-
-    @Test("a Direct Push has no handles, whatever it states", arguments: scopes)
-    func direct(_ keys: String, _ scope: KiiScope?) throws {
-        let message = try PushMessage(json: "{\"objectID\":\"o\",\(keys),\"sourceURI\":\"kiicloud://users/U-me\"}")
-        #expect(message.kind == .directPush)
-        #expect(message.bucket == nil && message.object == nil && message.topic == nil)
     }
 
     @Test(
@@ -148,15 +140,6 @@ struct HandleTests {
         #expect(bucket.type?.rawName == type)
         #expect(
             bucket.uri.description == "kiicloud://users/U/buckets/\(type?.lowercased() == "crypto" ? "CRYPTO:" : "")b")
-    }
-
-    @Test("the app of the scope never says that the scope is the app")
-    func scopeApp() throws {
-        for text in [#"{"aps":{},"bi":"b","sa":"app"}"#, #"{"bucketID":"b","objectScopeAppID":"app"}"#] {
-            let message = try PushMessage(json: text)
-            #expect(message.scope.kind == .unknown && message.scope.typeName == nil && message.bucket == nil)
-            #expect(message.appID == "app")
-        }
     }
 
     @Test(

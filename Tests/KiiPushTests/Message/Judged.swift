@@ -16,15 +16,30 @@ struct Judged: Sendable, CustomTestStringConvertible {
 
     /// Ambiguous, for the conflicts' names; else certain, but likely without evidence, or with that of a scope alone.
     init(
-        _ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: [String],
-        despite conflicts: [String] = []
+        _ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: String,
+        despite conflicts: String
     ) {
         (self.payload, self.transport, self.kind) = (payload, transport, kind)
-        self.certainty =
-            !conflicts.isEmpty ? .ambiguous : evidence.allSatisfy(Self.scopeKeys.contains) ? .likely : .certain
-        self.evidence = evidence
-        self.conflicts = conflicts
+        self.evidence = evidence.split(separator: " ").map(String.init)
+        self.conflicts = conflicts.split(separator: " ").map(String.init)
+        certainty =
+            !conflicts.isEmpty ? .ambiguous : self.evidence.allSatisfy(Self.scopeKeys.contains) ? .likely : .certain
     }
+
+    /// A Push to App, by keys with a space between each two.
+    static func app(
+        _ payload: String, over transport: Transport? = nil, by evidence: String, despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .pushToApp, by: evidence, despite: conflicts) }
+
+    /// A Push to User.
+    static func user(
+        _ payload: String, over transport: Transport? = nil, by evidence: String, despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .pushToUser, by: evidence, despite: conflicts) }
+
+    /// A Direct Push.
+    static func direct(
+        _ payload: String, over transport: Transport? = nil, by evidence: String = "", despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .directPush, by: evidence, despite: conflicts) }
 
     private static let scopeKeys: Set<String> = Set(
         [KiiField.scopeType, .scopeAppID, .scopeUserID, .scopeGroupID, .scopeThingID]

@@ -32,12 +32,12 @@ struct MessageDataTests {
         }
     }
 
-    @Test("a key of the other style is data", arguments: KiiField.allCases.dropLast(2))
+    @Test("a key of the other style is data, and no field", arguments: KiiField.allCases.dropLast(2))
     func otherStyle(_ field: KiiField) throws {
-        let long = try PushMessage(json: "{\"\(field.shortName)\":\"x\"}", over: .fcm).data
-        #expect(long.keys == [field.shortName] && long[field.shortName] == .string("x"))
-        let short = try PushMessage(json: "{\"\(field.longName)\":\"x\"}", over: .apns).data
-        #expect(short.keys == [field.longName] && short[field.longName] == .string("x"))
+        for (key, transport) in [(field.shortName, Transport.fcm), (field.longName, .apns)] {
+            let message = try PushMessage(json: "{\"\(key)\":\"x\"}", over: transport)
+            #expect(message.data.keys == [key] && message.data[key] == .string("x") && message[field] == nil)
+        }
     }
 
     @Test("empty strings are kept: blank is absent for Kii's fields only")
@@ -73,20 +73,6 @@ struct MessageDataTests {
     func empty(_ text: String) throws {
         let data = try PushMessage(json: text).data
         #expect(data.isEmpty && data.keys == [] && data.members.isEmpty && data[""] == nil)
-    }
-
-    @Test("the bodies of Thing-IF and QuickBlox stay in the data")
-    func bodies() throws {
-        let command = try PushMessage(
-            json:
-                #"{"schema":"s","schemaVersion":1,"commandID":"c","actions":[{"turnPower":{"power":true}}],"issuer":"user:U"}"#
-        ).data
-        #expect(command.keys == ["schema", "schemaVersion", "commandID", "actions", "issuer"])
-        #expect(command["actions"]?[0]?["turnPower"]?["power"]?.bool == true)
-        let call = try PushMessage(
-            json: #"{"message":"x is calling you.","VOIPCall":"1","sessionID":"s","from":"1"}"#, over: .fcm
-        ).data
-        #expect(call.keys == ["message", "VOIPCall", "sessionID"])
     }
 
     @Test("what a fixture was given comes back, in every style", arguments: PayloadFixture.KeyStyle.allCases)

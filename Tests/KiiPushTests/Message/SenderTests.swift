@@ -27,9 +27,8 @@ struct SenderTests {
         arguments: [
             ("kiicloud://users/V", Sender.user(id: "V")), ("kiicloud://things/th.2", .thing(id: "th.2")),
             ("kiicloud://things/VENDOR_THING_ID:v", .thing(id: "VENDOR_THING_ID:v")),
-            ("kiicloud://app/users/V", .user(id: "V")),
-            ("kiicloud://app/things/x", .thing(id: "x")), ("kiicloud://users/th.3", .user(id: "th.3")),
-            ("kiicloud://admins/APP_ADMIN", .admin("APP_ADMIN")),
+            ("kiicloud://app/users/V", .user(id: "V")), ("kiicloud://app/things/x", .thing(id: "x")),
+            ("kiicloud://users/th.3", .user(id: "th.3")), ("kiicloud://admins/APP_ADMIN", .admin("APP_ADMIN")),
         ])
     func uriFirst(_ uri: String, _ sender: Sender) throws {
         for id in ["U", "th.1", ""] {

@@ -78,15 +78,6 @@ struct SourceURITests {
         #expect(message[.sourceURI] == "kiicloud://users/U/buckets/b/objects/o")
     }
 
-    @Test("a thing's id comes from the source where a payload has no key for it")
-    func thing() throws {
-        let message = try PushMessage(
-            json: #"{"origin":"EVENT","objectScopeType":"APP_AND_THING","bucketID":"b","#
-                + #""sourceURI":"kiicloud://things/th.1/buckets/b/objects/o"}"#)
-        #expect(message.scopeThing == KiiThing(id: "th.1"))
-        #expect(message.object?.bucket.scope == .thing(KiiThing(id: "th.1")))
-    }
-
     @Test(
         "a source that contradicts fills nothing",
         arguments: [
@@ -129,9 +120,8 @@ struct SourceURITests {
             (#""objectScopeUserID":"U""#, .scopeUserID), (#""objectScopeAppID":"other""#, nil),
         ])
     func recipientBesideScope(_ keys: String, _ field: KiiField?) throws {
-        let judged = Judged(
-            "{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", .directPush, by: ["sourceURI"],
-            despite: field.map { [$0.longName] } ?? [])
+        let judged = Judged.direct(
+            "{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", by: "sourceURI", despite: field?.longName ?? "")
         try judged.check()
         // The recipient fills no scope.
         #expect(

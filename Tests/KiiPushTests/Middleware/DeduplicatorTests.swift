@@ -3,128 +3,255 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 @testable import KiiPushTestSupport
 
+/// A clock that a test sets to any moment, as no monotonic clock should be.
+private final class JumpingClock: ReceiverClock {
+    private let time = Mutex(MonotonicInstant(nanoseconds: 0))
+    var now: MonotonicInstant { time.withLock { $0 } }
+
+    /// A deduplicator never sleeps; a test that did would fail.
+    func sleep(until instant: MonotonicInstant) throws { throw TestError() }
+
+    func set(_ duration: Duration) { time.withLock { $0 = MonotonicInstant(nanoseconds: 0).advanced(by: duration) } }
+}
+
+/// What a deduplicator does when the clock is set, and at the edges of its windows.
 struct DeduplicatorTests {
-    let clock = ManualClock()
-    let event = PayloadFixture.pushToApp().payload(.long)
+    private let clock = JumpingClock()
+    private let deduplicator: Deduplicator
+    private let strong = PayloadFixture.pushToApp().payload(.long)
+    private let weak = PayloadFixture.directPush().payload(.long)
+    private static let year = Duration.seconds(31_557_600)
+
+    init() { deduplicator = Deduplicator(clock: clock) }
+
+    /// Sends a message through, ends it if it passes, and returns whether it passed.
+    private func isPassed(_ payload: RawPayload, at time: Duration, _ other: Deduplicator? = nil) throws -> Bool {
+        let deduplicator = other ?? deduplicator
+        clock.set(time)
+        var payload = payload
+        payload.arrivedAt = clock.now
+        var message = try RoutedMessage(payload)
+        guard try deduplicator.admit(&message) == .pass else { return false }
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        return true
+    }
+
+    @Test("the defaults are ten minutes, 20,000 messages and five seconds; a store without counts reports none")
+    func defaults() {
+        #expect(SeenWindow.standard == SeenWindow(age: .seconds(600), count: 20_000, weakAge: .seconds(5)))
+        #expect(Deduplicator(store: SpyStore(), secret: .published).counts.store == nil)
+    }
+
+    @Test("keys depend on the deduplicator's secret")
+    func secrets() throws {
+        let store = InMemorySeenStore()
+        for (secret, isNew) in [(DedupeSecret(1, 2), true), (DedupeSecret(1, 2), false), (DedupeSecret(3, 4), true)] {
+            let deduplicator = Deduplicator(store: store, secret: secret, clock: clock)
+            #expect(try isPassed(strong, at: .zero, deduplicator) == isNew)
+        }
+    }
+
+    @Test("a copy that came at once is a duplicate, however long after the message was handled", arguments: [70, 630])
+    func lateCopy(seconds: Int64) throws {
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
+        let deduplicator = Deduplicator(store: store, secret: .published, clock: clock)
+        var payload = strong
+        payload.arrivedAt = .seconds(0)
+        var (message, copy) = (try RoutedMessage(payload), try RoutedMessage(payload))
+        #expect(try deduplicator.admit(&message) == .pass)
+        clock.set(.seconds(seconds))
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        copy.admittedAt = clock.now
+        #expect(try deduplicator.admit(&copy) == .drop(.duplicate))
+    }
+
+    @Test("a lease ends normally when the clock jumps while a message is handled", arguments: [-30, 30])
+    func whileHandled(jump: Int) throws {
+        var payload = strong
+        payload.arrivedAt = clock.now
+        var message = try RoutedMessage(payload)
+        #expect(try deduplicator.admit(&message) == .pass)
+        clock.set(Self.year * jump)
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        #expect(try !isPassed(strong, at: Self.year * jump + .seconds(599)))
+        #expect(try isPassed(strong, at: Self.year * jump + .seconds(600)))
+        #expect(deduplicator.counts.store?.inFlight == 0)
+    }
+
+    @Test("accepts times at the ends of the clock's range", arguments: [Int64.min, Int64.max - 1])
+    func extremes(nanoseconds: Int64) throws {
+        for payload in [strong, weak] {
+            let time = Duration.nanoseconds(nanoseconds)
+            #expect(try isPassed(payload, at: time))
+            #expect(try !isPassed(payload, at: time))
+        }
+    }
+
+    @Test(
+        "a clock set back by less than a minute keeps a strong key for as much longer, one set back by more forgets it")
+    func setBackALittle() throws {
+        let deduplicator = Deduplicator(window: SeenWindow(age: .seconds(20)), clock: clock)
+        let start = Duration.seconds(1000)
+        #expect(try isPassed(strong, at: start, deduplicator))
+        #expect(try !isPassed(strong, at: start - .seconds(60), deduplicator))
+        #expect(try isPassed(strong, at: start - .seconds(60) - .nanoseconds(1), deduplicator))
+    }
+
+    @Test("a window ends exactly at its age")
+    func edges() throws {
+        for (payload, age) in [(weak, Duration.seconds(5)), (strong, .seconds(600))] {
+            let start = Duration.seconds(10_000)
+            #expect(try isPassed(payload, at: start))
+            #expect(try !isPassed(payload, at: start + age - .nanoseconds(1)))
+            #expect(try isPassed(payload, at: start + age))
+            #expect(try !isPassed(payload, at: start + age + .nanoseconds(1)), "from its second handling on")
+        }
+    }
+}
+
+/// Messages with equal weak keys are told apart by when they arrived, however they are handled.
+@Suite(.timeLimit(.minutes(1)))
+struct WeakWindowTests {
+    private let clock = ManualClock()
+    private let log = EventLog()
+
+    private func push(arrivedAt seconds: Int64? = nil) -> RawPayload {
+        var payload = PayloadFixture.directPush().payload(.long)
+        payload.arrivedAt = seconds.map { .seconds($0) }
+        return payload
+    }
+
+    @Test("a repetition that arrives long after a push is handled, however late that one's handler ended")
+    func slowHandler() async {
+        let (clock, log) = (clock, log)
+        let receiver = PushReceiver(clock: clock)
+        receiver.onDirectPush { _, _ in
+            log.add("handled")
+            clock.advance(by: .seconds(30))
+        }
+        _ = await receiver.receive(push())
+        clock.advance(by: .seconds(1))
+        #expect(await "\(receiver.receive(push()))" == "handled")
+        #expect(log.events.count == 2)
+    }
+
+    @Test("of equal pushes that a service has waiting, each is handled that arrived long enough after another")
+    func service() async throws {
+        let (clock, log, gate) = (clock, log, Gate())
+        let receiver = PushReceiver(clock: clock)
+        receiver.onDirectPush { _, context in
+            log.add("\(context.arrivedAt.nanoseconds / 1_000_000_000)")
+            await gate.wait()
+        }
+        let transport = HandTransport()
+        let service = PushService(receiver, [transport])
+        let run = Task { try await service.run() }
+        let intake = await transport.intake()
+        var receipts: [Receipt] = []
+        for arrival in [0, 2, 10, 12, 20] { receipts += try intake.submit([push(arrivedAt: Int64(arrival))]) }
+        gate.open()
+        #expect(await receipts.words().filter { $0 == "handled" }.count == 3)
+        #expect(log.events.sorted() == ["0", "10", "20"])
+        transport.finish()
+        _ = try await run.value
+    }
+}
+
+/// Ends of messages that a store did not take.
+@Suite(.timeLimit(.minutes(1)))
+struct UnreportedEndsTests {
+    private let clock = ManualClock()
+
+    private func deduplicator(_ store: FaultyStore, _ policy: Deduplicator.StoreFailure = .failOpen) -> Deduplicator {
+        Deduplicator(store: store, secret: .published, onStoreFailure: policy, clock: clock)
+    }
+
+    private func message(_ number: Int64, isWeak: Bool = false) throws -> RoutedMessage {
+        let weak = PayloadFixture.directPush(data: [("text", .string("\(number)"))])
+        let fixture = isWeak ? weak : .pushToApp(sentAt: number, modifiedAt: nil)
+        var payload = fixture.payload(.long)
+        payload.arrivedAt = clock.now
+        return try RoutedMessage(payload)
+    }
+
+    private static let handled = Outcome.handled(MatchedRoutes())
+    private static let refused = Outcome.refused(.scope)
 
     /// Sends a message through, and ends it if it passes.
     @discardableResult
     private func send(
-        _ payload: RawPayload, _ deduplicator: Deduplicator, _ outcome: Outcome = .handled(MatchedRoutes()),
-        app: String? = nil
+        _ number: Int64, _ deduplicator: Deduplicator, _ outcome: Outcome = handled, isWeak: Bool = false
     ) throws -> Verdict {
-        var payload = payload
-        payload.arrivedAt = clock.now
-        var message = try RoutedMessage(payload, app: app)
+        var message = try message(number, isWeak: isWeak)
         let verdict = try deduplicator.admit(&message)
         if verdict == .pass { deduplicator.settle(message, outcome) }
         return verdict
     }
 
-    @Test("FCM pushes with equal text differ by id, and one id is one message however late")
-    func fcmID() throws {
-        let deduplicator = Deduplicator(clock: clock)
-        func push(_ id: String) -> RawPayload {
-            RawPayload(#"{"text":"door open","google.message_id":"\#(id)"}"#, transport: .fcm)
-        }
-        #expect(try send(push("0:1"), deduplicator) == .pass)
-        #expect(try send(push("0:2"), deduplicator) == .pass)
-        clock.advance(by: .seconds(300))
-        #expect(try send(push("0:1"), deduplicator) == .drop(.duplicate))
-        #expect(try send(push("0:3"), deduplicator) == .pass)
+    @Test("a commit that failed is repeated when a copy arrives")
+    func remembersLate() throws {
+        let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
+        #expect(try send(1, deduplicator) == .pass)
+        #expect(deduplicator.counts.unreportedEnds == 1 && deduplicator.counts.storeFailures == 1)
+        #expect(try send(1, deduplicator) == .drop(.duplicate))
+        #expect(deduplicator.counts.unreportedEnds == 0 && deduplicator.counts.storeFailures == 1)
     }
 
-    @Test("only final outcomes are remembered")
-    func outcomes() throws {
-        let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
-        let table: [(outcome: Outcome, isRemembered: Bool)] = [
-            (.handled(MatchedRoutes()), true), (.looped(.identity), true), (.looped(.killSwitch), true),
-            (.refused(.app), false), (.refused(.scope), false), (.refused(.other("x")), false),
-            (.unrouted(.noRoute), false), (.unrouted(.ambiguous), false), (.failed(failure), false),
-        ]
-        for (outcome, isRemembered) in table {
-            let deduplicator = Deduplicator(clock: clock)
-            try send(event, deduplicator, outcome)
-            #expect(try send(event, deduplicator) == (isRemembered ? .drop(.duplicate) : .pass), "\(outcome)")
+    @Test("a commit that always fails is given up when a copy arrives")
+    func forgets() throws {
+        let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit])))
+        for _ in 0..<3 { #expect(try send(1, deduplicator) == .pass) }
+        #expect(deduplicator.counts.unreportedEnds == 1 && deduplicator.counts.store?.inFlight == 1)
+    }
+
+    @Test("while commits and releases fail, a copy passes or fails as configured")
+    func policy() throws {
+        for outcome in [Self.handled, Self.refused] {
+            let open = deduplicator(FaultyStore(.init(calls: [.commit, .release])))
+            for _ in 0..<3 { #expect(try send(1, open, outcome) == .pass) }
+            #expect(open.counts.unreportedEnds == 1, "one that passed without a lease has none to end")
+
+            let store = FaultyStore(.init(calls: [.commit, .release]))
+            let closed = deduplicator(store, .failClosed)
+            #expect(try send(1, closed, outcome) == .pass)
+            for _ in 0..<2 { #expect(throws: TestError.self) { try send(1, closed, outcome) } }
+            store.heal()
+            #expect(try send(1, closed) == (outcome.isRemembered ? .drop(.duplicate) : .pass))
         }
     }
 
-    @Test("a copy of a message in progress is dropped and reserves nothing")
-    func inFlight() throws {
-        let deduplicator = Deduplicator(clock: clock)
-        var first = try RoutedMessage(event)
-        #expect(try deduplicator.admit(&first) == .pass)
-        var second = try RoutedMessage(PayloadFixture.pushToApp().payload(.short))
-        #expect(try deduplicator.admit(&second) == .drop(.duplicateInFlight))
-        #expect(second.lease == nil, "what it did not reserve it cannot end")
-        deduplicator.settle(first, .handled(MatchedRoutes()))
-        #expect(try send(event, deduplicator) == .drop(.duplicate))
+    @Test("a late commit counts from the message's end")
+    func lateWeak() throws {
+        let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
+        try send(1, deduplicator, isWeak: true)
+        clock.advance(by: .seconds(5))
+        #expect(try send(1, deduplicator, isWeak: true) == .pass)
     }
 
-    @Test("two changes pushed in the same millisecond are both handled, and their APNs copies are dropped")
-    func samePushTime() throws {
-        let deduplicator = Deduplicator(clock: clock)
-        let changes = [50, 51].map { (modifiedAt: Int64) in
-            PayloadFixture.pushToApp(sender: "U-\(modifiedAt)", sentAt: 100, modifiedAt: modifiedAt)
-        }
-        for change in changes {
-            for (style, isNew) in [(PayloadFixture.KeyStyle.long, true), (.strings, false), (.short, false)] {
-                #expect(try (send(change.payload(style), deduplicator) == .pass) == isNew)
+    @Test("no lease is given while commits fail, which bounds the unreported ends")
+    func bound() throws {
+        for policy in [Deduplicator.StoreFailure.failOpen, .failClosed] {
+            let store = FaultyStore(.init(calls: [.commit, .release]))
+            let deduplicator = deduplicator(store, policy)
+            var inFlight = try (0..<3).map { try message($0) }
+            for index in inFlight.indices { #expect(try deduplicator.admit(&inFlight[index]) == .pass) }
+            for message in inFlight { deduplicator.settle(message, Self.handled) }
+            for number in 2000..<2010 {
+                if policy == .failOpen {
+                    #expect(try send(Int64(number), deduplicator) == .pass)
+                } else {
+                    #expect(throws: TestError.self) { try send(Int64(number), deduplicator) }
+                }
             }
+            #expect(store.counts?.inFlight == 3 && deduplicator.counts.unreportedEnds == 3)
+
+            store.heal()
+            for number in 3000..<3010 { #expect(try send(Int64(number), deduplicator) == .pass) }
+            #expect(deduplicator.counts.unreportedEnds == 0 && store.counts?.inFlight == 0)
+            for number in 0..<3 { #expect(try send(Int64(number), deduplicator) == .drop(.duplicate)) }
         }
-        // While the first one is being handled, too.
-        let other = Deduplicator(clock: clock)
-        var messages = try changes.map { try RoutedMessage($0.payload(.long)) }
-        #expect(try other.admit(&messages[0]) == .pass)
-        #expect(try other.admit(&messages[1]) == .pass)
-        for message in messages { other.settle(message, .handled(MatchedRoutes())) }
-        #expect(other.counts.store?.strong == .init(remembered: 2))
-    }
-
-    // MARK: Windows
-
-    @Test("memory stays within the windows' counts, and evictions are counted")
-    func bounded() throws {
-        let deduplicator = Deduplicator(window: SeenWindow(count: 100), clock: clock)
-        var message = try RoutedMessage(event)
-        _ = try deduplicator.admit(&message)
-        for number in 0..<5000 {
-            try send(PayloadFixture.pushToApp(sentAt: Int64(number)).payload(.long), deduplicator)
-            let data: [(String, DataValue)] = [("text", .string("\(number)"))]
-            try send(PayloadFixture.directPush(data: data).payload(.long), deduplicator)
-        }
-        let counts = deduplicator.counts
-        // The events have one time of modification, which the first one has in flight.
-        #expect(counts.store?.strong == .init(remembered: 0))
-        #expect(counts.store?.weak == .init(remembered: 100, evictedEarly: 4900))
-        #expect(counts.store?.inFlight == 1 && counts.storeFailures == 0 && counts.unreportedEnds == 0)
-        deduplicator.settle(message, .handled(MatchedRoutes()))
-        #expect(deduplicator.counts.store?.strong == .init(remembered: 1))
-        #expect(deduplicator.counts.store?.inFlight == 0)
-    }
-
-    @Test("a store without counts reports none")
-    func noCounts() {
-        let deduplicator = Deduplicator(store: SpyStore(), secret: .published, clock: clock)
-        #expect(deduplicator.counts.store == nil && deduplicator.counts.storeFailures == 0)
-    }
-
-    @Test("the defaults are ten minutes, 20,000 messages and five seconds")
-    func standardWindow() {
-        #expect(SeenWindow.standard == SeenWindow(age: .seconds(600), count: 20_000, weakAge: .seconds(5)))
-    }
-
-    // MARK: Stores
-
-    @Test("keys depend on the deduplicator's secret")
-    func secrets() throws {
-        let store = InMemorySeenStore()
-        try send(event, Deduplicator(store: store, secret: DedupeSecret(1, 2), clock: clock))
-        let same = Deduplicator(store: store, secret: DedupeSecret(1, 2), clock: clock)
-        #expect(try send(event, same) == .drop(.duplicate))
-        let other = Deduplicator(store: store, secret: DedupeSecret(3, 4), clock: clock)
-        #expect(try send(event, other) == .pass)
     }
 }

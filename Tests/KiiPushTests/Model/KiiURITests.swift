@@ -74,22 +74,126 @@ struct KiiURITests {
         "rejects other URIs",
         arguments: [
             "", "kiicloud", "kiicloud:", "kiicloud:/", "kiicloud://", "kiicloud:///", "kiicloud://x",
-            "kiicloud://users", "kiicloud://users/",
-            "kiicloud:///users/U", "kiicloud://users//U", "kiicloud://users/U/", "kiicloud://users/U/buckets",
-            "kiicloud://users/U/buckets/",
+            "kiicloud://users", "kiicloud://users/", "kiicloud:///users/U", "kiicloud://users//U",
+            "kiicloud://users/U/", "kiicloud://users/U/buckets", "kiicloud://users/U/buckets/",
             "kiicloud://users/U//buckets/b", "kiicloud://users/U/buckets/b/", "kiicloud://users/U/buckets/b/objects",
             "kiicloud://users/U/buckets/b/objects/", "kiicloud://users/U/buckets/b/objects/o/",
-            "kiicloud://users/U/buckets/b/objects/o/x/y",
-            "kiicloud://a/users/U/buckets/b/objects/o/x", "kiicloud://a/users/U/buckets/b/objects/o/x/y",
-            "kiicloud://users/U/topics/t/objects/o", "kiicloud://users/U/buckets/b/topics/t",
-            "kiicloud://users/U/topics/t/buckets/b",
+            "kiicloud://users/U/buckets/b/objects/o/x/y", "kiicloud://a/users/U/buckets/b/objects/o/x",
+            "kiicloud://a/users/U/buckets/b/objects/o/x/y", "kiicloud://users/U/topics/t/objects/o",
+            "kiicloud://users/U/buckets/b/topics/t", "kiicloud://users/U/topics/t/buckets/b",
             "kiicloud://users/U/groups/G", "kiicloud://people/U", "kiicloud://Users/U", "kiicloud://users/U/Buckets/b",
             "kiicloud://users/U/buckets/b/Objects/o", "kiicloud://buckets/b/files/f", "kiicloud://buckets/CRYPTO:",
             "kiicloud://buckets/CRYPTO:/objects/o", "KIICLOUD://users/U", "Kiicloud://users/U", "kiicloud:/users/U",
-            "//users/U", "users/U",
-            "http://users/U", " kiicloud://users/U", "kiicloud://a/b", "kiicloud://a/b/c", "kiicloud://objects/o",
+            "//users/U", "users/U", "http://users/U", " kiicloud://users/U", "kiicloud://a/b", "kiicloud://a/b/c",
+            "kiicloud://objects/o",
         ])
     func none(_ text: String) {
         #expect(KiiURI(text) == nil)
+    }
+}
+
+/// The URIs of buckets, objects, topics and owners, in every scope.
+struct HandleURITests {
+    private static let scopes: [(scope: KiiScope, prefix: String, type: String, id: String?)] = [
+        (.app, "kiicloud://", "APP", nil), (.user(KiiUser(id: "U")), "kiicloud://users/U/", "APP_AND_USER", "U"),
+        (.group(KiiGroup(id: "G")), "kiicloud://groups/G/", "APP_AND_GROUP", "G"),
+        (.thing(KiiThing(id: "th.1")), "kiicloud://things/th.1/", "APP_AND_THING", "th.1"),
+    ]
+
+    @Test("buckets, objects and topics have the URIs of their scope, which parse back", arguments: scopes)
+    func scoped(_ scope: KiiScope, _ prefix: String, _ type: String, _ id: String?) {
+        let bucket = KiiBucket(scope: scope, name: "b")
+        let encrypted = KiiBucket(scope: scope, name: "b", type: KiiBucketType("Crypto"))
+        let expected: [(KiiURI, String)] = [
+            (bucket.uri, "buckets/b"), (KiiBucket(scope: scope, name: "b", type: .sync).uri, "buckets/b"),
+            (encrypted.uri, "buckets/CRYPTO:b"), (KiiObject(bucket: bucket, id: "o").uri, "buckets/b/objects/o"),
+            (KiiObject(bucket: encrypted, id: "o").uri, "buckets/CRYPTO:b/objects/o"),
+            (KiiTopic(scope: scope, name: "t").uri, "topics/t"),
+        ]
+        for (uri, text) in expected {
+            #expect(uri.description == prefix + text)
+            #expect(KiiURI(uri.description) == uri)
+        }
+        #expect(scope.typeName == type && scope.id == id)
+    }
+
+    @Test("handles are made from scopes, owners and buckets, and read from their URIs", arguments: scopes)
+    func made(_ scope: KiiScope, _ prefix: String, _ type: String, _ id: String?) {
+        let (topic, bucket) = (KiiTopic(scope: scope, name: "t"), KiiBucket(scope: scope, name: "b"))
+        let made: (KiiTopic, KiiBucket) =
+            switch scope {
+            case .app: (scope.topic("t"), scope.bucket("b"))
+            case .user(let user): (user.topic("t"), user.bucket("b"))
+            case .group(let group): (group.topic("t"), group.bucket("b"))
+            case .thing(let thing): (thing.topic("t"), thing.bucket("b"))
+            }
+        #expect(made == (topic, bucket) && bucket.object("o") == KiiObject(bucket: bucket, id: "o"))
+        let encrypted = KiiBucket(scope: scope, name: "b", type: .crypto)
+        for prefix in [prefix, prefix.replacing("kiicloud://", with: "kiicloud://0123abcd/")] {
+            #expect(KiiTopic(uri: prefix + "topics/t") == topic)
+            #expect(KiiBucket(uri: prefix + "buckets/b") == bucket)
+            #expect(KiiBucket(uri: prefix + "buckets/CRYPTO:b") == encrypted)
+            #expect(KiiObject(uri: prefix + "buckets/b/objects/o") == bucket.object("o"))
+            #expect(KiiObject(uri: prefix + "buckets/CRYPTO:b/objects/o") == encrypted.object("o"))
+        }
+    }
+
+    @Test("an owner has a URI of its own, and is read from it")
+    func owners() {
+        #expect(KiiUser(id: "U").uri.description == "kiicloud://users/U")
+        #expect(KiiGroup(id: "G").uri.description == "kiicloud://groups/G")
+        #expect(KiiThing(id: "th.1").uri.description == "kiicloud://things/th.1")
+        for prefix in ["kiicloud://", "kiicloud://0123abcd/"] {
+            #expect(KiiUser(uri: prefix + "users/U") == KiiUser(id: "U"))
+            #expect(KiiGroup(uri: prefix + "groups/G") == KiiGroup(id: "G"))
+            #expect(KiiThing(uri: prefix + "things/VENDOR_THING_ID:v") == KiiThing(id: "VENDOR_THING_ID:v"))
+        }
+    }
+
+    @Test(
+        "a URI of something else, or none, makes no handle",
+        arguments: [
+            ("kiicloud://users/U", "user"), ("kiicloud://groups/G", "group"), ("kiicloud://things/th.1", "thing"),
+            ("kiicloud://users/U/topics/t", "topic"), ("kiicloud://topics/t", "topic"),
+            ("kiicloud://groups/G/buckets/b", "bucket"), ("kiicloud://things/th.1/buckets/b/objects/o", "object"),
+            ("kiicloud://admins/APP_ADMIN", ""), ("kiicloud://users/", ""), ("https://users/U", ""), ("U", ""),
+            ("", ""),
+        ])
+    func onlyItsOwn(_ uri: String, _ kind: String) {
+        let read: [(String, Any?)] = [
+            ("user", KiiUser(uri: uri)), ("group", KiiGroup(uri: uri)), ("thing", KiiThing(uri: uri)),
+            ("topic", KiiTopic(uri: uri)), ("bucket", KiiBucket(uri: uri)), ("object", KiiObject(uri: uri)),
+        ]
+        #expect(read.filter { $0.1 != nil }.map(\.0) == [kind].filter { !$0.isEmpty })
+    }
+
+    @Test("handles differ by scope, name and id")
+    func equality() {
+        let handles: [KiiObject] = Self.scopes.flatMap { it in
+            ["b", "B"].flatMap { name in
+                ["o", "O"].map { KiiObject(bucket: KiiBucket(scope: it.scope, name: name), id: $0) }
+            }
+        }
+        #expect(Set(handles).count == 16)
+        #expect(KiiScope.user(KiiUser(id: "x")) != .group(KiiGroup(id: "x")))
+    }
+
+    @Test("compares handles byte for byte")
+    func bytes() {
+        // To Swift these two strings are equal.
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        func differ<Handle: Hashable>(_ make: (String) -> Handle) -> Bool {
+            make(one) != make(other) && make(one) == make(one) && Set([make(one), make(other), make(one)]).count == 2
+        }
+        #expect(differ { KiiUser(id: $0) } && differ { KiiGroup(id: $0) } && differ { KiiThing(id: $0) })
+        #expect(differ { KiiScope.user(KiiUser(id: $0)) } && differ { KiiScope.group(KiiGroup(id: $0)) })
+        #expect(differ { KiiBucket(scope: .app, name: $0) } && differ { KiiTopic(scope: .app, name: $0) })
+        #expect(differ { KiiObject(bucket: KiiBucket(scope: .app, name: "b"), id: $0) })
+        #expect(differ { KiiTopic(scope: .thing(KiiThing(id: $0)), name: "t") })
+        #expect(differ { Sender.user(id: $0) } && differ { Sender.admin($0) })
+        #expect(differ { KiiURI.Owner.group($0) } && differ { KiiURI.Resource.topic($0) })
+        #expect(differ { KiiURI.Resource.object(bucket: "b", isEncrypted: true, id: $0) })
+        #expect(KiiURI.Resource.bucket(name: "b", isEncrypted: true) != .bucket(name: "b", isEncrypted: false))
+        #expect(KiiURI.Owner.user("x") != .thing("x") && KiiURI.Owner.app == .app)
     }
 }

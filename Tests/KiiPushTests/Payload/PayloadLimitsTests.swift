@@ -79,7 +79,7 @@ struct PayloadLimitsTests {
     @Test("exactly the most members are read, one more is refused at its key", arguments: [1, 2, 16, 17, 1024])
     func members(_ most: Int) throws {
         let limits = PayloadLimits(members: most)
-        let flat = (0..<most).map { "\"k\($0)\":1" }.joined(separator: ",")
+        let flat = (0..<most).map { "\"\($0 % 2 == 0 ? "k" : "longer than a word ")\($0)\":1" }.joined(separator: ",")
         #expect(try read("{\(flat)}", limits).data.keys.count == most)
         RefusedText("{\(flat),↓\"more\":1}", .limitExceeded).check(limits: limits)
     }

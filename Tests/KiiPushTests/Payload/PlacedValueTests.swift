@@ -33,26 +33,4 @@ struct PlacedValueTests {
     func places(text: String, expected: String) throws {
         #expect(written(try value(text)) == expected)
     }
-
-    @Test(
-        "refuses invalid JSON at the error",
-        arguments: [
-            ("", DecodeError.Code.empty, 0), (" \n", .empty, 0), ("[1,]", .unexpectedCharacter, 3),
-            ("{} {}", .unexpectedCharacter, 3), (#"{"a":01}"#, .invalidNumber, 6), (#"{"a""#, .unexpectedEnd, 4),
-            ("\"\u{1}\"", .unexpectedCharacter, 1),
-        ])
-    func refused(text: String, code: DecodeError.Code, offset: Int) {
-        let error = #expect(throws: DecodeError.self) { try value(text) }
-        #expect(error?.code == code && error?.offset == offset)
-    }
-
-    @Test("limits hold: bytes, depth and members")
-    func limits() {
-        let nested = String(repeating: "[", count: 33) + String(repeating: "]", count: 33)
-        #expect(throws: DecodeError.self) { try value(nested) }
-        #expect(throws: DecodeError.self) { try PlacedValue(Array("[1]".utf8), limits: PayloadLimits(bytes: 2)) }
-        #expect(throws: DecodeError.self) {
-            try PlacedValue(Array(#"{"a":1,"b":2}"#.utf8), limits: PayloadLimits(members: 1))
-        }
-    }
 }

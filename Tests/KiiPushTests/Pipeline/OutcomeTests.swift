@@ -1,3 +1,4 @@
+import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -40,5 +41,45 @@ struct OutcomeTests {
         #expect(Verdict.refuse("app") == .drop(.refused(.other("app"))))
         #expect(Verdict.refuse("app") != .drop(.refused(.app)))
         #expect("\(Verdict.drop(.duplicateInFlight))" == "drop: duplicate (inFlight)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct MetricsTests {
+    @Test("each outcome counts under its own name and reason, and the sum is what was received")
+    func numbers() {
+        let failures = [true, false].map { isStage in
+            Outcome.failed(Outcome.Failure(place: "p", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
+        }
+        let outcomes: [Outcome] =
+            [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]
+            + LoopLayer.allCases.map { .looped($0) } + DeadLetter.Reason.allCases.map { .deadLettered($0) }
+            + [.quarantined, .superseded, .expired, .paced(until: .seconds(1))]
+            + [.refused(.app), .refused(.scope), .unrouted(.noRoute), .unrouted(.ambiguous)]
+            + DecodeError.Code.allCases.map { .undecodable(DecodeError($0, at: 0, "")) }
+        let all = OutcomeCounters()
+        for outcome in outcomes {
+            let counters = OutcomeCounters()
+            counters.count(outcome)
+            all.count(outcome)
+            #expect(counters.snapshot([]).nonzero.count == 1)
+            #expect(counters.snapshot([]).count(outcome.name, outcome.reason) == 1, "\(outcome)")
+        }
+        let sum = all.snapshot([])
+        #expect(sum.received == outcomes.count - 1, "what waits for its pace has not ended")
+        #expect(sum.count("undecodable") == DecodeError.Code.allCases.count && sum.count("handled", "empty") == 0)
+        let counters = OutcomeCounters()
+        for failure in failures { counters.count(failure) }
+        #expect(counters.snapshot([]).nonzero == ["failed handler: 1", "failed stage: 1"])
+    }
+
+    @Test("custom reasons share one count")
+    func ownReasons() {
+        let counters = OutcomeCounters()
+        for number in 0..<100 { counters.count(.refused(.other("reason \(number)"))) }
+        #expect(counters.snapshot([]).nonzero == ["refused other: 100"])
+        // Not even one that is spelled as ours are.
+        counters.count(.refused(.other("app")))
+        #expect(counters.snapshot([]).count("refused", "app") == 0)
     }
 }

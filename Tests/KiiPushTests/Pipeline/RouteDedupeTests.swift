@@ -48,8 +48,7 @@ struct RouteDedupeTests {
             (order(.string("17")), .long, "handled"),
             (order(.string("17"), sentAt: 2, text: "y"), .long, "duplicate (done)"),
             (order(.number("17"), sentAt: nil), .strings, "duplicate (done)"),
-            (order(.number("17"), sentAt: 3), .short, "duplicate (done)"),
-            (order(.string("18")), .long, "handled"),
+            (order(.number("17"), sentAt: 3), .short, "duplicate (done)"), (order(.string("18")), .long, "handled"),
             (order(.string("18"), sentAt: nil), .long, "duplicate (done)"),
         ]
         for (fixture, style, expected) in cases {

@@ -8,18 +8,6 @@ import Testing
 /// What the wall clock shows at the beginning of a test.
 private let dayOfTest: Int64 = 1_700_000_000_000
 
-/// How old a message is, and whether that is too old for a limit of 30 s.
-struct AgeCase: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    /// How many milliseconds ago it was sent, by a right wall clock; nil without a time.
-    var sent: Int64?
-    /// How many milliseconds ago it arrived.
-    var arrived: Int64 = 0
-    /// What the wall clock shows.
-    var wall: Int64? = dayOfTest
-    let isExpired: Bool
-}
-
 /// How old a message may be for a route, and what becomes of an older one.
 @Suite(.timeLimit(.minutes(1)))
 struct AgeTests {
@@ -59,38 +47,33 @@ struct AgeTests {
         PayloadFixture.pushToUser(topic: topic, sentAt: dayOfTest - seconds * 1000).payload(.long)
     }
 
-    static let ages = [
-        AgeCase(testDescription: "sent just as long ago as it may be", sent: 30_000, isExpired: false),
-        AgeCase(testDescription: "sent a moment before", sent: 30_001, isExpired: true),
-        AgeCase(testDescription: "no time, arrived just as long ago", arrived: 30_000, isExpired: false),
-        AgeCase(testDescription: "no time, arrived a moment before", arrived: 30_001, isExpired: true),
-        AgeCase(testDescription: "sent in the future", sent: -60_000, isExpired: false),
-        AgeCase(
-            testDescription: "sent in the future, and waiting too long", sent: -60_000, arrived: 31_000, isExpired: true
-        ),
-        AgeCase(
-            testDescription: "waiting for longer than it was sent ago", sent: 5000, arrived: 31_000, isExpired: true),
-        AgeCase(testDescription: "a clock without a date", sent: 31_000, wall: nil, isExpired: false),
-        AgeCase(
-            testDescription: "a clock without a date, waiting", sent: 0, arrived: 31_000, wall: nil, isExpired: true),
-        AgeCase(testDescription: "a wall clock in 1970", sent: 31_000, wall: 86_400_000, isExpired: false),
-        AgeCase(testDescription: "a wall clock in 1970, waiting", arrived: 31_000, wall: 86_400_000, isExpired: true),
-        AgeCase(testDescription: "no time, taken down in 1970", arrived: dayOfTest - 1000, isExpired: false),
-        AgeCase(
-            testDescription: "new, and taken down in 1970", sent: 1000, arrived: dayOfTest - 1000, isExpired: false),
-        AgeCase(
-            testDescription: "old, and taken down in 1970", sent: 31_000, arrived: dayOfTest - 1000, isExpired: true),
-        AgeCase(testDescription: "sent before all time", sent: .max, isExpired: true),
+    /// How many milliseconds ago a message was sent, by a right wall clock, and arrived; what the wall clock shows; and
+    /// whether that is too old for a limit of 30 s.
+    static let ages: [(name: String, sent: Int64?, arrived: Int64, wall: Int64?, isExpired: Bool)] = [
+        ("sent just as long ago as it may be", 30_000, 0, dayOfTest, false),
+        ("sent a moment before", 30_001, 0, dayOfTest, true),
+        ("no time, arrived just as long ago", nil, 30_000, dayOfTest, false),
+        ("no time, arrived a moment before", nil, 30_001, dayOfTest, true),
+        ("sent in the future", -60_000, 0, dayOfTest, false),
+        ("sent in the future, and waiting too long", -60_000, 31_000, dayOfTest, true),
+        ("waiting for longer than it was sent ago", 5000, 31_000, dayOfTest, true),
+        ("a clock without a date", 31_000, 0, nil, false), ("a clock without a date, waiting", 0, 31_000, nil, true),
+        ("a wall clock in 1970", 31_000, 0, 86_400_000, false),
+        ("a wall clock in 1970, waiting", nil, 31_000, 86_400_000, true),
+        ("no time, taken down in 1970", nil, dayOfTest - 1000, dayOfTest, false),
+        ("new, and taken down in 1970", 1000, dayOfTest - 1000, dayOfTest, false),
+        ("old, and taken down in 1970", 31_000, dayOfTest - 1000, dayOfTest, true),
+        ("sent before all time", .max, 0, dayOfTest, true),
     ]
 
     @Test("the age counts from sending, else from arrival", arguments: ages)
-    func judged(age: AgeCase) async {
+    func judged(_ age: (name: String, sent: Int64?, arrived: Int64, wall: Int64?, isExpired: Bool)) async {
         clock.wallNow = age.wall
         let sentAt = age.sent.map { $0 == .max ? Int64.min : dayOfTest - $0 }
         var payload = PayloadFixture.pushToUser(sentAt: sentAt).payload(.long)
         payload.arrivedAt = clock.now.advanced(by: .milliseconds(-age.arrived))
         let outcome = await receiver().receive(payload)
-        #expect(outcome.description == (age.isExpired ? "expired" : "handled"))
+        #expect(outcome.description == (age.isExpired ? "expired" : "handled"), "\(age.name)")
         #expect(log.events == (age.isExpired ? [] : ["r"]))
     }
 

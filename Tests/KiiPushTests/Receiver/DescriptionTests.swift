@@ -69,6 +69,7 @@ struct DescriptionTests {
     @Test("a payload shows its transport and its size, never what it says")
     func payload() {
         #expect("\(RawPayload("secret", transport: .mqtt))" == "mqtt payload, 6 bytes")
+        #expect("\(RawPayload("x"))" == "payload, 1 byte")
         #expect("\(RawPayload("secret", transportMessageID: "secret"))" == "payload, 6 bytes")
         #expect(String(reflecting: [RawPayload("secret", transport: "a\u{1B}")]) == #"[a\u001b payload, 6 bytes]"#)
     }

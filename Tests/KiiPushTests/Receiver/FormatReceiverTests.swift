@@ -121,15 +121,6 @@ struct FormatReceiverTests {
         #expect(await receiver.receive(RawPayload("id=2\nuntil=\(until)")).name == "handled")
     }
 
-    @Test("its time of sending counts for a route's maxAge")
-    func age() async {
-        let receiver = receiver()
-        let options = RouteOptions(delivery: .with { $0.maxAge = .seconds(30) })
-        receiver.onDirectPush(format: "lines", options: options) { _, _ in }
-        #expect(await receiver.receive(RawPayload("id=1\nat=1759999970000")).name == "handled")
-        #expect(await receiver.receive(RawPayload("id=2\nat=1759999969999")).name == "expired")
-    }
-
     // MARK: Order, pace, dead letters
 
     @Test("messages of one source and subject have one place in the order and one pace; others have others")

@@ -32,15 +32,18 @@ struct InFlightTests {
         #expect(receiver.metrics.count("duplicate", "inFlight") == 1 && receiver.metrics.received == 3)
     }
 
-    @Test("handles one of many concurrent copies")
+    @Test("handles one of many concurrent copies, and runs them one after the other while they fail")
     func manyAtOnce() async {
         let (calls, deduplicator) = (EventLog(), Deduplicator())
         let receiver = PushReceiver { deduplicator }
         let ids = Mutex<Set<UInt64>>([])
+        let isRunning = Atomic<Bool>(false)
         receiver.onTrace { trace in ids.withLock { _ = $0.insert(trace.messageID) } }
         receiver.onPushToApp("r") { _, _ in
             calls.add("call")
+            if isRunning.exchange(true, ordering: .acquiringAndReleasing) { Issue.record("two copies at once") }
             for _ in 0..<20 { await Task.yield() }
+            isRunning.store(false, ordering: .releasing)
             if calls.events.count < 3 { throw TestError() }
         }
         let payloads = PayloadFixture.KeyStyle.allCases.map { PayloadFixture.pushToApp().payload($0) }

@@ -17,15 +17,6 @@ struct MiddlewareChainTests {
         return (verdict, passed)
     }
 
-    // MARK: The builder
-
-    @Test("an empty chain passes everything")
-    func empty() throws {
-        let chain = makeChain {}
-        #expect(chain.names.isEmpty)
-        #expect(try run(chain) == (.pass, 0))
-    }
-
     @Test("stages are asked in order and told in reverse order")
     func order() throws {
         let chain = makeChain {
@@ -42,106 +33,59 @@ struct MiddlewareChainTests {
             ])
     }
 
-    @Test("an `if` adds its stage when the condition holds", arguments: [true, false])
-    func optional(isThere: Bool) throws {
+    @Test("if, else and switch choose stages of any type and number; a stage is named by its type", arguments: 0..<3)
+    func chosen(which: Int) throws {
         let chain = makeChain {
-            Probe("a", log)
-            if isThere { Probe("b", log) }
-            Probe("c", log)
-        }
-        let names = isThere ? ["a", "b", "c"] : ["a", "c"]
-        #expect(chain.names == names)
-        #expect(try run(chain) == (.pass, names.count))
-        let settled = names.reversed().map { "settle \($0): handled" }
-        #expect(log.events == names.map { "admit \($0)" } + settled)
-    }
-
-    @Test("if and else may hold stages of different types, and different numbers of them", arguments: [true, false])
-    func either(isFirst: Bool) throws {
-        let chain = makeChain {
-            if isFirst {
+            if which > 0 { Probe("if", log) }
+            if which == 1 {
                 ScopeFilter()
-                Probe("a", log)
+                Probe("else", log)
             } else {
-                Nameless(log: log)
+                StopAll()
             }
-            Probe("z", log)
-        }
-        #expect(chain.names == (isFirst ? ["ScopeFilter", "a", "z"] : ["Nameless", "z"]))
-        #expect(try run(chain) == (.pass, isFirst ? 3 : 2))
-    }
-
-    @Test("a switch may hold a different type in each case", arguments: [0, 1, 2, 3])
-    func switched(which: Int) throws {
-        let chain = makeChain {
             switch which {
             case 0: Probe("zero", log)
-            case 1: Nameless(log: log)
-            case 2:
+            case 1:
+                Deduplicator()
                 LoopGuard()
-                ScopeFilter()
             default: if false { Probe("never", log) }
             }
         }
-        #expect(chain.names == [["zero"], ["Nameless"], ["LoopGuard", "ScopeFilter"], []][which])
-        #expect(try run(chain) == (.pass, chain.names.count))
+        let names = [
+            ["StopAll", "zero"], ["if", "ScopeFilter", "else", "Deduplicator", "LoopGuard"], ["if", "StopAll"],
+        ]
+        #expect(chain.names == names[which])
+        #expect(try run(chain) == (.pass, names[which].count))
     }
 
-    // MARK: Who is told
+    @Test("an empty chain passes everything")
+    func empty() throws { #expect(try run(makeChain {}) == (.pass, 0)) }
 
-    /// Six stages in a chain of every shape, where the stage with a number answers as it is told.
-    private func sixStages(_ number: Int, _ answer: @escaping @Sendable () throws -> Verdict) -> CompiledChain {
-        func stage(_ index: Int) -> Probe {
-            index == number ? Probe("\(index)", log, answer: answer) : Probe("\(index)", log)
-        }
-        let yes = [true][0]
-        return makeChain {
-            stage(0)
-            if yes {
-                stage(1)
-                stage(2)
+    @Test(
+        "when a stage drops a message or throws, only the stages before it are told, last first", arguments: 0..<4,
+        [true, false])
+    func dropped(at number: Int, isThrowing: Bool) throws {
+        let chain = makeChain {
+            for index in 0..<4 {
+                Probe("\(index)", log) {
+                    if index < number { return .pass }
+                    if isThrowing { throw TestError() }
+                    return .refuse("test")
+                }
             }
-            if !yes { stage(9) }
-            if !yes {
-                stage(9)
-            } else {
-                stage(3)
-                if yes { stage(4) }
-            }
-            stage(5)
         }
-    }
-
-    @Test("when a stage drops a message, only the stages before it are told, last first", arguments: 0..<6)
-    func dropped(at number: Int) throws {
-        let chain = sixStages(number) { .refuse("test") }
-        #expect(try run(chain) == (.refuse("test"), number))
-        let admitted = (0...number).map { "admit \($0)" }
-        let settled = (0..<number).reversed().map { "settle \($0): handled" }
-        #expect(log.events == admitted + settled)
-    }
-
-    @Test("when a stage throws, the stages before it are told, and the error names it", arguments: 0..<6)
-    func thrown(at number: Int) throws {
-        let chain = sixStages(number) { throw TestError() }
         var message = try RoutedMessage(payload)
         var passed = 0
-        let failure = #expect(throws: StageFailure.self) { try chain.admit(&message, &passed) }
-        #expect(failure?.stage == "\(number)")
-        #expect(failure?.underlying is TestError)
+        do throws(StageFailure) {
+            let verdict = try chain.admit(&message, &passed)
+            #expect(verdict == .refuse("test") && !isThrowing)
+        } catch {
+            #expect(error.stage == "\(number)" && error.underlying is TestError && isThrowing)
+        }
         #expect(passed == number)
         chain.settle(message, .unrouted(.noRoute), passed)
-        #expect(log.events.filter { $0.hasPrefix("settle") }.count == number)
-    }
-
-    // MARK: What a stage need not say
-
-    @Test("by default a stage has its type's name and no state")
-    func defaults() throws {
-        let chain = makeChain { Nameless(log: log) }
-        #expect(chain.names == ["Nameless"])
-        _ = try run(chain)
-        #expect(log.events == ["admit Nameless"])
+        let settled = (0..<number).reversed().map { "settle \($0): unrouted (noRoute)" }
+        #expect(log.events == (0...number).map { "admit \($0)" } + settled)
     }
 
     @Test("a stage can change the message for later stages")
@@ -153,16 +97,7 @@ struct MiddlewareChainTests {
         var message = try RoutedMessage(payload, routes: [Route("one"), Route("two")])
         var passed = 0
         _ = try chain.admit(&message, &passed)
-        #expect(log.events == ["routes: 0"])
-        #expect(message.routes.isEmpty)
-    }
-
-    private struct Nameless: Middleware {
-        let log: EventLog
-        func admit(_ message: inout RoutedMessage) -> Verdict {
-            log.add("admit \(name)")
-            return .pass
-        }
+        #expect(log.events == ["routes: 0"] && message.routes.isEmpty)
     }
 
     private struct StopAll: Middleware {
@@ -178,5 +113,29 @@ struct MiddlewareChainTests {
             log.add("routes: \(message.routes.count)")
             return .pass
         }
+    }
+}
+
+struct RoutedMessageTests {
+    let routes = ["a", "b", "c"].map { Route($0, flow: .continue) }
+
+    @Test("the reason of the first stop is kept")
+    func firstReason() throws {
+        var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
+        message.stopRoutes(.refused(.other("first"))) { $0.id == "c" }
+        message.stopRoutes(.looped(.killSwitch)) { _ in true }
+        #expect(message.routes.isEmpty)
+        #expect(message.stopped == .refused(.other("first")))
+    }
+
+    @Test("matched routes are a collection in order, however many", arguments: 0...5)
+    func collection(count: Int) {
+        let ids = (0..<count).map { "route \($0)" }
+        let matched = MatchedRoutes(ids.map { Route($0) })
+        #expect(matched.count == count)
+        #expect(matched.ids == ids)
+        #expect(matched.indices.map { matched[$0].id } == ids)
+        #expect(matched.isEmpty == (count == 0))
+        #expect(matched.reversed().map(\.id) == ids.reversed())
     }
 }

@@ -18,20 +18,6 @@ struct PushReceiverTests {
 
     // MARK: Handlers
 
-    @Test("a message whose handler failed is handled when it is delivered again")
-    func retry() async {
-        let receiver = receiver()
-        let isRepaired = Flag()
-        receiver.onPushToApp("r") { _, _ in if !isRepaired.isSet { throw TestError() } }
-        #expect(await receiver.receive(event).disposition == .retryLater)
-        #expect(await receiver.receive(event).disposition == .retryLater)
-        isRepaired.set()
-        #expect(await "\(receiver.receive(event))" == "handled")
-        #expect(await "\(receiver.receive(event))" == "duplicate (done)")
-        let route = receiver.metrics.routes[0]
-        #expect((route.route, route.handled, route.failed) == ("r", 1, 2))
-    }
-
     @Test(
         "when a route fails, the others still run, and the outcome has the first error and names those that handled it",
         arguments: [["a"], ["b"], ["a", "b"]])
@@ -127,5 +113,27 @@ struct PushReceiverTests {
         #expect(await outcome(.pushToApp(sentAt: 3)) == "duplicate (done)")
         clock.advance(by: .seconds(600))
         #expect(await outcome(.pushToApp(sentAt: 3)) == "handled", "the chain goes by the receiver's clock")
+    }
+
+    @Test("payloads that are not pushes do not affect others")
+    func garbage() async {
+        let receiver = PushReceiver {
+            Deduplicator()
+            // What is left of a garbled payload names no object, and there are five hundred of them.
+            LoopGuard(settings: .standard.without(.pace))
+            ScopeFilter()
+        }
+        receiver.onAny("r") { _, _ in }
+        var source = SeededGenerator(seed: 7)
+        for round in 0..<500 {
+            var bytes = PayloadFixture.pushToApp(sentAt: 1).payload(.long).bytes
+            for _ in 0...2 {
+                bytes[Int.random(in: 0..<bytes.count, using: &source)] = UInt8.random(in: 0...255, using: &source)
+            }
+            _ = await receiver.receive(RawPayload(bytes))
+            let honest = PayloadFixture.pushToApp(object: "o-\(round)", sentAt: 1000, modifiedAt: nil)
+            #expect(await receiver.receive(honest.payload(.long)).name == "handled")
+        }
+        #expect(receiver.metrics.received == 1000)
     }
 }

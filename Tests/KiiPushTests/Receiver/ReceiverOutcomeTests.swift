@@ -9,7 +9,9 @@ import Testing
 struct ReceiverOutcomeTests {
     /// One way for a message to end, and everything that must follow from it.
     struct Row: Sendable, CustomTestStringConvertible {
-        var testDescription: String
+        var testDescription: String { "\(ends) \(what)" }
+        let ends: String
+        var what = ""
         var payload = PayloadFixture.pushToApp().payload(.long)
         /// How often the payload is sent; the last time counts.
         var times = 1
@@ -21,13 +23,11 @@ struct ReceiverOutcomeTests {
         var ownBucket = RouteOptions.OwnBucket.warn
         /// A write that was announced before.
         var announced: KiiObject?
-        let name: String
-        var reason: String?
         var disposition = Disposition.accept
         /// What the store is asked and told of the message.
-        let store: [String]
-        /// The label of its counter.
-        let counter: String
+        let store: String
+        /// The label of its counter, if not its end.
+        var counter: String?
         /// The stages of the trace.
         let trace: [String]
     }
@@ -36,83 +36,70 @@ struct ReceiverOutcomeTests {
     private static let routed = [decoded, "route: settings", "Deduplicator: pass"]
     private static let admitted = routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: pass"]
     static let rows: [Row] = [
+        Row(ends: "handled", store: "fresh commit", trace: admitted + ["handle settings: handled"]),
         Row(
-            testDescription: "handled", name: "handled", store: ["fresh", "commit"], counter: "handled",
-            trace: admitted + ["handle settings: handled"]),
+            ends: "duplicate (done)", times: 2, store: "done",
+            trace: routed.dropLast() + ["Deduplicator: drop: duplicate (done)"]),
         Row(
-            testDescription: "duplicate", times: 2, name: "duplicate", reason: "done", store: ["done"],
-            counter: "duplicate done", trace: routed.dropLast() + ["Deduplicator: drop: duplicate (done)"]),
+            ends: "looped (identity)", payload: PayloadFixture.pushToApp(sender: "th.me").payload(.long),
+            store: "fresh commit", trace: routed + ["test: pass", "LoopGuard: drop: looped (identity)"]),
         Row(
-            testDescription: "looped by identity", payload: PayloadFixture.pushToApp(sender: "th.me").payload(.long),
-            name: "looped", reason: "identity", store: ["fresh", "commit"], counter: "looped identity",
-            trace: routed + ["test: pass", "LoopGuard: drop: looped (identity)"]),
-        Row(
-            testDescription: "looped by a kill of everything", kill: .everything, name: "looped", reason: "killSwitch",
-            store: ["fresh", "commit"], counter: "looped killSwitch",
+            ends: "looped (killSwitch)", what: "of everything", kill: .everything, store: "fresh commit",
             trace: routed + ["test: pass", "LoopGuard: drop: looped (killSwitch)"]),
         Row(
-            testDescription: "looped by a kill of the bucket",
+            ends: "looped (killSwitch)", what: "of the bucket",
             kill: .bucket(KiiURI(owner: .app, resource: .bucket(name: "settings", isEncrypted: false))),
-            name: "looped", reason: "killSwitch", store: ["fresh", "commit"], counter: "looped killSwitch",
-            trace: routed + ["test: pass", "LoopGuard: drop: looped (killSwitch)"]),
+            store: "fresh commit", trace: routed + ["test: pass", "LoopGuard: drop: looped (killSwitch)"]),
         Row(
-            testDescription: "looped by a kill of the only route", kill: .route("settings"), name: "looped",
-            reason: "killSwitch", store: ["fresh", "commit"], counter: "looped killSwitch", trace: admitted),
+            ends: "looped (killSwitch)", what: "of the only route", kill: .route("settings"), store: "fresh commit",
+            trace: admitted),
         Row(
-            testDescription: "looped by echo", payload: PayloadFixture.pushToApp(sender: nil).payload(.long),
-            announced: object, name: "looped", reason: "echo", store: ["fresh", "commit"], counter: "looped echo",
-            trace: routed + ["test: pass", "LoopGuard: drop: looped (echo)"]),
+            ends: "looped (echo)", payload: PayloadFixture.pushToApp(sender: nil).payload(.long), announced: object,
+            store: "fresh commit", trace: routed + ["test: pass", "LoopGuard: drop: looped (echo)"]),
         Row(
-            testDescription: "looped by lineage",
-            payload: PayloadFixture.pushToUser(data: [(Lineage.key, .string("1;9;x"))]).payload(.long), name: "looped",
-            reason: "lineage", store: ["fresh", "commit"], counter: "looped lineage",
+            ends: "looped (lineage)",
+            payload: PayloadFixture.pushToUser(data: [(Lineage.key, .string("1;9;x"))]).payload(.long),
+            store: "fresh commit",
             trace: [
                 "decode: Push to User, certain", "route: none", "Deduplicator: pass", "test: pass",
                 "LoopGuard: drop: looped (lineage)",
             ]),
         Row(
-            testDescription: "looped by a refused write", handler: { _ = try $0.willWrite(object) }, ownBucket: .refuse,
-            name: "looped", reason: "ownBucket", store: ["fresh", "commit"], counter: "looped ownBucket",
-            trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
+            ends: "looped (ownBucket)", handler: { _ = try $0.willWrite(object) }, ownBucket: .refuse,
+            store: "fresh commit", trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
         Row(
-            testDescription: "paced", before: earlier, name: "paced", disposition: .retryLater,
-            store: ["fresh", "release"], counter: "paced", trace: routed + ["test: pass", "LoopGuard: later"]),
+            ends: "paced", before: earlier, disposition: .retryLater, store: "fresh release",
+            trace: routed + ["test: pass", "LoopGuard: later"]),
         Row(
-            testDescription: "refused for its app", payload: PayloadFixture.pushToApp(app: "ffff0000").payload(.long),
-            name: "refused", reason: "app", store: ["fresh", "release"], counter: "refused app",
+            ends: "refused (app)", payload: PayloadFixture.pushToApp(app: "ffff0000").payload(.long),
+            store: "fresh release",
             trace: routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: drop: refused (app)"]),
         Row(
-            testDescription: "refused for its scope",
-            payload: PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-2"))).payload(.long), name: "refused",
-            reason: "scope", store: ["fresh", "release"], counter: "refused scope",
+            ends: "refused (scope)",
+            payload: PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-2"))).payload(.long), store: "fresh release",
             trace: routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: drop: refused (scope)"]),
         Row(
-            testDescription: "refused by a stage of one's own", stage: { .refuse("quiet hours") }, name: "refused",
-            reason: "quiet hours", store: ["fresh", "release"], counter: "refused other",
-            trace: routed + ["test: drop: refused (quiet hours)"]),
+            ends: "refused (quiet hours)", stage: { .refuse("quiet hours") }, store: "fresh release",
+            counter: "refused other", trace: routed + ["test: drop: refused (quiet hours)"]),
         Row(
-            testDescription: "unrouted", payload: PayloadFixture.pushToApp(bucket: "other").payload(.long),
-            name: "unrouted", reason: "noRoute", store: ["fresh", "release"], counter: "unrouted noRoute",
+            ends: "unrouted (noRoute)", payload: PayloadFixture.pushToApp(bucket: "other").payload(.long),
+            store: "fresh release",
             trace: [decoded, "route: none", "Deduplicator: pass", "test: pass", "LoopGuard: pass", "ScopeFilter: pass"]),
         Row(
-            testDescription: "unrouted since it is ambiguous", payload: ambiguous, name: "unrouted",
-            reason: "ambiguous", store: ["fresh", "release"], counter: "unrouted ambiguous",
+            ends: "unrouted (ambiguous)", payload: ambiguous, store: "fresh release",
             trace: [
                 "decode: Push to App, ambiguous", "route: none", "Deduplicator: pass", "test: pass", "LoopGuard: pass",
                 "ScopeFilter: pass",
             ]),
         Row(
-            testDescription: "failed in its handler", handler: { _ in throw TestError() }, name: "failed",
-            reason: "settings", disposition: .retryLater, store: ["fresh", "release"], counter: "failed handler",
-            trace: admitted + ["handle settings: threw TestError"]),
+            ends: "failed (settings)", handler: { _ in throw TestError() }, disposition: .retryLater,
+            store: "fresh release", counter: "failed handler", trace: admitted + ["handle settings: threw TestError"]),
         Row(
-            testDescription: "failed in a stage", stage: { throw TestError() }, name: "failed", reason: "test",
-            disposition: .retryLater, store: ["fresh", "release"], counter: "failed stage",
-            trace: routed + ["test: threw TestError"]),
+            ends: "failed (test)", stage: { throw TestError() }, disposition: .retryLater, store: "fresh release",
+            counter: "failed stage", trace: routed + ["test: threw TestError"]),
         Row(
-            testDescription: "undecodable", payload: RawPayload("[]", transport: .mqtt), name: "undecodable",
-            reason: "notAnObject", disposition: .reject, store: [], counter: "undecodable notAnObject",
-            trace: ["decode: notAnObject at byte 0: a push is a JSON object"]),
+            ends: "undecodable (notAnObject)", payload: RawPayload("[]", transport: .mqtt), disposition: .reject,
+            store: "", trace: ["decode: notAnObject at byte 0: a push is a JSON object"]),
     ]
 
     private static let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
@@ -150,13 +137,12 @@ struct ReceiverOutcomeTests {
         let before = store.log.events.count
         let outcome = await receiver.receive(row.payload)
 
-        #expect(outcome.name == row.name)
-        #expect(outcome.reason == row.reason)
-        #expect(outcome.disposition == row.disposition)
-        #expect(Array(store.log.events.dropFirst(before)) == row.store)
-        #expect(receiver.metrics.nonzero.contains("\(row.counter): 1"), "\(receiver.metrics.nonzero)")
+        let label = row.ends.filter { !"()".contains($0) }
+        #expect("\(outcome)" == row.ends && outcome.disposition == row.disposition)
+        #expect(store.log.events.dropFirst(before).joined(separator: " ") == row.store)
+        #expect(receiver.metrics.nonzero.contains("\(row.counter ?? label): 1"), "\(receiver.metrics.nonzero)")
         // What is to come again has not ended.
-        #expect(receiver.metrics.received == row.before.count + row.times - (row.name == "paced" ? 1 : 0))
+        #expect(receiver.metrics.received == row.before.count + row.times - (row.ends == "paced" ? 1 : 0))
         let trace = try #require(traces.traces.last)
         #expect(trace.stages.map { "\($0.name): \($0.verdict)" } == row.trace)
         #expect("\(trace.outcome)" == "\(outcome)")

@@ -45,13 +45,4 @@ struct ReceiverClockTests {
             last = now
         }
     }
-
-    @Test("a manual clock advances only as told")
-    func manual() {
-        let clock = ManualClock(start: MonotonicInstant(nanoseconds: 5))
-        #expect(clock.now.nanoseconds == 5)
-        #expect(clock.now.nanoseconds == 5)
-        clock.advance(by: .microseconds(1))
-        #expect(clock.now.nanoseconds == 1005)
-    }
 }

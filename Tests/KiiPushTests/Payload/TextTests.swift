@@ -3,16 +3,44 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushTestSupport
 
+/// Two spellings of one character are two texts here, as they are two keys in JSON.
+struct ExactTextTests {
+    private static let composed = "caf\u{E9}"
+    private static let decomposed = "cafe\u{301}"
+
+    @Test("compares texts byte for byte")
+    func same() {
+        #expect(Self.composed == Self.decomposed, "to Swift they are")
+        #expect(!Self.composed.isExactly(Self.decomposed))
+        #expect(Self.composed.isExactly(Self.composed) && "".isExactly(""))
+        #expect(!"a".isExactly("") && !"a".isExactly("ab") && !"ab".isExactly("aB"))
+    }
+
+    @Test("compares a prefix byte for byte, even before a combining character")
+    func prefix() {
+        #expect("event\u{301}1".begins(exactlyWith: "event"))
+        #expect("event".begins(exactlyWith: "event") && "event".begins(exactlyWith: ""))
+        #expect(!"even".begins(exactlyWith: "event") && !"Event".begins(exactlyWith: "event"))
+        #expect("user:\u{301}a".droppingFirst(bytes: 5).isExactly("\u{301}a"))
+    }
+
+    @Test("equal bytes hash the same, of every length")
+    func hashing() {
+        for length in 0...20 {
+            let text = String("abcdefghijklmnopqrstuvwxyz".prefix(length))
+            #expect(ExactText(text).hashValue == ExactText(String(text.reversed().reversed())).hashValue)
+        }
+        #expect(Set([ExactText(Self.composed), ExactText(Self.decomposed), ExactText(Self.composed)]).count == 2)
+    }
+}
+
 struct ByteSpanTests {
     private let bytes: [UInt8] = Array("kiicloud://users/é-12345678".utf8)
 
-    // A span cannot be an operand of #expect, so the calls stand in functions.
+    // A span cannot be an operand of #expect, so the call stands in a function.
     private func matches(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
         bytes.span.matches(range, in: other.span, 0..<other.count)
     }
-    private func matches(_ range: Range<Int>, _ text: String) -> Bool { bytes.span.matches(range, text) }
-    private func begins(_ range: Range<Int>, _ prefix: String) -> Bool { bytes.span.begins(range, with: prefix) }
-    private func string(_ range: Range<Int>) -> String { bytes.span.string(range) }
 
     @Test("a word holds eight bytes, least significant first")
     func word() {
@@ -46,22 +74,5 @@ struct ByteSpanTests {
                 if end < bytes.count { #expect(!matches(start..<(end + 1), copy)) }
             }
         }
-    }
-
-    @Test("a prefix is found only where the text begins with it")
-    func begins() {
-        #expect(begins(0..<bytes.count, "kiicloud://"))
-        #expect(begins(0..<11, "kiicloud://") && !begins(0..<10, "kiicloud://"))
-        #expect(begins(11..<16, "users") && !begins(11..<15, "users"))
-        #expect(begins(4..<4, "") && !begins(4..<4, "c"))
-        #expect(!begins(0..<bytes.count, "Kiicloud"))
-    }
-
-    @Test("copies text unchanged; a range that splits a character is empty")
-    func string() {
-        #expect(string(17..<bytes.count) == "é-12345678")
-        #expect(string(3..<3) == "")
-        #expect(string(18..<bytes.count) == "")
-        #expect(matches(0..<3, "kii") && !matches(0..<3, "Kii") && !matches(0..<4, "kii"))
     }
 }

@@ -1,8 +1,8 @@
+import KiiPushTesting
 import Testing
 
 @testable import KiiPush
 @testable import KiiPushTestSupport
-import KiiPushTesting
 
 struct TextPatternTests {
     /// Asks a pattern for a text that lies among others, so that a look beyond its ends would show.
@@ -51,25 +51,6 @@ struct TextPatternTests {
         #expect(!matches([], ""), "an empty list takes nothing")
     }
 
-    @Test("a pattern without stars gives its texts to the index, any other gives none")
-    func exactTexts() {
-        #expect(TextPattern("a").exactTexts == ["a"])
-        #expect(TextPattern("").exactTexts == [""])
-        #expect(TextPattern.exactly("a*").exactTexts == ["a*"])
-        #expect(TextPattern.anyOf(["a", "b"]).exactTexts == ["a", "b"])
-        #expect(TextPattern.anyOf(["a", "b*"]).exactTexts == nil)
-        #expect(TextPattern.any.exactTexts == nil)
-        #expect(TextPattern.anyOf([]).exactTexts == [])
-    }
-
-    @Test("a literal reads as the text does")
-    func literals() {
-        let pattern: TextPattern = "room-*"
-        #expect(pattern == TextPattern("room-*"))
-        #expect(pattern != .exactly("room-*"))
-        #expect(TextPattern.any == "*")
-    }
-
     @Test(
         "stars agree with an exhaustive search", arguments: 0..<8)
     func property(seed: UInt64) {
@@ -83,6 +64,45 @@ struct TextPatternTests {
             let found = matches(TextPattern(String(pattern)), String(text))
             #expect(
                 found == Glob.matches(Array(String(pattern).utf8), Array(String(text).utf8)), "\(pattern) on \(text)")
+        }
+    }
+}
+
+struct ScopePatternTests {
+    @Test("a scope that lacks its id is taken just by a pattern that leaves the id open")
+    func missingID() throws {
+        var fixture = PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-1")))
+        fixture.fields[.scopeUserID] = nil
+        let message = try PushMessage(fixture.payload(.long))
+        let patterns: [(ScopePattern, takes: Bool)] = [(.user(nil), true), (.user(), false), (.user("U-1"), false)]
+        for (pattern, takes) in patterns {
+            let buffer = message.storage.buffer
+            let found = pattern.matches(buffer.span, message.storage.classified)
+            #expect(found == takes, "\(pattern)")
+        }
+    }
+
+    @Test("a sender pattern takes its kind of sender with an id that fits")
+    func senders() throws {
+        var admin = PayloadFixture.pushToUser(sender: nil)
+        admin.fields[.senderURI] = "kiicloud://admins/APP_ADMIN"
+        let fixtures: [PayloadFixture] = [
+            .pushToUser(sender: "U-1"), .pushToUser(sender: "th.1"), admin, .pushToUser(sender: nil),
+        ]
+        let patterns: [(SenderPattern, [Bool])] = [
+            (.user(), [true, false, false, false]), (.user("U-1"), [true, false, false, false]),
+            (.user("th.1"), [false, false, false, false]), (.thing("th.*"), [false, true, false, false]),
+            (.admin(), [false, false, true, false]), (.admin("OTHER"), [false, false, false, false]),
+            ([.user("U-2"), .thing(), .admin("APP_*")], [false, true, true, false]),
+            ([], [false, false, false, false]),
+        ]
+        for (pattern, expected) in patterns {
+            let found = try fixtures.map { fixture in
+                let message = try PushMessage(fixture.payload(.long))
+                let buffer = message.storage.buffer
+                return pattern.matches(buffer.span, message.storage.classified)
+            }
+            #expect(found == expected, "\(pattern)")
         }
     }
 }
