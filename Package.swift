@@ -96,15 +96,13 @@ let package = Package(
             name: "KiiPushToolTests",
             dependencies: [
                 "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent",
-                "KiiPushSystem",
-                "KiiPushTesting", "KiiPushMQTT", "kiipush",
+                "KiiPushSystem", "KiiPushTesting", "KiiPushMQTT", "KiiPushTestSupport", "kiipush",
             ]),
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: [
                 "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting",
-                "KiiPushContracts",
-                "KiiPushSQLite",
+                "KiiPushContracts", "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .target(name: "KiiCloud", dependencies: ["KiiPush"]),
@@ -129,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushAgent", "KiiPushMQTT", "kiipush",
+                "KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushAgent", "KiiPushMQTT",
+                "KiiPushTestSupport", "kiipush",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -149,5 +148,5 @@ for target in package.targets where target.type != .system {
 
 // The only targets of tests that a build has: a step need not compile what it does not run.
 if let names = Context.environment["KIIPUSH_TESTS"]?.split(separator: ",").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) && $0.name != "KiiPushTestSupport" }
 }

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushMQTT
+@testable import KiiPushTestSupport
 
 /// Answers over a real broker: to the response topic, with the correlation data, once the broker has confirmed them.
 @Suite(.timeLimit(.minutes(2)))

@@ -3,6 +3,8 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Debian's broker, on a free port of the loopback interface, stopped with the value.
 final class Broker: Sendable {
     let folder: Folder
@@ -124,7 +126,7 @@ final class Broker: Sendable {
         process.arguments =
             ["-h", "127.0.0.1", "-p", "\(port)", "-t", topic, "-q", "\(quality)", "-l"] + (isRetained ? ["-r"] : [])
             + more
-        let input = Pipe()
+        let input = Foundation.Pipe()
         process.standardInput = input
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(texts.map { "\($0)\n" }.joined().utf8))
@@ -132,5 +134,23 @@ final class Broker: Sendable {
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
     }
+}
+
+/// Runs a program to its end, and fails the test when it fails.
+func run(_ arguments: [String], output: String) throws {
+    let process = try spawn(arguments, output: output)
+    var status: Int32 = 0
+    for _ in 0..<800 {
+        if unsafe waitpid(process, &status, WNOHANG) == process {
+            try #require(
+                status == 0,
+                "\(arguments.joined(separator: " ")): \((try? String(contentsOfFile: output, encoding: .utf8)) ?? "")")
+            return
+        }
+        usleep(25_000)
+    }
+    kill(process, SIGKILL)
+    waitpid(process, nil, 0)
+    Issue.record("took too long: \(arguments.joined(separator: " "))")
 }
 #endif

@@ -4,6 +4,8 @@ import KiiPush
 import KiiPushMQTT
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// What a broker grants, refuses and sends beside pushes.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct BrokerAnswerTests {

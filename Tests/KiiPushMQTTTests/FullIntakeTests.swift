@@ -6,6 +6,8 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// A service that is full for long: its link, and what waits behind it.
 @Suite(.timeLimit(.minutes(5)))
 struct FullIntakeTests {

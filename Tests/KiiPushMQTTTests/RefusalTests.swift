@@ -6,6 +6,8 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Brokers that do not let a device in, or have it subscribe, until they do.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct RefusalTests {
@@ -102,41 +104,6 @@ struct RefusalTests {
 /// What a service does when a broker has forgotten this device.
 @Suite(.timeLimit(.minutes(2)))
 struct GapTests {
-    @Test(
-        "a session lost in an outage calls the handler once, after the link is back and before new messages",
-        arguments: [MQTTSettings.Version.v311, .v5])
-    func sessionLost(version: MQTTSettings.Version) async throws {
-        let broker = try Broker()
-        let log = Mutex<[String]>([])
-        let receiver = PushReceiver()
-        receiver.onGap("resync") { gap, _ in
-            log.withLock { $0.append("\(gap.cause.rawValue) of \(gap.transport ?? "-")") }
-        }
-        receiver.onDirectPush { event, _ in
-            log.withLock { $0.append(event.data["n"]?.string ?? "-") }
-        }
-        let transport = try MQTTTransport(broker.settings { $0.version = version })
-        let service = PushService(receiver, [transport])
-        let connections = Mutex(0)
-        service.onEvent { event in
-            if case .transport(_, .connected) = event { connections.withLock { $0 += 1 } }
-        }
-        let run = Task { try await service.run() }
-        try await eventually("connected") { connections.withLock { $0 } == 1 }
-        try broker.publish([#"{"n":"1"}"#])
-        try await eventually("handled") { log.withLock { $0 } == ["1"] }
-        try broker.stop()
-        try broker.forget()
-        try broker.start()
-        try await eventually("connected again") { connections.withLock { $0 } == 2 }
-        try broker.publish([#"{"n":"2"}"#, #"{"n":"3"}"#])
-        try await eventually("handled") { log.withLock { $0.count } == 4 }
-        #expect(log.withLock { $0 } == ["1", "sessionLost of mqtt", "2", "3"])
-        #expect(service.status.gaps.isEmpty)
-        run.cancel()
-        _ = try await run.value
-    }
-
     @Test("a message between two answers to subscriptions waits for the handler of the lost session")
     func sessionLostWithTopics() async throws {
         let publish = [0x32, 18, 0, 4] + Array("open".utf8) + [0, 9, 0] + Array(#"{"n":"1"}"#.utf8)
@@ -173,34 +140,6 @@ struct GapTests {
             try await running(settings, next) { _ in }
             #expect(next.gaps.count == gaps)
         }
-    }
-
-    @Test("messages without a key are handled in order of each topic, beside other topics")
-    func order() async throws {
-        let broker = try Broker()
-        let log = Mutex<[String: [Int]]>([:])
-        let receiver = PushReceiver()
-        receiver.onDirectPush(
-            mqtt: MQTTPattern(topic: "t/+"), options: RouteOptions(pace: .unlimited)
-        ) { event, context in
-            // Of a topic's own messages none runs beside another.
-            await Task.yield()
-            let number = event.data["n"]?.integer ?? -1
-            log.withLock { $0[context.mqtt?.topic ?? "", default: []].append(Int(number)) }
-        }
-        let transport = try MQTTTransport(broker.settings { $0.subscriptions = [.init("t/#")] })
-        let service = PushService(receiver, [transport])
-        let isConnected = Mutex(false)
-        service.onEvent { event in if case .transport(_, .connected) = event { isConnected.withLock { $0 = true } } }
-        let run = Task { try await service.run() }
-        try await eventually("connected") { isConnected.withLock(\.self) }
-        for topic in 0..<5 {
-            try broker.publish((0..<40).map { #"{"n":\#($0),"topicOfMine":\#(topic)}"# }, to: "t/\(topic)")
-        }
-        try await eventually("all came") { log.withLock { $0.values.reduce(0) { $0 + $1.count } } == 200 }
-        for (topic, numbers) in log.withLock({ $0 }) { #expect(numbers == Array(0..<40), "\(topic)") }
-        run.cancel()
-        _ = try await run.value
     }
 }
 #endif

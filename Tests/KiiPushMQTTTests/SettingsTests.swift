@@ -4,6 +4,7 @@ import KiiPushDelivery
 import Testing
 
 @testable import KiiPushMQTT
+@testable import KiiPushTestSupport
 
 /// What settings say together, and the files that they come from.
 struct SettingsTests {
@@ -75,14 +76,15 @@ struct SettingsTests {
         let secret = #"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":"p"}"#
         let path = try folder.write(secret, to: "e.json")
         #expect(try MQTTSettings(endpointFile: path).password == .text("p"))
-        for mode in [0o640, 0o604, 0o610] {
-            try folder.write(secret, to: "e.json", mode: mode)
+        for mode in [0o640, 0o604, 0o610] as [mode_t] {
+            #expect(unsafe chmod(path, mode) == 0)
             let error = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
             #expect(error?.description.contains("chmod 600") == true)
         }
-        try folder.write(#"{"host":"h","mqttTopic":"t","portTCP":1}"#, to: "e.json", mode: 0o644)
+        #expect(unsafe chmod(path, 0o644) == 0)
+        try folder.write(#"{"host":"h","mqttTopic":"t","portTCP":1}"#, to: "e.json")
         #expect(try MQTTSettings(endpointFile: path).port == 1)
-        try folder.write("{\n\"host\":}", to: "e.json", mode: 0o644)
+        try folder.write("{\n\"host\":}", to: "e.json")
         let wrong = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
         #expect(wrong?.description.hasPrefix("\(path):2:8: ") == true, "\(String(describing: wrong))")
         let missing = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path + "x") }

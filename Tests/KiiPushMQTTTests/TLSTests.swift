@@ -5,6 +5,7 @@ import KiiPushDelivery
 import Testing
 
 @testable import KiiPushMQTT
+@testable import KiiPushTestSupport
 
 /// Encrypted links: who is trusted.
 @Suite(.serialized, .timeLimit(.minutes(5)))
@@ -84,7 +85,7 @@ struct TLSTests {
     func none() async throws {
         let asking = try Self.broker(.right, ["require_certificate true"])
         let plain = try Broker()
-        _ = try Certificates(plain.folder)
+        try Certificates.make(in: plain.folder)
         for broker in [asking, plain] {
             let intake = TestIntake()
             try await running(Self.settings(broker) { $0.connectLimit = .seconds(2) }, intake, connects: false) { _ in
@@ -117,12 +118,8 @@ struct TLSTests {
     func passphrase() async throws {
         let broker = try Self.broker(.right, ["require_certificate true"])
         let folder = broker.folder.path
-        try run(
-            [
-                "openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", "\(folder)/key.pem", "-out",
-                "\(folder)/locked",
-            ],
-            output: "\(folder)/openssl.log")
+        try Certificates.openssl(
+            "ec -aes128 -passout pass:secret -in FOLDER/key.pem -out FOLDER/locked", broker.folder)
         _ = unsafe chmod("\(folder)/locked", 0o600)
         let intake = TestIntake()
         let settings = Self.settings(broker) {
@@ -156,7 +153,7 @@ struct TLSTests {
 
     static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {
         let lines = ["cafile FOLDER/ca.crt", "certfile FOLDER/\(certificate.rawValue).crt", "keyfile FOLDER/key.pem"]
-        return try Broker(["allow_anonymous true"], options: lines + more) { folder in _ = try Certificates(folder) }
+        return try Broker(["allow_anonymous true"], options: lines + more) { try Certificates.make(in: $0) }
     }
 
     static func settings(_ broker: Broker, _ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
@@ -169,48 +166,36 @@ struct TLSTests {
 }
 
 /// An authority and what it has signed, made by OpenSSL's program in a test's folder.
-struct Certificates {
-    private let folder: Folder
+enum Certificates {
+    private static let request = "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
 
-    init(_ folder: Folder) throws {
-        self.folder = folder
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-        try openssl(
-            ["req", "-x509"] + key + [
-                "-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=ca",
-            ])
-        try openssl(["req"] + key + ["-keyout", path("key.pem"), "-out", path("request"), "-subj", "/CN=broker"])
-        try sign("right", "DNS:localhost,IP:127.0.0.1", days: 2)
-        try sign("wrongName", "DNS:other.example,IP:192.0.2.1", days: 2)
-        try sign("expired", "DNS:localhost,IP:127.0.0.1", days: -1)
-    }
-
-    private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
-
-    private func openssl(_ arguments: [String]) throws { try run(["openssl"] + arguments, output: path("openssl.log")) }
-
-    private func sign(_ name: String, _ subject: String, days: Int) throws {
-        try folder.write("subjectAltName=\(subject)\n", to: "names")
-        try openssl([
-            "x509", "-req", "-in", path("request"), "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial",
-            "-days", "\(days)", "-extfile", path("names"), "-out", path("\(name).crt"),
-        ])
+    static func make(in folder: Folder) throws {
+        try openssl("\(request) -x509 -keyout FOLDER/ca.key -out FOLDER/ca.crt -days 2 -subj /CN=ca", folder)
+        try openssl("\(request) -keyout FOLDER/key.pem -out FOLDER/broker.csr -subj /CN=broker", folder)
+        for (name, addresses, days) in [
+            ("wrongName", "DNS:other.example,IP:192.0.2.1", 2), ("expired", "DNS:localhost,IP:127.0.0.1", -1),
+            ("right", "DNS:localhost,IP:127.0.0.1", 2),
+        ] {
+            try folder.write("subjectAltName=\(addresses)\n", to: "names")
+            try sign("broker.csr", name, days: days, folder)
+        }
     }
 
     /// Makes a key and a certificate of the authority for a name, `name.key` and `name.crt`.
-    static func sign(_ name: String, _ folder: Folder) throws {
-        let path = "\(folder.path)/\(name)"
-        let log = "\(folder.path)/openssl.log"
-        try run(
-            [
-                "openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
-                "\(path).key", "-out", "\(path).csr", "-subj", "/CN=\(name)",
-            ], output: log)
-        try run(
-            [
-                "openssl", "x509", "-req", "-in", "\(path).csr", "-CA", "\(folder.path)/ca.crt", "-CAkey",
-                "\(folder.path)/ca.key", "-CAcreateserial", "-days", "2", "-out", "\(path).crt",
-            ], output: log)
+    static func make(_ name: String, in folder: Folder) throws {
+        try openssl("\(request) -keyout FOLDER/\(name).key -out FOLDER/\(name).csr -subj /CN=\(name)", folder)
+        try sign("\(name).csr", name, days: 2, folder)
+    }
+
+    private static func sign(_ request: String, _ name: String, days: Int, _ folder: Folder) throws {
+        try openssl(
+            "x509 -req -in FOLDER/\(request) -CA FOLDER/ca.crt -CAkey FOLDER/ca.key -CAcreateserial -days \(days) "
+                + "-extfile FOLDER/names -out FOLDER/\(name).crt", folder)
+    }
+
+    static func openssl(_ arguments: String, _ folder: Folder) throws {
+        let words = arguments.split(separator: " ").map { String($0).replacing("FOLDER", with: folder.path) }
+        try run(["openssl"] + words, output: "\(folder.path)/openssl.log")
     }
 }
 
@@ -236,7 +221,7 @@ struct RotationTests {
             _ = unsafe chmod("\(folder.path)/own.key", 0o644)
             try await eventually("told of the open key") { !intake.ignored.isEmpty }
             #expect(intake.ignored[0].contains("chmod 600") && intake.losses.isEmpty)
-            try Certificates.sign("device", folder)
+            try Certificates.make("device", in: folder)
             try copy("device.crt", to: "own.crt", folder)
             try copy("device.key", to: "own.key", folder)
             try await eventually("connected anew: \(intake.losses)") { intake.connections.count == 2 }

@@ -2,6 +2,8 @@
 import Foundation
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// What an agent's process asks of the kernel, and in which order.
 @Suite(.timeLimit(.minutes(5)))
 struct WriteOrderTests {
@@ -17,7 +19,7 @@ struct WriteOrderTests {
         ]
         let agent = try spawn(
             strace + [
-                try Self.tool(), "receive", "--rules", try folder.write(rules, to: "rules.json"),
+                try toolPath(), "receive", "--rules", try folder.write(rules, to: "rules.json"),
                 "--state", "\(folder.path)/state", "--client-id", "traced", "--mqtt",
                 "mqtt://127.0.0.1:\(broker.port)/push",
             ], output: "\(folder.path)/output")
@@ -44,11 +46,6 @@ struct WriteOrderTests {
         #expect(found.syncs > 0 && found.early == 0)
     }
 
-    /// The tool that was built beside the tests.
-    private static func tool() throws -> String {
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return URL(filePath: tests).deletingLastPathComponent().appending(path: "kiipush").path
-    }
 }
 
 /// The calls of a trace that bring payloads, store them and acknowledge them; all by the one thread of the transport.

@@ -24,8 +24,7 @@ struct InspectDescriptionTests {
 
     @Test("the description that Kii's guide prints is read as it stands there")
     func documented() async throws {
-        let file = try TemporaryFile(Self.guide, name: "guide.txt")
-        let run = await ToolRun("inspect", "--strict", "--format", "json", file.path)
+        let run = try await ToolRun("inspect", "--strict", "--format", "json", file: Self.guide)
         #expect(run.code == .fine && run.errors.isEmpty)
         let line = try #require(run.output.first)
         let scope = "kiicloud://users/01234567-89ab-cdef-0123-456789abcdef"
@@ -141,26 +140,23 @@ struct InspectDescriptionTests {
     func brokenOnes(index: Int) async throws {
         let (marked, what) = Self.broken[index]
         let halves = marked.split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
-        let file = try TemporaryFile(halves.joined(), name: "log")
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: halves.joined())
         let lines = halves[0].split(separator: "\n", omittingEmptySubsequences: false)
         #expect(run.code == .failed && run.output.isEmpty)
-        #expect(run.errors == ["\(file.path):\(lines.count):\((lines.last?.utf8.count ?? 0) + 1): \(what)"])
+        #expect(run.errors == ["FILE:\(lines.count):\((lines.last?.utf8.count ?? 0) + 1): \(what)"])
     }
 
     @Test("one that is too deep is refused, not followed", arguments: ["{a=", "("])
     func depth(open: String) async throws {
-        let file = try TemporaryFile("{ a = " + String(repeating: open, count: 20_000))
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: "{ a = " + String(repeating: open, count: 20_000))
         #expect(run.code == .failed && run.errors.count == 1)
         #expect(run.errors.first?.contains("limitExceeded: nested deeper than 32 levels") == true)
     }
 
     @Test("one that says more than a payload may is refused where it says too much")
     func members() async throws {
-        let file = try TemporaryFile("{\n" + (0..<1100).map { "k\($0) = v;\n" }.joined() + "}")
-        let run = await ToolRun("inspect", file.path)
-        #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("\(file.path):1026:") == true, "\(run.errors)")
+        let run = try await ToolRun("inspect", file: "{\n" + (0..<1100).map { "k\($0) = v;\n" }.joined() + "}")
+        #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("FILE:1026:") == true, "\(run.errors)")
         #expect(run.errors.first?.contains("limitExceeded") == true)
     }
 
@@ -168,10 +164,9 @@ struct InspectDescriptionTests {
         "what is no description keeps its JSON error",
         arguments: ["{ a : b }", "{ \"a\" \"b\" }", "{ = }", "{", "{\"a\\U0061\"}", "a = b;", "( a )", "{ 'a' = b; }"])
     func noDescription(text: String) async throws {
-        let file = try TemporaryFile(text)
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: text)
         #expect(run.code == .failed && run.errors.count == 1)
-        #expect(run.errors.first?.hasPrefix("\(file.path):1:") == true)
+        #expect(run.errors.first?.hasPrefix("FILE:1:") == true)
         #expect(
             run.errors.first?.contains("property-list") == false && run.errors.first?.contains("description") == false)
     }

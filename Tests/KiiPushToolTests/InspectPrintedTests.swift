@@ -118,9 +118,8 @@ struct InspectPrintedTests {
                 #"{ a = "caf\303\251 \342\202\254"; b = "<null>"; c = "\0101"; }"#, "--transport", "mqtt"
             )
             .contains(#""data":{"a":"café €","b":null,"c":"\u00081"},"#))
-        let file = try TemporaryFile(#"{ a = "x\351"; }"#)
-        let run = await ToolRun("inspect", file.path)
-        #expect(run.errors == ["\(file.path):1:9: invalidEscape: octal escapes whose bytes are not UTF-8"])
+        let run = try await ToolRun("inspect", file: #"{ a = "x\351"; }"#)
+        #expect(run.errors == ["FILE:1:9: invalidEscape: octal escapes whose bytes are not UTF-8"])
     }
 
     @Test(
@@ -141,8 +140,7 @@ struct InspectPrintedTests {
             (#"[AnyHashable("secret") x]"#, "unexpectedCharacter"),
         ])
     func named(text: String, what: String) async throws {
-        let file = try TemporaryFile(text, name: "log")
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: text)
         #expect(run.code == .failed && run.output.isEmpty && run.errors.count == 1)
         #expect(
             run.errors.first?.contains(what) == true && run.errors.first?.contains("secret") == false, "\(run.errors)")
@@ -155,10 +153,9 @@ struct InspectPrintedTests {
             (#"[AnyHashable("a"): 1, AnyHashable("a"): 2]"#, "1:23: duplicateKey: duplicate key; send it once"),
             ("<7b7d7d>", "1:2: unexpectedCharacter: in what is printed here, at byte 2: "),
         ] {
-            let file = try TemporaryFile(text)
-            let run = await ToolRun("inspect", file.path)
+            let run = try await ToolRun("inspect", file: text)
             #expect(
-                run.errors.count == 1 && run.errors.first?.hasPrefix("\(file.path):\(place)") == true, "\(run.errors)")
+                run.errors.count == 1 && run.errors.first?.hasPrefix("FILE:\(place)") == true, "\(run.errors)")
         }
     }
 
@@ -205,10 +202,9 @@ struct InspectPrintedTests {
                 "1:1: empty: there is nothing to read"
             ),
         ] {
-            let file = try TemporaryFile(line)
-            let run = await ToolRun("inspect", file.path)
+            let run = try await ToolRun("inspect", file: line)
             #expect(
-                run.errors.count == 1 && run.errors.first?.hasPrefix("\(file.path):\(error)") == true, "\(run.errors)")
+                run.errors.count == 1 && run.errors.first?.hasPrefix("FILE:\(error)") == true, "\(run.errors)")
         }
         // A sender's own data with such keys stays data.
         for own in [
@@ -291,8 +287,7 @@ struct InspectPrintedTests {
 
     @Test("a time in another unit is pointed out")
     func units() async throws {
-        let file = try TemporaryFile(#"{"topic":"t","when":1795641000}"#)
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: #"{"topic":"t","when":1795641000}"#)
         #expect(
             run.output.contains("  sent      1970-01-21T18:47:21.000Z (1795641000), probably seconds, not milliseconds")
         )
@@ -301,8 +296,7 @@ struct InspectPrintedTests {
 
     @Test("the first line of JSON over several lines gets a hint with --lines")
     func prettyPrinted() async throws {
-        let file = try TemporaryFile("{\n  \"topic\": \"t\"\n}\n")
-        let run = await ToolRun("inspect", "--lines", file.path)
+        let run = try await ToolRun("inspect", "--lines", file: "{\n  \"topic\": \"t\"\n}\n")
         #expect(
             run.code == .failed
                 && run.errors.first?.hasSuffix("if a payload takes several lines, leave out --lines") == true)

@@ -9,21 +9,21 @@ import Testing
 struct InspectTests {
     @Test("a Push to App over MQTT is reported key for key")
     func pushToApp() async throws {
-        let file = try TemporaryFile(
-            """
-            {"modifiedAt":1463364001875,"origin":"EVENT","objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw",
-             "type":"DATA_OBJECT_CREATED","when":"1463364001908","sender":"u-1","appID":"0123abcd","objectID":"o-1",
-             "sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1","objectScopeAppID":"0123abcd",
-             "objectScopeUserID":"u-1","mine":[1,{"x":"\\u00e9"}],"empty":"","from":"761750217637"}
-            """)
-        let run = await ToolRun("inspect", "--format", "json", file.path)
+        let run = try await ToolRun(
+            "inspect", "--format", "json",
+            file: """
+                {"modifiedAt":1463364001875,"origin":"EVENT","objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw",
+                 "type":"DATA_OBJECT_CREATED","when":"1463364001908","sender":"u-1","appID":"0123abcd","objectID":"o-1",
+                 "sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1","objectScopeAppID":"0123abcd",
+                 "objectScopeUserID":"u-1","mine":[1,{"x":"\\u00e9"}],"empty":"","from":"761750217637"}
+                """)
         #expect(run.code == .fine && run.errors.isEmpty)
         let key = try #require(run.output.first?.suffix(from: "\"dedupe\":{\"key\":\"", length: 32))
         #expect(key.allSatisfy { $0.isHexDigit })
         #expect(
             run.output == [
                 """
-                {"source":"\(file.path)","kind":"pushToApp","certainty":"certain","dialect":"long",\
+                {"source":"FILE","kind":"pushToApp","certainty":"certain","dialect":"long",\
                 "evidence":["origin","bucketID","bucketType","sourceURI"],"conflicts":[],"appID":"0123abcd",\
                 "origin":"EVENT","event":"DATA_OBJECT_CREATED","scope":{"type":"APP_AND_USER","id":"u-1"},\
                 "bucket":{"name":"b","type":"rw","uri":"kiicloud://users/u-1/buckets/b"},\
@@ -58,23 +58,11 @@ struct InspectTests {
         }
     }
 
-    @Test("the tool says of each kind, scope and key style what it is", arguments: PayloadFixture.matrix.map(\.name))
-    func matrix(name: String) async throws {
-        let row = try #require(PayloadFixture.matrix.first { $0.name == name })
-        let file = try TemporaryFile(row.payload.bytes)
-        let transport = try #require(row.payload.transport)
-        let run = await ToolRun("inspect", "--transport", transport.name, "--format", "json", file.path)
-        let line = try #require(run.output.first)
-        #expect(line.contains("\"kind\":\"\(row.kind.rawValue)\""))
-        #expect(line.contains(row.scope.map { "\"scope\":{\"type\":\"\($0.typeName)\"" } ?? "\"scope\":null"))
-        #expect(line.contains("\"conflicts\":[]"))
-    }
-
     @Test("the text names the kind in Kii's words, and says why")
     func text() async throws {
-        let file = try TemporaryFile(
-            #"{"bucketID":"b","topic":"t","objectScopeType":"APP","when":1403844866395,"note":"\u001b[31mred\u202e"}"#)
-        let run = await ToolRun("inspect", file.path)
+        let payload =
+            #"{"bucketID":"b","topic":"t","objectScopeType":"APP","when":1403844866395,"note":"\u001b[31mred\u202e"}"#
+        let run = try await ToolRun("inspect", file: payload)
         #expect(run.code == .fine)
         #expect(
             run.output.first?.hasSuffix("Push to App, ambiguous: the payload has bucketID, but contradicts itself")
@@ -108,8 +96,7 @@ struct InspectTests {
             ("HTTP/1.1 200 OK\r\nX-Kii-RequestID: r\r\n\r\n{}", "1:1: notAPush", "only the push topic carries pushes"),
         ])
     func prefix(text: String, place: String, advice: String) async throws {
-        let file = try TemporaryFile(text)
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: text)
         #expect(run.code == .failed && run.output.isEmpty && run.errors.count == 1)
         #expect(run.errors.first?.contains(":\(place): ") == true && run.errors.first?.contains(advice) == true)
     }
@@ -139,26 +126,25 @@ struct InspectTests {
 
     @Test("as JSON an error is an object too")
     func errorAsJSON() async throws {
-        let file = try TemporaryFile("[1]")
-        let run = await ToolRun("inspect", "--format", "json", file.path)
+        let run = try await ToolRun("inspect", "--format", "json", file: "[1]")
         #expect(
             run.output == [
-                #"{"source":"\#(file.path)","error":{"code":"notAnObject","offset":0,"message":"a push is a JSON object"}}"#
+                #"{"source":"FILE","error":{"code":"notAnObject","offset":0,"message":"a push is a JSON object"}}"#
             ])
-        #expect(run.errors == ["\(file.path):1:1: notAnObject: a push is a JSON object"] && run.code == .failed)
+        #expect(run.errors == ["FILE:1:1: notAnObject: a push is a JSON object"] && run.code == .failed)
     }
 
     @Test("by lines each payload stands alone, empty lines are passed over, and a long one costs no neighbour")
     func lines() async throws {
         let long = #"{"x":""# + String(repeating: "x", count: 70_000) + #""}"#
-        let file = try TemporaryFile("{\"topic\":\"a\"}\r\n\n{\"topic\"\n\(long)\n{\"topic\":\"b\"}", name: "lines")
-        let run = await ToolRun("inspect", "--lines", file.path)
+        let run = try await ToolRun(
+            "inspect", "--lines", file: "{\"topic\":\"a\"}\r\n\n{\"topic\"\n\(long)\n{\"topic\":\"b\"}")
         #expect(run.code == .failed)
-        #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "lines", length: 2) } == [":1", ":5"])
+        #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "FILE", length: 2) } == [":1", ":5"])
         #expect(
             run.errors == [
-                "\(file.path):3:9: unexpectedEnd: the text ends where a colon is expected; it may have been cut",
-                "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
+                "FILE:3:9: unexpectedEnd: the text ends where a colon is expected; it may have been cut",
+                "FILE:4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
             ])
     }
 
@@ -167,8 +153,7 @@ struct InspectTests {
         func payload(_ size: Int) -> String { #"{"x":""# + String(repeating: "x", count: size - 8) + #""}"# }
         let full = try TemporaryFile(payload(65_536))
         #expect(await ToolRun("inspect", full.path).code == .fine)
-        let over = try TemporaryFile(payload(65_537))
-        let run = await ToolRun("inspect", over.path)
+        let run = try await ToolRun("inspect", file: payload(65_537))
         #expect(run.code == .failed && run.errors.first?.contains("limitExceeded") == true)
     }
 
@@ -192,16 +177,16 @@ struct InspectTests {
         #expect(run.output.first?.contains(#""conflicts":["appID"]"#) == true)
         let same = await ToolRun("inspect", "--app", "other", "--format", "json", file.path)
         #expect(same.output.first?.contains(#""conflicts":[]"#) == true)
-        let without = try TemporaryFile(#"{"aps":{},"bi":"b","st":"APP","w":1}"#)
-        let filled = await ToolRun("inspect", "--app", "other", "--format", "json", without.path)
+        let filled = try await ToolRun(
+            "inspect", "--app", "other", "--format", "json", file: #"{"aps":{},"bi":"b","st":"APP","w":1}"#)
         let dedupe = { (run: ToolRun) in run.output.first?.suffix(from: "\"dedupe\"", length: 60) }
         #expect(dedupe(filled) == dedupe(same))
     }
 
     @Test("--transport decides how keys are read")
     func transport() async throws {
-        let file = try TemporaryFile(#"{"bi":"b","topic":"t"}"#)
-        let run = await ToolRun("inspect", "--transport", "apns", "--format", "json", file.path)
+        let run = try await ToolRun(
+            "inspect", "--transport", "apns", "--format", "json", file: #"{"bi":"b","topic":"t"}"#)
         #expect(run.output.first?.contains(#""kind":"pushToApp","certainty":"certain","dialect":"apns""#) == true)
         #expect(run.output.first?.contains(#""data":{"topic":"t"}"#) == true)
     }
@@ -239,8 +224,7 @@ struct InspectTests {
             (#"{"bucketID":"b","objectID":"o"}"#, "  object    o (no complete scope: the payload states none)"),
         ])
     func placeless(payload: String, line: String) async throws {
-        let file = try TemporaryFile(payload)
-        let run = await ToolRun("inspect", file.path)
+        let run = try await ToolRun("inspect", file: payload)
         #expect(run.code == .fine && run.output.contains(line), "\(run.output)")
         #expect(try await ToolRun.inspect(payload).contains(#""topic":null"#))
     }

@@ -25,9 +25,8 @@ struct RulesTestTests {
 
     @Test("tests that pass are counted, and the exit code is 0")
     func passes() async throws {
-        let file = try TemporaryFile(good)
-        let run = await ToolRun("rules", "test", file.path)
-        #expect(run.code == .fine && run.errors.isEmpty && run.output == ["\(file.path): 2 tests passed"])
+        let run = try await ToolRun("rules", "test", file: good)
+        #expect(run.code == .fine && run.errors.isEmpty && run.output == ["FILE: 2 tests passed"])
     }
 
     @Test(
@@ -121,8 +120,7 @@ struct RulesTestTests {
             ])
         #expect(reader.elements["failure"]?.count == 2 && reader.elements["error"]?.count == 1)
         #expect(reader.text.contains("rule 'a' takes it"))
-        let fine = try TemporaryFile(good)
-        let unwritable = await ToolRun("rules", "test", "--junit", "/nowhere/x.xml", fine.path)
+        let unwritable = try await ToolRun("rules", "test", "--junit", "/nowhere/x.xml", file: good)
         #expect(
             unwritable.code == .failed
                 && unwritable.errors == ["/nowhere/x.xml: cannot be written: No such file or directory"])
@@ -185,10 +183,9 @@ struct RulesTestTests {
 
     @Test("a filter that no test has is no success")
     func filter() async throws {
-        let file = try TemporaryFile(good)
-        let run = await ToolRun("rules", "test", "--filter", "nothing*", file.path)
+        let run = try await ToolRun("rules", "test", "--filter", "nothing*", file: good)
         #expect(run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])
-        #expect(run.output == ["\(file.path): no test matches 'nothing*', so none of 2 ran"])
+        #expect(run.output == ["FILE: no test matches 'nothing*', so none of 2 ran"])
     }
 }
 

@@ -45,11 +45,8 @@ struct Plan {
                 ("really full disk", { try FullDisk(program: program, isLong: isLong).row() }),
                 ("really full small disk", { try FullDisk(program: program, isLong: isLong, megabytes: 3).row() }),
                 ("early stop", { try EarlyStops(program: program, isLong: isLong).row() }),
-                ("drain", { try Drains(program: program, isLong: isLong).row() }),
-                ("order of system calls", { try AcknowledgementOrder(program: program).row() }),
             ]
         }
-        rows.append(("order turned round", { try AcknowledgementOrder(isTurnedRound: true).row() }))
         if let only { rows.removeAll { !$0.name.contains(only) } }
         guard !rows.isEmpty else { throw Trouble("no fault has such a name") }
     }

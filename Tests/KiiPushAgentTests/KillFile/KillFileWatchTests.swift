@@ -49,13 +49,6 @@ struct KillFileWatchTests {
             report: scene.report)
     }
 
-    /// Another watch, of the kill file in a folder.
-    private func another(_ name: String, interval: Duration = .seconds(3600)) -> KillFileWatch {
-        KillFileWatch(
-            KillFile(directory: folder[name]), for: loopGuard, interval: interval, wallClock: { [scene] in scene.now },
-            report: scene.report)
-    }
-
     private func write(_ kills: (target: String, until: String)...) throws {
         let entries = kills.map { #"{"target":"\#($0.target)","until":"\#($0.until)"}"# }
         try folder.replace("kill.json", with: #"{"version":1,"kills":[\#(entries.joined(separator: ","))]}"#)
@@ -78,27 +71,6 @@ struct KillFileWatchTests {
         #expect(watch.wait(timeout: .seconds(20)))
         #expect(loopGuard.killed.isEmpty)
         #expect(scene.takeReports().isEmpty)
-    }
-
-    @Test("a kill ends on time, also between checks")
-    func end() throws {
-        try write(("a", "2026-11-21T12:01:00Z"))
-        watch.look()
-        clock.advance(by: .milliseconds(59_999))
-        #expect(loopGuard.killed == [.route("a")])
-        clock.advance(by: .milliseconds(1))
-        #expect(loopGuard.killed.isEmpty)
-    }
-
-    @Test("finds a file in a directory that appears later")
-    func directoryLater() throws {
-        let watch = another("state")
-        watch.look()
-        try folder.makeFolder("state")
-        try KillFile(directory: folder["state"]).kill(
-            .everything, until: scene.now.advanced(by: .seconds(9)), now: scene.now)
-        #expect(watch.wait(timeout: .seconds(20)))
-        #expect(loopGuard.killed == [.everything] && scene.takeReports().isEmpty)
     }
 
     @Test("code's kills stay, and the file's override a revive by code")
@@ -216,32 +188,6 @@ struct KillFileWatchTests {
             ])
     }
 
-    // MARK: A receiver
-
-    @Test(
-        "a kill by the file ends what comes to a receiver, until it is over",
-        arguments: ["*", "loop", "kiicloud://buckets/settings"])
-    func killed(target: String) async throws {
-        let clock = clock
-        let loopGuard = loopGuard
-        let receiver = PushReceiver(clock: clock) {
-            Deduplicator(clock: clock)
-            loopGuard
-            ScopeFilter()
-        }
-        receiver.onPushToApp("loop", bucket: "settings") { _, _ in }
-        try KillFile(directory: folder.path).kill(
-            try #require(KillTarget(target)), until: scene.now.advanced(by: .seconds(60)), now: scene.now)
-        #expect(watch.wait(timeout: .seconds(20)))
-        let next = await receiver.receive(PayloadFixture.pushToApp(object: "o-2", sentAt: 5).payload(.long))
-        #expect("\(next)" == "looped (killSwitch)")
-
-        try KillFile(directory: folder.path).revive(try #require(KillTarget(target)), now: scene.now)
-        #expect(watch.wait(timeout: .seconds(20)))
-        let last = await receiver.receive(PayloadFixture.pushToApp(object: "o-3", sentAt: 6).payload(.long))
-        #expect(last.name == "handled")
-    }
-
     // MARK: Running
 
     @Test("run checks at once and at every change, and keeps the kills when it ends")
@@ -276,7 +222,9 @@ struct KillFileWatchTests {
         try folder.makeFolder("real")
         try folder.makeFolder("state")
         try folder.link("state/kill.json", to: "../real/kill.json")
-        let watch = another("state", interval: .milliseconds(10))
+        let watch = KillFileWatch(
+            KillFile(directory: folder["state"]), for: loopGuard, interval: .milliseconds(10),
+            wallClock: { [scene] in scene.now }, report: scene.report)
         watch.look()
         try folder.write(
             #"{"version":1,"kills":[{"target":"*","until":"2026-11-21T12:01:00Z"}]}"#, to: "real/kill.json")

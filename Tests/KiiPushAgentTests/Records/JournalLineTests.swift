@@ -75,41 +75,49 @@ struct JournalLineTests {
         )
     }
 
-    @Test("a service's event is a line with its priority, without control characters")
-    func events() {
-        let cases: [(event: ServiceEvent, line: String)] = [
+    @Test(
+        "a service's event is a line with its priority, without control characters, and of one kind and route",
+        arguments: [
             (
                 .retry(messageID: 7, route: "r", attempt: 2, pause: .milliseconds(400), cause: "ProgramError"),
-                "<4>message 7: attempt 2 failed (ProgramError); route r; again in 400 ms"
+                "retry", "r", "<4>message 7: attempt 2 failed (ProgramError); route r; again in 400 ms"
             ),
             (
-                .overrun(messageID: 7, route: "r", isLeft: false),
+                .overrun(messageID: 7, route: "r", isLeft: false), "overrun", "r",
                 "<4>message 7: the handler of r took too long and is cancelled"
             ),
             (
-                .overrun(messageID: 7, route: "r", isLeft: true),
+                .overrun(messageID: 7, route: "r", isLeft: true), "handler left", "r",
                 "<3>message 7: the handler of r did not return after it was cancelled, and is left"
             ),
-            (.storeFailed("inbox: disk\nfull"), #"<3>inbox: disk\nfull"#),
-            (.notDurable("letters\nlost"), #"<4>letters\nlost"#),
-            (.transport("mqtt", .connected("QoS 1")), "<6>mqtt: QoS 1"),
+            (.storeFailed("inbox: disk\nfull"), "store failed", "", #"<3>inbox: disk\nfull"#),
+            (.notDurable("letters\nlost"), "not durable", "", #"<4>letters\nlost"#),
+            (.transport("mqtt", .connected("QoS 1")), "connected", "mqtt", "<6>mqtt: QoS 1"),
             (
-                .transport("mqtt", .disconnected("refused", retryIn: .microseconds(1_500_042))),
+                .transport("mqtt", .disconnected("refused", retryIn: .microseconds(1_500_042))), "disconnected", "mqtt",
                 "<4>mqtt: disconnected: refused; again in 1500.042 ms"
             ),
             (
-                .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))),
+                .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))), "refused", "mqtt",
                 "<4>mqtt: refused: not authorised; again in 1000 ms, then with longer pauses"
             ),
-            (.transport("mqtt", .possibleGap("new session")), "<3>mqtt: messages may be lost: new session"),
-            (.transport("m\u{7}", .ignored("a\u{1B}[2J")), #"<4>m\u0007: ignored: a\u{1B}[2J"#),
-        ]
-        for (event, line) in cases { #expect(JournalLine(event).description == line) }
-        #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
+            (
+                .transport("mqtt", .possibleGap("new session")), "messages may be lost", "mqtt",
+                "<3>mqtt: messages may be lost: new session"
+            ),
+            (
+                .transport("m\u{7}", .ignored("a\u{1B}[2J")), "ignored", "m\u{7}",
+                #"<4>m\u0007: ignored: a\u{1B}[2J"#
+            ),
+        ] as [(ServiceEvent, String, String, String)])
+    func events(event: ServiceEvent, kind: String, route: String, line: String) {
+        #expect(JournalLine(event).description == line)
+        #expect(LineQuota.Key(event) == LineQuota.Key(kind: kind, route: route))
     }
 
-    @Test("dead letters are errors, waiting messages information")
+    @Test("dead letters are errors, waiting messages information, and no text makes another line")
     func priorities() {
+        #expect(JournalLine(.information, "a\nb").description == #"<6>a\nb"#)
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(
                 Trace(

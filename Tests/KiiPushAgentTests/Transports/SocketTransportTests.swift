@@ -52,8 +52,8 @@ struct SocketTransportTests {
         let socket = try await RunningSocket()
         let peer = try SocketPeer(socket.path)
         let failure = Outcome.Failure(place: "settings", isStage: false, error: TestError(), handled: MatchedRoutes())
-        let cases: [(outcome: Outcome, answer: String)] = [
-            (.handled(MatchedRoutes()), handled),
+        let cases: [(outcome: Outcome?, answer: String)] = [
+            (.handled(MatchedRoutes()), handled), (nil, left),
             (.duplicate(.done), #"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#),
             (.failed(failure), #"{"outcome":"failed","disposition":"retryLater","reason":"settings"}"#),
             (.unrouted(.noRoute), #"{"outcome":"unrouted","disposition":"accept","reason":"noRoute"}"#),
@@ -108,18 +108,6 @@ struct SocketTransportTests {
         #expect(await comes { patient.intake.payloads.count == 1 })
         patient.intake.end(0, .handled(MatchedRoutes()))
         #expect(other.answer() == handled)
-    }
-
-    @Test("a payload left by the service is to be resent, unless stored")
-    func leftByService() async throws {
-        for (isDurable, answer) in [(false, left), (true, stored)] {
-            let socket = try await RunningSocket(isDurable: isDurable)
-            let peer = try SocketPeer(socket.path)
-            peer.send("a\n")
-            #expect(await comes { socket.intake.payloads.count == 1 })
-            socket.intake.end(0, nil)
-            #expect(peer.answer() == answer)
-        }
     }
 
     @Test("answers a refused payload at once")

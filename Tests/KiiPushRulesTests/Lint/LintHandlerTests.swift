@@ -78,3 +78,90 @@ struct LintHandlerTests {
         #expect(found == expected)
     }
 }
+
+/// Names that Kii cannot have, keys with a dot, and programs that only a shell would find.
+struct LintNameTests {
+    private static let long = String(repeating: "n", count: 65)
+
+    @Test(
+        "a name that Kii cannot have is an error where it is written",
+        arguments: [
+            (#""topic":"news/#""#, true), (#""topic":"home/+""#, true), (#""topic":"news-[0-9]+""#, true),
+            (#""topic":"my news""#, true), (#""topic":"{a,b}""#, true), (#""topic":"news.*""#, true),
+            (#""topic":"neuigkeiten-ä""#, true), (#""topic":"\#(long)""#, true),
+            (#""topic":["news","kiicloud://topics/news"]"#, true), (#""bucket":"^rooms$""#, true),
+            (#""bucket":"room?""#, true), (#""bucket":"my%20room""#, true),
+            (#""bucket":"kiicloud://users/u/buckets/rooms""#, true), (#""bucket":"\#(long)*""#, true),
+            (#""bucket":"b","object":"a/b""#, true), (#""bucket":"b","scopeID":"user:u""#, true),
+            (#""bucket":"b","scope":"user:kiicloud://users/u""#, true), (#""topic":"t","sender":"user:a b""#, true),
+            (#""topic":"*""#, false), (#""topic":["news-*","*_2"]"#, false), (#""bucket":"_states""#, false),
+            (#""bucket":"\#(long.dropLast())""#, false), (#""bucket":"b","object":"o.1-2_3""#, false),
+            (#""bucket":"b","object":"\#(long)*""#, false), (#""bucket":"b","scopeID":"th.1""#, false),
+            (#""bucket":"b","scope":["user:727f20b00022-8d18","thing:v:1"]"#, false),
+        ])
+    func names(when: String, isFound: Bool) throws {
+        let codes = try RoutingRules(LintSamples.file([LintSamples.rule("r", "{\(when)}")])).lint().map(\.code)
+        #expect(codes == (isFound ? [.impossibleName] : []))
+    }
+
+    @Test(
+        "what a rule writes or sends to has a name that Kii can have, as far as it is known",
+        arguments: [
+            ("kiicloud://buckets/b.c/objects/o", true), ("kiicloud://buckets/b/objects/a b", true),
+            ("kiicloud://buckets/${topic}.x/objects/o", true),
+            ("kiicloud://buckets/${topic}-x/objects/o.${when}", false),
+        ])
+    func targets(uri: String, isFound: Bool) throws {
+        let then = #"{"write":{"object":"\#(uri)","fields":{"n":1}}}"#
+        let text = LintSamples.file([#"{"id":"r","when":{"topic":"t"},"then":\#(then)}"#])
+        #expect(try RoutingRules(text).lint().map(\.code) == (isFound ? [.impossibleName] : []))
+        let declared = LintSamples.file([
+            LintSamples.rule("r", #"{"topic":"t"}"#, #""writes":["kiicloud://buckets/a.b"]"#)
+        ])
+        #expect(try RoutingRules(declared).lint().map(\.code) == [.impossibleName])
+    }
+
+    @Test(
+        "identities and served scopes that are no ids are errors, where each is written",
+        arguments: [
+            (#""me":["user:u","user:a b"],"#, "1:30 impossibleName"),
+            (#""me":["thing:kiicloud://things/th.1"],"#, "1:21 impossibleName"),
+            (#""serving":["app","group:*","user:kiicloud://users/u"],"#, "1:42 impossibleName"),
+            (#""serving":["user:a *"],"#, "1:26 impossibleName"),
+            (#""loop":{"writesAs":["thing:th.1","user:users/u"]},"#, "1:48 impossibleName"),
+            (#""me":["user:727f20b00022-8d18","thing:th.1","admin:APP_ADMIN"],"#, nil),
+            (#""serving":["app","user:*","group:g-1","thing:v:1"],"#, nil),
+        ])
+    func settings(text: String, finding: String?) throws {
+        let file = LintSamples.file([LintSamples.rule("r", #"{"topic":"t"}"#)], settings: text)
+        #expect(try LintSamples.findings(file) == (finding.map { [$0] } ?? []))
+    }
+
+    @Test("a key of the data with a dot is one key, which is told")
+    func dots() throws {
+        #expect(
+            try LintSamples.findings(LintSamples.file([LintSamples.rule("r", #"{"topic":"t","data":{"a.b":1}}"#)])) == [
+                "3:39 dottedKey"
+            ])
+        let absent = LintSamples.rule("r", #"{"topic":"t","data":{"a.b":{"exists":false}}}"#)
+        #expect(try LintSamples.findings(LintSamples.file([absent])).isEmpty)
+    }
+
+    @Test(
+        "a program is run without a shell: what only one understands is an error",
+        arguments: [
+            (#"["echo hi && date"]"#, true), (#"["/usr/bin/notify-send hi"]"#, true), (#"["echo hi/there"]"#, true),
+            (#"["~/bin/x"]"#, true), (#"["$HOME/bin/x"]"#, true), (#"["cat","~/x"]"#, true),
+            (#"["cat","x","|","wc"]"#, true), (#"["date",">>","log"]"#, true), (#"["cat","$HOME/x"]"#, true),
+            (#"["notify","${data.text}"]"#, true), (#"["notify","to ${topic}"]"#, true),
+            (#"["sh","-c","echo $topic > x"]"#, true), (#"["/bin/bash","-c","echo ${data.text}"]"#, true),
+            (#"["/opt/My App/run"]"#, false), (#"["sh","-c","echo hi && date > ~/x; echo $HOME"]"#, false),
+            (#"["sh","-c","read -r topic; echo $topic"]"#, false), (#"["jq",".a > 3"]"#, false),
+            (#"["awk","{print $1}"]"#, false), (#"["find",".","-exec","ls","{}",";"]"#, false),
+            (#"["expr","1","<","2"]"#, false), (#"["notify","a & b","costs $5","${other}"]"#, false),
+        ])
+    func programs(run: String, isFound: Bool) throws {
+        let text = LintSamples.file([#"{"id":"r","when":{"topic":"t"},"then":{"run":\#(run)}}"#])
+        #expect(try RoutingRules(text).lint().map(\.code) == (isFound ? [.noShell] : []))
+    }
+}

@@ -276,7 +276,7 @@ struct RuleParameterTests {
             })
         let filled = Array(repeating: "\"${param.a}\"", count: 5000).joined(separator: ",")
         let text =
-            #"{"version":1,"params":{"a":{"type":"string"}},"rules":[{"id":"r","then":{"run":["p",\#(filled)]}}]}"#
+            #"{"version":1,"params":{"a":{"type":"string"}},"rules":[{"id":"r","when":{"data":{"k":{"anyOf":[\#(filled)]}}}}]}"#
         let error = #expect(throws: RulesError.self) {
             try RoutingRules(text, params: ["a": String(long.dropFirst())])
         }

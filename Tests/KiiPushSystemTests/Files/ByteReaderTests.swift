@@ -95,8 +95,12 @@ struct ByteReaderTests {
             _ = try reader.readAll(limit: 1)
         }
         #expect(!isOpen(path))
-        #expect(throws: ReadError.notAFile(name: directory.path)) { _ = try ByteReader(regularFile: directory.path) }
-        #expect(!isOpen(directory.path))
+        #expect(unsafe mkfifo(directory["pipe"], 0o600) == 0 && symlink("/dev/zero", directory["device"]) == 0)
+        #expect(unsafe mknod(directory["socket"], S_IFSOCK | 0o600, 0) == 0)
+        for path in [directory.path] + ["pipe", "device", "socket"].map({ directory[$0] }) {
+            #expect(throws: ReadError.notAFile(name: path)) { _ = try ByteReader(regularFile: path) }
+            #expect(!isOpen(path))
+        }
     }
 
     // MARK: Errors

@@ -8,28 +8,6 @@ import Testing
 @testable import KiiPushTestSupport
 
 struct ServiceManagerTests {
-    /// A socket that takes what a manager is told.
-    private final class Listener {
-        let descriptor: Int32
-
-        init(_ address: UnixAddress?) throws {
-            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            let address = try #require(address)
-            guard unsafe address.withPointer({ unsafe bind(descriptor, $0, $1) }) == 0 else {
-                throw TestFailure(what: "bind", code: errno)
-            }
-        }
-
-        deinit { close(descriptor) }
-
-        /// The next message; nil when there is none yet.
-        var next: String? {
-            var bytes = [UInt8](repeating: 0, count: 1000)
-            let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-            return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
-        }
-    }
-
     private func manager(_ variables: [String: String], process: pid_t = 7) -> ServiceManager {
         ServiceManager(process: process) { variables[$0] }
     }
@@ -39,8 +17,8 @@ struct ServiceManagerTests {
         let folder = try Folder()
         let name = "kiipush-tests-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let listeners = [
-            (folder["notify"], try Listener(UnixAddress(path: folder["notify"]))),
-            ("@\(name)", try Listener(UnixAddress(abstract: name))),
+            (folder["notify"], try DatagramSocket(path: folder["notify"])),
+            ("@\(name)", try DatagramSocket(UnixAddress(abstract: name))),
         ]
         for (socket, listener) in listeners {
             let manager = manager(["NOTIFY_SOCKET": socket])
@@ -70,7 +48,7 @@ struct ServiceManagerTests {
     @Test("never blocks on a manager that does not read", .timeLimit(.minutes(5)))
     func fullQueue() throws {
         let folder = try Folder()
-        let listener = try Listener(UnixAddress(path: folder["notify"]))
+        let listener = try DatagramSocket(path: folder["notify"])
         let manager = manager(["NOTIFY_SOCKET": folder["notify"]])
         // The system queues eleven at the most, unless somebody has told it to take more.
         for number in 1...14 { manager.status("\(number)") }
@@ -100,7 +78,7 @@ struct ServiceManagerTests {
     @Test("feeds the watchdog while there is progress")
     func watchdog() async throws {
         let folder = try Folder()
-        let listener = try Listener(UnixAddress(path: folder["notify"]))
+        let listener = try DatagramSocket(path: folder["notify"])
         let manager = manager(["NOTIFY_SOCKET": folder["notify"], "WATCHDOG_USEC": "20000000"])
         let clock = ManualClock()
         let work = Work()

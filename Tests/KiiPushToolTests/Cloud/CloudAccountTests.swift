@@ -10,8 +10,7 @@ struct CloudAccountTests {
     private static let fine = #"{"site":"jp","app":"a-1","key":"k-1","token":"t-1"}"#
 
     private func account(_ text: String, mode: mode_t = 0o600) throws -> CloudAccount {
-        let file = try TemporaryFile(text, name: "account.json")
-        #expect(unsafe chmod(file.path, mode) == 0)
+        let file = try TemporaryFile(text, name: "account.json", mode: mode)
         return try CloudAccount(file.path)
     }
 

@@ -7,6 +7,7 @@ import KiiPushTesting
 import Testing
 
 @testable import kiipush
+@testable import KiiPushTestSupport
 
 /// `kiipush receive --account` as a process of its own, at a cloud behind a port.
 @Suite("an agent whose rules call Kii's cloud", .timeLimit(.minutes(5)))
@@ -29,11 +30,9 @@ struct CloudAgentTests {
         """#
 
     private func account(_ token: Secret, app: String = "0123abcd") throws -> TemporaryFile {
-        let file = try TemporaryFile(
+        try TemporaryFile(
             #"{"site":"http://\#(server.app.host)","app":"\#(app)","key":"key-of-the-app","token":"\#(token.revealed)"}"#,
             name: "account.json")
-        #expect(unsafe chmod(file.path, 0o600) == 0)
-        return file
     }
 
     private func orders(_ targets: Int64...) throws -> TemporaryFile {
@@ -86,7 +85,7 @@ struct CloudAgentTests {
             #"{"site":"http://\#(server.app.host)","app":"0123abcd","key":"key-of-the-app","token":"\#(new.revealed)"}"#
                 .utf8
         ).write(to: URL(filePath: account.path))
-        let link = try LineClient(path)
+        let link = try SocketPeer(path, within: .seconds(60))
         _ = link.ask(String(try orders(23).contents().dropLast()))
         try agent.wait { $0.log.contains("handled") || $0.log.contains("failed") }
         let object = KiiObject(bucket: KiiBucket(scope: .thing(thing), name: "state"), id: "heating")

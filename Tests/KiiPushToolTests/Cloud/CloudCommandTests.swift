@@ -25,7 +25,6 @@ struct CloudCommandTests {
         account = try TemporaryFile(
             #"{"site":"http://\#(server.app.host)","app":"0123abcd","key":"key-of-the-app","token":"\#(token.revealed)"}"#,
             name: "account.json")
-        #expect(unsafe chmod(account.path, 0o600) == 0)
     }
 
     private func run(_ arguments: [String]) throws -> ChildRun {

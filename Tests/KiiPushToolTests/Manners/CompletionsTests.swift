@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import kiipush
+@testable import KiiPushTestSupport
 
 @Suite("completions in real shells")
 struct CompletionsTests {
@@ -139,23 +140,9 @@ struct Shell {
     /// What it prints, of either kind, where it finds the tool that was built beside the tests.
     func run(_ arguments: [String]) throws -> String {
         let output = try TemporaryFile("", name: "output")
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.path, O_WRONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        let folder = try ChildRun.tool().dropLast("/kiipush".count)
-        let search = "PATH=\(folder):/usr/local/bin:/usr/bin:/bin"
-        var copies = unsafe (["env", search, path] + arguments).map { unsafe strdup($0) } + [nil]
-        defer { unsafe copies.forEach { unsafe free($0) } }
-        var process: pid_t = 0
-        let error = unsafe posix_spawn(&process, "/usr/bin/env", &actions, nil, &copies, environ)
-        guard error == 0 else { throw ChildRun.Failure(what: "posix_spawn", code: error) }
-        var status: Int32 = 0
-        guard unsafe waitpid(process, &status, 0) == process else {
-            throw ChildRun.Failure(what: "waitpid", code: errno)
-        }
+        let search = "PATH=\(try toolPath().dropLast("/kiipush".count)):/usr/local/bin:/usr/bin:/bin"
+        let process = try spawn(["/usr/bin/env", search, path] + arguments, output: output.path)
+        #expect(waitpid(process, nil, 0) == process)
         return try output.contents()
     }
 }

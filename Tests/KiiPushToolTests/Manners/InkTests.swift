@@ -3,6 +3,7 @@ import KiiPushAgent
 import Testing
 
 @testable import kiipush
+@testable import KiiPushTestSupport
 
 @Suite("colours, on terminals only")
 struct InkTests {
@@ -78,8 +79,7 @@ struct InkTests {
         // Held open, so that what is written is there still when the tool has ended.
         let held = unsafe open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(held) }
-        let process = try ChildRun.start(
-            arguments, input: "/dev/null", output: path, errors: path, variables: variables)
+        let process = try spawn([try toolPath()] + arguments, output: path, variables: variables)
         var (text, status): ([UInt8], Int32) = ([], 0)
         var hasEnded = false
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -6,6 +6,7 @@ import Testing
 @testable import KiiPushAgent
 @testable import KiiPushSystem
 @testable import kiipush
+@testable import KiiPushTestSupport
 
 @Suite("an agent with a state directory, and the commands that work on it", .serialized)
 struct AgentTests {
@@ -24,7 +25,7 @@ struct AgentTests {
 
     /// Sends lines to the agent and returns its answers.
     private func send(_ lines: String...) throws -> [String] {
-        let client = try LineClient(socket)
+        let client = try SocketPeer(socket, within: .seconds(60))
         return lines.compactMap { client.ask($0) }
     }
 
@@ -35,17 +36,11 @@ struct AgentTests {
     @Test("an agent whose state another program locks refuses payloads, is not healthy, and is both again")
     func lockedState() throws {
         let (metrics, notify) = (directory + "/metrics.prom", directory + "/notify")
-        let manager = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(manager) }
-        let address = try #require(UnixAddress(path: notify))
-        try #require(unsafe address.withPointer { unsafe bind(manager, $0, $1) } == 0)
-        var told: [String] = []
+        let manager = try DatagramSocket(path: notify)
+        var last = ""
         func isTold(_ text: String) -> Bool {
-            var bytes = [UInt8](repeating: 0, count: 1000)
-            while case let count = unsafe recv(manager, &bytes, bytes.count, Int32(MSG_DONTWAIT)), count >= 0 {
-                told.append(String(decoding: bytes[..<count], as: UTF8.self))
-            }
-            return told.last?.contains(text) == true
+            while let next = manager.next { last = next }
+            return last.contains(text)
         }
         let agent = try RunningAgent(
             ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics],
@@ -170,16 +165,6 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("a second agent on the directory is refused, and nothing is harmed")
-    func second() throws {
-        let agent = try agent()
-        let run = try ChildRun(["receive", "--rules", folder.path, "--stdin", "--state", state])
-        #expect(run.code == 1)
-        #expect(run.errors == "kiipush receive: an agent already runs on \(state)\n")
-        #expect(try send(event(1)) == [handled])
-        #expect(try agent.stop() == 0)
-    }
-
     @Test("dead letters are listed, shown, replayed and dropped, while the agent runs and when it does not")
     func letters() throws {
         let agent = try agent()
@@ -238,38 +223,6 @@ struct AgentTests {
         let second = try agent()
         try second.wait { $0.output.split(separator: "\n").count == 1 }
         #expect(try second.stop() == 0)
-    }
-}
-
-/// A program that hands payloads over at a socket and reads the answers; each wait ends after a minute.
-final class LineClient {
-    private let descriptor: Int32
-
-    init(_ path: String) throws {
-        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
-        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        guard let address = UnixAddress(path: path) else { throw ChildRun.Failure(what: "path", code: EINVAL) }
-        // An agent says that it is ready when it begins to listen, and a loaded machine may let us be faster.
-        let end = ContinuousClock.now + .seconds(60)
-        while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
-            guard .now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
-            _ = poll(nil, 0, 10)
-        }
-    }
-
-    deinit { close(descriptor) }
-
-    func ask(_ line: String) -> String? {
-        let bytes = Array((line + "\n").utf8)
-        guard unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return nil }
-        var answer: [UInt8] = []
-        var byte: UInt8 = 0
-        while unsafe recv(descriptor, &byte, 1, 0) == 1 {
-            if byte == UInt8(ascii: "\n") { return String(decoding: answer, as: UTF8.self) }
-            answer.append(byte)
-        }
-        return nil
     }
 }
 #endif

@@ -5,6 +5,7 @@ import Testing
 
 @testable import kiipush
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("an agent whose state is damaged", .serialized, .timeLimit(.minutes(5)))
 struct HealedAgentTests {
@@ -18,8 +19,9 @@ struct HealedAgentTests {
             try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
         }
         func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
+        func ask(_ line: String) throws -> String? { try SocketPeer(socket, within: .seconds(60)).ask(line) }
         let first = try agent()
-        #expect(try LineClient(socket).ask("nonsense")?.contains("undecodable") == true)
+        #expect(try ask("nonsense")?.contains("undecodable") == true)
         #expect(try first.stop() == 0)
         let file = state + "/kiipush.db"
         let size = kind == 0 ? 0 : try Data(contentsOf: URL(filePath: file)).count - 4096
@@ -39,7 +41,7 @@ struct HealedAgentTests {
         #expect(try tool("status").output.contains("healed      the state was"))
         // Until a message is accepted, the next start says it as if for the first time.
         let push = #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":1}"#
-        #expect(try LineClient(socket).ask(push)?.contains("handled") == true)
+        #expect(try ask(push)?.contains("handled") == true)
         #expect(try second.stop() == 0)
         let written = try String(contentsOfFile: metrics, encoding: .utf8)
         #expect(written.contains(#"kiipush_transport_events_total{transport="state",event="possibleGap"} 1"#))
@@ -59,9 +61,10 @@ struct HealedAgentTests {
         func agent() throws -> RunningAgent {
             try RunningAgent(["--rules", rules.path, "--unix", socket, "--state", state])
         }
+        func ask(_ line: String) throws -> String? { try SocketPeer(socket, within: .seconds(60)).ask(line) }
         let first = try agent()
         let payload = #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":1}"#
-        #expect(try LineClient(socket).ask(payload)?.contains(#""disposition":"accept""#) == true)
+        #expect(try ask(payload)?.contains(#""disposition":"accept""#) == true)
         let file = state + "/kiipush.db"
         switch how {
         case "removed": #expect(unsafe unlink(file) == 0)
@@ -70,13 +73,13 @@ struct HealedAgentTests {
             try FileManager.default.copyItem(atPath: file, toPath: file + ".copy")
             #expect(unsafe rename(file + ".copy", file) == 0)
         }
-        let answer = try LineClient(socket).ask(payload.replacing("\"when\":1", with: "\"when\":2"))
+        let answer = try ask(payload.replacing("\"when\":1", with: "\"when\":2"))
         #expect(answer?.contains(#""disposition":"accept""#) == false, "\(answer ?? "")")
         #expect(try first.end() == 1)
         #expect(first.log.contains("the state is damaged: \(file): is empty or missing"), "\(first.log)")
         let second = try agent()
         #expect(second.log.contains("the state was empty or missing") == (how != "replaced"), "\(second.log)")
-        #expect(try LineClient(socket).ask(payload)?.contains(#""outcome":"duplicate""#) == true)
+        #expect(try ask(payload)?.contains(#""outcome":"duplicate""#) == true)
         #expect(try second.stop() == 0)
     }
 }

@@ -5,6 +5,7 @@ import Testing
 @testable import kiipush
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("what an agent says of itself at its start", .timeLimit(.minutes(5)))
 struct ReadinessTests {
@@ -12,21 +13,12 @@ struct ReadinessTests {
     func ready() throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
         let socket = rules.path + ".sock"
-        let manager = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(manager) }
-        let address = try #require(UnixAddress(path: rules.path + ".n"))
-        try #require(unsafe address.withPointer { unsafe bind(manager, $0, $1) } == 0)
+        let manager = try DatagramSocket(path: rules.path + ".n")
         let agent = try RunningAgent(
             ["--rules", rules.path, "--unix", socket], variables: ["NOTIFY_SOCKET=\(rules.path).n"]
         ) { _ in
-            var bytes = [UInt8](repeating: 0, count: 1000)
-            let count = unsafe recv(manager, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-            guard String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self) == "READY=1" else { return false }
-            #expect(FileStamp(socket) != FileStamp(rules.path + ".none"))
-            let client = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            defer { close(client) }
-            let place = UnixAddress(path: socket)
-            #expect(unsafe place?.withPointer { unsafe connect(client, $0, $1) } == 0)
+            guard manager.next == "READY=1" else { return false }
+            #expect(throws: Never.self) { try SocketPeer(socket) }
             return true
         }
         #expect(try agent.stop() == 0)
@@ -62,10 +54,10 @@ struct ReadinessTests {
         ])
     func fullDisk(arguments: [String]) throws {
         let errors = try TemporaryFile("", name: "errors")
-        let process = try ChildRun.start(arguments, input: "/dev/null", output: "/dev/full", errors: errors.path)
+        let process = try spawn([try toolPath()] + arguments, output: "/dev/full", errors: errors.path)
         var status: Int32 = 0
         #expect(unsafe waitpid(process, &status, 0) == process)
-        #expect(status >> 8 == 1)
+        #expect(exitCode(of: status) == 1)
         #expect(try errors.contents() == "kiipush: standard output cannot be written: No space left on device\n")
     }
 
@@ -98,5 +90,90 @@ extension RunningAgent {
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
             return target.map { URL(filePath: $0).lastPathComponent == URL(filePath: path).lastPathComponent } ?? false
         }
+    }
+}
+
+@Suite("an agent whose log nobody reads", .timeLimit(.minutes(5)))
+struct AgentLogTests {
+    private static let rules = """
+        {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"pace":"unlimited"}]}
+        """
+
+    @Test("the last line of a dead letter gives the attempt and the cause of the last failure")
+    func lastFailure() throws {
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","echo no lamp >&2; exit 3"]},"#
+                + #""delivery":{"attempts":2,"backoff":"1ms"}}]}"#, name: "rules.json")
+        let input = try TemporaryFile(#"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
+        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin"], input: input.path)
+        let end =
+            "<3>message 1: deadLettered (failed): sh: ended with exit status 3, saying: no lamp; attempt 2; route all"
+        #expect(run.errors.contains(end), "\(run.errors)")
+        #expect(run.errors.contains("<4>kiipush: message 1: attempt 2: sh: no lamp\n"), "\(run.errors)")
+    }
+
+    #if SQLite
+    @Test("after a crash, the lines of a message give the attempt")
+    func attemptAfterCrash() throws {
+        let mark = try TemporaryFile("", name: "mark")
+        let script = "mkdir \(mark.path).d 2>/dev/null && exec sleep 1000; echo again"
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
+        let arguments = ["--rules", rules.path, "--unix", rules.path + ".sock", "--state", rules.path + ".state"]
+        let first = try RunningAgent(arguments)
+        let answer = try SocketPeer(rules.path + ".sock", within: .seconds(60)).ask(
+            #"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
+        #expect(answer?.contains("stored") == true)
+        try first.wait { _ in unsafe access(mark.path + ".d", F_OK) == 0 }
+        #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
+        let second = try RunningAgent(arguments) { $0.log.contains(": handled") }
+        #expect(second.log.contains(": attempt 2: sh: again\n"), "\(second.log)")
+        #expect(second.log.contains(": handled; attempt 2; route all"), "\(second.log)")
+        #expect(try second.stop() == 0)
+    }
+    #endif
+
+    @Test(
+        "messages are handled while standard error blocks or is closed, and SIGTERM ends the agent in time",
+        arguments: [true, false])
+    func blocked(isOpen: Bool) throws {
+        let rules = try TemporaryFile(Self.rules, name: "rules.json")
+        let input = rules.path + ".in"
+        let errors = rules.path + ".err"
+        #expect(unsafe mkfifo(input, 0o600) == 0 && mkfifo(errors, 0o600) == 0)
+        let feed = unsafe open(input, O_RDWR | O_CLOEXEC)
+        defer { close(feed) }
+        // Nobody reads: neither from this end, which only keeps the pipe open, nor from one that is closed.
+        let reader = unsafe open(errors, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let output = try TemporaryFile("", name: "output")
+        let process = try spawn(
+            [try toolPath(), "receive", "--rules", rules.path, "--stdin"], input: input, output: output.path,
+            errors: errors)
+        // The smallest there is, for the log leaves out what is told too often.
+        let setPipeSize: Int32 = 1031
+        #expect(fcntl(reader, setPipeSize, 4096) == 4096)
+        if !isOpen { close(reader) }
+        defer { if isOpen { close(reader) } }
+        let count = 1000
+        let lines = (0..<count).map {
+            #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o\#($0)","when":\#($0)}"# + "\nnonsense\n"
+        }
+        for line in lines {
+            let bytes = Array(line.utf8)
+            #expect(unsafe write(feed, bytes, bytes.count) == bytes.count)
+        }
+        let end = ContinuousClock.now + .seconds(60)
+        while try output.contents().split(separator: "\n").count < count, ContinuousClock.now < end {
+            _ = poll(nil, 0, 20)
+        }
+        #expect(try output.contents().split(separator: "\n").count == count)
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        let start = ContinuousClock.now
+        while unsafe waitpid(process, &status, WNOHANG) == 0 {
+            if start.duration(to: .now) > .seconds(8) { kill(process, SIGKILL) }
+            _ = poll(nil, 0, 10)
+        }
+        #expect(status == 0, "\(status)")
     }
 }

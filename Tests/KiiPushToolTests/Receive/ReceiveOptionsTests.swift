@@ -1,10 +1,12 @@
+import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushAgent
 import KiiPushMQTT
 import Testing
 
 @testable import kiipush
+@testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("the command line of kiipush receive")
 struct ReceiveOptionsTests {
@@ -87,5 +89,51 @@ struct ReceiveOptionsTests {
         #expect(try ReceiveOptions.read(["--rules", "r", "--stdin"])?.state == nil)
         #expect(
             try ReceiveOptions.read(["--rules", "r", "--mqtt", "mqtt://h/t"])?.state?.hasSuffix("/kiipush") == true)
+    }
+}
+
+struct SessionFilesTests {
+    private let folder: Folder
+    private let files: SessionFiles
+
+    init() throws {
+        folder = try Folder()
+        files = SessionFiles(directory: folder.path)
+    }
+    @Test("a client id is made once, and no longer than MQTT 3.1 allows")
+    func made() throws {
+        let made = try files.clientID()
+        #expect(made.utf8.count == 23 && made.hasPrefix("kiipush-"))
+        #expect(try files.clientID() == made)
+    }
+
+    @Test("a client id of an earlier version stays as it is")
+    func kept() throws {
+        try folder.write("kiipush-0123456789abcdef\n", to: "client-id")
+        #expect(try files.clientID() == "kiipush-0123456789abcdef")
+    }
+
+    @Test("a client id that cannot be read is an error, and no reason to make another one")
+    func unreadable() throws {
+        try folder.makeFolder("client-id")
+        #expect(throws: (any Error).self) { try files.clientID() }
+        try folder.remove("client-id")
+        try folder.write("\n", to: "client-id")
+        #expect(throws: AgentError.self) { try files.clientID() }
+    }
+
+    @Test("a session is known by all that makes it, and what cannot be read is an error")
+    func session() throws {
+        var settings = MQTTSettings(host: "h", topic: String(repeating: "t", count: 60_000))
+        settings.clientID = "c"
+        #expect(try files.filtersOfSession(settings) == nil)
+        settings.subscriptions += [.init("cmd/+/set", quality: .zero), .init("a b/#")]
+        try files.noteSession(settings)
+        #expect(try files.filtersOfSession(settings) == settings.subscriptions.map(\.filter))
+        settings.clientID = "d"
+        #expect(try files.filtersOfSession(settings) == nil)
+        try folder.remove("mqtt-session")
+        try folder.makeFolder("mqtt-session")
+        #expect(throws: (any Error).self) { try files.filtersOfSession(settings) }
     }
 }

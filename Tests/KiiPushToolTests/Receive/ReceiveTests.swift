@@ -88,12 +88,4 @@ struct ReceiveTests {
         #expect(run.code == 1)
         #expect(run.errors.contains("/nowhere/rules.json"))
     }
-
-    @Test("a socket that cannot be made ends the agent with a line that says why")
-    func noSocket() throws {
-        let rules = try TemporaryFile(Self.rules, name: "rules.json")
-        let run = try ChildRun(["receive", "--rules", rules.path, "--unix", "/nowhere/at/all.sock"])
-        #expect(run.code == 1)
-        #expect(run.errors.contains("/nowhere/at/all.sock"))
-    }
 }

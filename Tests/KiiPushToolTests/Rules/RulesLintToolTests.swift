@@ -61,14 +61,13 @@ struct RulesLintToolTests {
 
     @Test("findings go to standard error, one a line, and a summary to standard output")
     func text() async throws {
-        let file = try TemporaryFile(Self.wrong.replacing("\\u001b[2J", with: "\u{202E}"))
-        let run = await ToolRun("rules", "lint", file.path)
+        let run = try await ToolRun("rules", "lint", file: Self.wrong.replacing("\\u001b[2J", with: "\u{202E}"))
         #expect(run.code == .failed)
         #expect(
             run.errors == [
-                "\(file.path):2:1: error: the rule 'late\\u{202E}' never takes a message: the earlier rule 'a' (1:23) takes them all; put it before, or give that one \"continue\": true [shadowed]"
+                "FILE:2:1: error: the rule 'late\\u{202E}' never takes a message: the earlier rule 'a' (1:23) takes them all; put it before, or give that one \"continue\": true [shadowed]"
             ])
-        #expect(run.output == ["\(file.path): 2 rules: 1 error, 0 warnings"])
+        #expect(run.output == ["FILE: 2 rules: 1 error, 0 warnings"])
     }
 
     @Test("as JSON a finding is one object on standard output")

@@ -45,7 +45,6 @@ struct FaultyAgent {
             case "--state": state = value
             case "--book": book = value
             case "--concurrency": service.concurrency = Int(value) ?? 8
-            case "--drain": service.drain = .milliseconds(Int(value) ?? 0)
             case "--pause": pause = Int(value) ?? 0
             case "--failing": failing = Int(value)
             case "--deadly": deadly = Int(value)

@@ -100,9 +100,9 @@ final class Publisher: Sendable {
             var bytes = [UInt8](repeating: 0, count: 1 << 14)
             let count = recv(link, &bytes, bytes.count, 0)
             guard count > 0 else { return }
-            for packet in answer.take(bytes[..<count]) {
-                if packet.kind == 2 { isConnected = true }
-                if packet.kind == 4 { state.withLock { $0.acknowledged += 1 } }
+            for kind in answer.take(bytes[..<count]) {
+                if kind == 2 { isConnected = true }
+                if kind == 4 { state.withLock { $0.acknowledged += 1 } }
             }
         }
     }
@@ -110,38 +110,29 @@ final class Publisher: Sendable {
 
 /// Cuts what comes over a link into MQTT's packets.
 struct PacketReader {
-    struct Packet {
-        let kind: UInt8
-        let flags: UInt8
-        let body: [UInt8]
-    }
-
     private var rest: [UInt8] = []
 
-    /// The packets that are whole with these bytes.
-    mutating func take(_ bytes: some Collection<UInt8>) -> [Packet] {
+    /// The kinds of the packets that are whole with these bytes.
+    mutating func take(_ bytes: some Collection<UInt8>) -> [UInt8] {
         rest += bytes
-        var packets: [Packet] = []
-        var start = 0
-        while let (packet, end) = Self.packet(rest, start) {
-            packets.append(packet)
-            start = end
+        var kinds: [UInt8] = []
+        while let kind = rest.first, let end = end() {
+            kinds.append(kind >> 4)
+            rest.removeFirst(end)
         }
-        rest.removeFirst(start)
-        return packets
+        return kinds
     }
 
-    private static func packet(_ bytes: [UInt8], _ start: Int) -> (Packet, end: Int)? {
-        var (length, shift, index) = (0, 0, start + 1)
+    /// Where the first packet ends; nil while it is not whole.
+    private func end() -> Int? {
+        var (length, shift, index) = (0, 0, 1)
         while true {
-            guard index < bytes.count, shift <= 21 else { return nil }
-            length |= Int(bytes[index] & 127) << shift
+            guard index < rest.count, shift <= 21 else { return nil }
+            length |= Int(rest[index] & 127) << shift
             shift += 7
             index += 1
-            if bytes[index - 1] < 128 { break }
+            if rest[index - 1] < 128 { break }
         }
-        guard bytes.count - index >= length else { return nil }
-        let body = Array(bytes[index..<index + length])
-        return (Packet(kind: bytes[start] >> 4, flags: bytes[start] & 15, body: body), index + length)
+        return index + length <= rest.count ? index + length : nil
     }
 }

@@ -72,9 +72,9 @@ final class Session {
 
     /// Starts the agent, or a program that starts it.
     @discardableResult
-    func run(_ faults: [String] = [], under tracer: [String] = []) throws -> Child {
+    func run(_ faults: [String] = []) throws -> Child {
         runs += 1
-        let command = try tracer + prefix + program.command(self, options + faults)
+        let command = try prefix + program.command(self, options + faults)
         let output = if case .tool = program { book.path } else { "/dev/null" }
         let agent = try Child(command, output: output, errors: errors)
         self.agent = agent

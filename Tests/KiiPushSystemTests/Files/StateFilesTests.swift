@@ -1,7 +1,80 @@
 import Glibc
+import Testing
+
 @testable import KiiPushSystem
 @testable import KiiPushTestSupport
-import Testing
+
+@Suite("StateDirectory")
+struct StateDirectoryTests {
+    @Test(
+        "takes the first variable with an absolute path",
+        arguments: [
+            (["STATE_DIRECTORY": "/s", "XDG_STATE_HOME": "/x", "HOME": "/h"], "/s"),
+            (["STATE_DIRECTORY": "/s:/t"], "/s"), (["XDG_STATE_HOME": "/x", "HOME": "/h"], "/x/kiipush"),
+            (["HOME": "/h"], "/h/.local/state/kiipush"),
+            (["STATE_DIRECTORY": "", "XDG_STATE_HOME": "x", "HOME": "/h"], "/h/.local/state/kiipush"),
+            (["HOME": ""], nil), ([:], nil),
+        ] as [([String: String], String?)])
+    func standard(environment: [String: String], path: String?) {
+        #expect(StateDirectory.standard { environment[$0] } == path)
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        unsafe stat(path, &status)
+        return status.st_mode & 0o777
+    }
+
+    @Test("creates missing parents with mode 0700, and keeps an existing directory")
+    func make() throws {
+        let folder = try Folder()
+        try StateDirectory.make(folder["a/b//c/"])
+        for name in ["a", "a/b", "a/b/c"] { #expect(mode(folder[name]) == 0o700) }
+        unsafe chmod(folder["a/b"], 0o755)
+        try StateDirectory.make(folder["a/b"])
+        #expect(mode(folder["a/b"]) == 0o755)
+    }
+
+    @Test("a file in its place, or above, is an error")
+    func file() throws {
+        let folder = try Folder()
+        try folder.write("", to: "a")
+        for path in [folder["a"], folder["a/b"]] {
+            let error = #expect(throws: ErrorNumber.self) { try StateDirectory.make(path) }
+            #expect(error?.rawValue == ENOTDIR)
+        }
+        #expect(throws: ErrorNumber.self) { try StateDirectory.make("") }
+    }
+
+    @Test(
+        "the directory of a path",
+        arguments: [
+            ("a", "."), ("/a", "/"), ("a/b", "a"), ("/a/b/c", "/a/b"), ("a//b", "a"), ("//a", "/"), ("/a/", "/a"),
+            ("/", "/"),
+        ])
+    func directories(path: String, directory: String) {
+        #expect(directoryName(path) == directory)
+    }
+}
+
+@Suite("a lock by a file")
+struct FileLockTests {
+    @Test("a lock whose file was replaced while waiting locks the new file", .timeLimit(.minutes(5)))
+    func removed() async throws {
+        let directory = try Folder()
+        let path = directory["lock"]
+        let first = try FileLock(path, limit: .zero)
+        async let waiting = withThread { Result { () throws(ErrorNumber) in try FileLock(path, limit: .seconds(20)) } }
+        // Until the second one has opened the file that is about to go.
+        while OpenDescriptor.all.count(where: { $0.target == path }) < 2, !Task.isCancelled { await Task.yield() }
+        #expect(unsafe unlink(path) == 0)
+        first.unlock()
+        let second = try await waiting.get()
+        #expect(throws: ErrorNumber(rawValue: EWOULDBLOCK)) { try FileLock(path, limit: .zero) }
+        second.unlock()
+        try FileLock(path, limit: .zero).unlock()
+    }
+}
 
 /// Files that hold a secret.
 struct SecretFileTests {

@@ -64,3 +64,57 @@ struct RulesSchemaTests {
         #expect(names(expect?["code"]) == Set(DecodeError.Code.allCases.map(\.rawValue)))
     }
 }
+
+/// Durations as rules files write them.
+struct RuleDurationTests {
+    @Test(
+        "a number and a unit are a duration",
+        arguments: [
+            ("0s", .zero), ("10ms", .milliseconds(10)), ("1.5s", .milliseconds(1500)), ("10m", .seconds(600)),
+            ("2h", .seconds(7200)), ("1d", .seconds(86_400)), ("007s", .seconds(7)), ("0.25h", .seconds(900)),
+            ("36500d", .seconds(36_500 * 86_400)),
+        ] as [(String, Duration)])
+    func read(text: String, expected: Duration) { #expect(Duration(rule: text) == expected) }
+
+    @Test(
+        "rejects anything else",
+        arguments: [
+            "", "10", "s", "10 s", " 10s", "10s ", "-1s", "+1s", "1e3s", "10S", "10sec", "1.s", ".5s", "1.2.3s", "1,5s",
+            "36501d", "99999999999999999s", "999999999999999d", "0.00001s", "10min", "1h30m", "٣s", "1w", "1us",
+        ])
+    func refused(text: String) { #expect(Duration(rule: text) == nil) }
+
+    @Test(
+        "a duration prints in its largest whole unit and reads the same",
+        arguments: [
+            ("0s", .zero), ("90s", .seconds(90)), ("2m", .seconds(120)), ("1d", .seconds(86_400)),
+            ("1500ms", .milliseconds(1500)), ("0.5000ms", .microseconds(500)), ("2.0001ms", .nanoseconds(2_000_100)),
+        ] as [(String, Duration)])
+    func print(text: String, duration: Duration) {
+        #expect(duration.ruleText == text)
+        #expect(Duration(rule: text) == duration)
+    }
+}
+
+/// The names that somebody probably meant.
+struct SuggestionTests {
+    @Test(
+        "a mistyped name has the one that was meant nearby",
+        arguments: [
+            ("buckt", "bucket"), ("bukcet", "bucket"), ("Bucket", "bucket"), ("BUCKETS", "bucket"), ("topc", "topic"),
+            ("id2", "id"), ("kidn", "kind"),
+        ])
+    func near(name: String, expected: String) {
+        #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == expected)
+    }
+
+    @Test("a name that is like none has none nearby", arguments: ["", "xyz", "colour", "buck et list"])
+    func far(name: String) { #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == nil) }
+
+    @Test("a name longer than any is not compared, and is cut where it is shown")
+    func long() {
+        let name = String(repeating: "bucket", count: 100_000)
+        #expect(Suggestion.of(name, among: ["bucket"]) == nil)
+        #expect(Suggestion.shown(name).unicodeScalars.count == 65)
+    }
+}

@@ -1,25 +1,26 @@
 import Glibc
+import KiiPushSystem
 
-@testable import KiiPushAgent
-@testable import KiiPushSystem
-@testable import KiiPushTestSupport
-
-/// A program that is connected to a socket; each wait of its ends after ten seconds.
+/// A program that is connected to a Unix socket; each wait of its ends after a minute.
 final class SocketPeer {
     private(set) var descriptor: Int32
     private var unread: [UInt8] = []
 
-    init(_ path: String) throws {
+    /// Connects, again and again for so long.
+    init(_ path: String, within limit: Duration = .zero) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var wait = timeval(tv_sec: 60, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+            _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &wait, socklen_t(MemoryLayout<timeval>.size))
         }
         // Where this throws, `deinit` closes the socket: closed here too, the second time could hit another test's
         // file.
-        guard let address = UnixAddress(path: path),
-            unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
-        else { throw TestFailure(what: path, code: errno) }
+        guard let address = UnixAddress(path: path) else { throw TestFailure(what: path, code: EINVAL) }
+        let end = ContinuousClock.now + limit
+        while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
+            guard .now < end else { throw TestFailure(what: path, code: errno) }
+            _ = poll(nil, 0, 10)
+        }
     }
 
     deinit { hangUp() }
@@ -49,10 +50,16 @@ final class SocketPeer {
                 return String(decoding: unread[..<end], as: UTF8.self)
             }
             var bytes = [UInt8](repeating: 0, count: 65_536)
-            let count = recv(&bytes)
+            let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
             if count <= 0 { return nil }
             unread += bytes[..<count]
         }
+    }
+
+    /// Sends a line, and waits for its answer.
+    func ask(_ line: String) -> String? {
+        send(line + "\n")
+        return answer()
     }
 
     /// The next answer, if it is there.
@@ -63,8 +70,6 @@ final class SocketPeer {
         return answer()
     }
 
-    private func recv(_ bytes: inout [UInt8]) -> Int { unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0) }
-
     func answers(_ count: Int) -> [String] { (0..<count).compactMap { _ in answer() } }
 
     /// Sends no more, and goes on to read.
@@ -73,5 +78,27 @@ final class SocketPeer {
     func hangUp() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
+    }
+}
+
+/// A socket that takes what a service manager or the journal is told.
+final class DatagramSocket {
+    private let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+
+    convenience init(path: String) throws { try self.init(UnixAddress(path: path)) }
+
+    init(_ address: UnixAddress?) throws {
+        guard let address, unsafe address.withPointer({ unsafe bind(descriptor, $0, $1) }) == 0 else {
+            throw TestFailure(what: "bind", code: errno)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next message; nil when there is none yet.
+    var next: String? {
+        var bytes = [UInt8](repeating: 0, count: 10_000)
+        let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
     }
 }
