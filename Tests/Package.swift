@@ -41,7 +41,10 @@ let package = Package(
             name: "CSQLite3", path: "Faults/CSQLite3", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "kiipush-faults",
-            dependencies: ["CSQLite3", core, .product(name: "KiiPushAgent", package: "kii-push")],
+            dependencies: [
+                "CSQLite3", core, testKit, .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiPushAgent", package: "kii-push"),
+            ],
             path: "Faults/kiipush-faults", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

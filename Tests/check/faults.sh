@@ -8,3 +8,4 @@ if [ -n "${KIIPUSH_LONG:-}" ]; then
 else
     timeout 1800 "$faults" --tool "$durable"
 fi
+"$faults" --fleet --tool "$durable"

@@ -10,6 +10,7 @@ struct Faults {
             if arguments.first == "embedded" {
                 return try await FaultyAgent(Array(arguments.dropFirst())).runEmbedded()
             }
+            if arguments.first == "careless" { return try CarelessWrite.run(Array(arguments.dropFirst())) }
             guard let options = try Options(arguments) else { return print(Options.usage) }
             let broken = try await options.run()
             for what in broken { complain(what) }

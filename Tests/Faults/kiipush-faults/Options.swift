@@ -7,6 +7,7 @@ struct Options {
         case kills
         case rate
         case idle
+        case fleet
     }
 
     private var task = Task.faults
@@ -19,6 +20,7 @@ struct Options {
     private var window = 20
     private var tool: Program?
     private var only: String?
+    private var devices = 4
 
     static let usage = """
         usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
@@ -26,6 +28,7 @@ struct Options {
                kiipush-faults --kills N --hardships --tool PATH [--messages M]
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
+               kiipush-faults --fleet --tool PATH [--devices N] [--only WORDS]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
         handled twice but what was in flight at a kill. Exit 1 when something did not hold.
@@ -39,6 +42,8 @@ struct Options {
                      descriptors taken and the log blocked
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
+          --fleet    several real agents at a cloud of this program, over a real broker, whose handlers write to what they
+                     listen to; the tool needs all traits. --devices: how many, 4 if not given
         """
 
     /// Reads the arguments; nil when help is wanted.
@@ -57,6 +62,8 @@ struct Options {
             case "--concurrency": concurrency = try Self.number(option, &rest)
             case "--window": window = try Self.number(option, &rest)
             case "--tool": tool = .tool(try Self.text(option, &rest))
+            case "--fleet": task = .fleet
+            case "--devices": devices = try Self.number(option, &rest)
             case "--only": only = try Self.text(option, &rest)
             default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
             }
@@ -97,6 +104,9 @@ struct Options {
                 kills: kills ?? 40, messages: messages ?? 5000, program: program,
                 options: isInMemory ? ["--memory"] : [])
             return try await Plan(rows: [("random kills", { try run.row() })]).run()
+        case .fleet:
+            guard case .tool(let path)? = tool else { throw Trouble("--fleet needs --tool PATH") }
+            return try await FleetPlan(tool: path, devices: devices, only: only).run()
         case .faults: return try await Plan(isLong: isLong, tool: tool, only: only).run()
         }
     }

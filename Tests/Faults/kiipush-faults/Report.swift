@@ -26,7 +26,7 @@ struct Row {
     }
 }
 
-/// The rows as a table; numbers are aligned on the right.
+/// The rows as a table.
 func table(_ rows: [Row]) -> String {
     let titles = ["fault", "runs", "messages", "lost", "handled twice", "letters", "seconds"]
     let cells = rows.map { row in
@@ -35,14 +35,23 @@ func table(_ rows: [Row]) -> String {
             "\((row.seconds * 10).rounded() / 10)",
         ]
     }
+    return table(titles, cells)
+}
+
+/// Rows of cells as a table; numbers are aligned on the right.
+func table(_ titles: [String], _ cells: [[String]], textColumns: Set<Int> = [0]) -> String {
     let widths = titles.indices.map { column in ([titles] + cells).map { $0[column].count }.max() ?? 0 }
     let lines = ([titles] + cells).map { row in
         let padded = row.indices.map { column in
             let space = String(repeating: " ", count: widths[column] - row[column].count)
-            return column == 0 ? row[column] + space : space + row[column]
+            return textColumns.contains(column) ? row[column] + space : space + row[column]
         }
         return "| " + padded.joined(separator: " | ") + " |"
     }
-    let rules = widths.enumerated().map { String(repeating: "-", count: $1 + 1) + ($0 == 0 ? "-" : ":") }
-    return ([lines[0], "|" + rules.joined(separator: "|") + "|"] + lines.dropFirst()).joined(separator: "\n")
+    let rule =
+        "|"
+        + widths.indices.map { column in
+            String(repeating: "-", count: widths[column] + 1) + (textColumns.contains(column) ? "-" : ":")
+        }.joined(separator: "|") + "|"
+    return ([lines[0], rule] + lines.dropFirst()).joined(separator: "\n")
 }
