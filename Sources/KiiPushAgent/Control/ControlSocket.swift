@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
 /// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
-/// disconnected, and so is one that does not read the answer for as long.
+/// disconnected, and so is, if eight are connected, one that has not read its answer for as long.
 package struct ControlSocket: Sendable {
     package let path: String
 
@@ -39,8 +39,8 @@ package struct ControlSocket: Sendable {
                     while !signal.hasEnded {
                         guard let client = Self.nextClient(listener, signal, free, &pause) else { continue }
                         free.take()
-                        Task {
-                            await Self.serve(client, answer)
+                        startThread {
+                            Self.serve(client, free, answer)
                             free.give()
                         }
                     }
@@ -80,14 +80,18 @@ package struct ControlSocket: Sendable {
         }
     }
 
-    private static func serve(_ client: Int32, _ answer: @Sendable ([String], ControlReply) async -> Int32) async {
-        let arguments = await withThread { command(from: client) }
+    /// Reads a command, has it performed by a task, and sends what that prints; blocks while the client does not read.
+    private static func serve(
+        _ client: Int32, _ free: ClientCount, _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
+    ) {
         let reply = ControlReply(client)
-        guard let arguments else {
+        if let arguments = command(from: client) {
+            Task { reply.end(await answer(arguments, reply)) }
+        } else {
             reply.error("no complete command was received")
-            return reply.end(64)
+            reply.end(64)
         }
-        reply.end(await answer(arguments, reply))
+        reply.sendAll { free.isAny && !free.isOver }
     }
 
     /// Reads a command; nil if none arrives in time.
@@ -182,46 +186,73 @@ extension ControlSocket {
 }
 
 /// The output of a command, line by line.
+///
+/// Printing never waits: lines queue up until the client's thread has sent them, so that a slow client blocks no task.
 package final class ControlReply: Sendable {
-    fileprivate let client: Mutex<Int32?>
+    private let client: Int32
+    /// Whether the client has gone, or was disconnected; locked while something is sent.
+    private let isGone = Mutex(false)
+    private let queue = Mutex((bytes: [UInt8](), isWhole: false))
+    private let work = ThreadSemaphore()
 
-    init(_ client: Int32) { self.client = Mutex(client) }
+    init(_ client: Int32) { self.client = client }
 
-    package func print(_ text: String) { deliver(ControlMessage.lines("o", text)) }
+    package func print(_ text: String) { add(ControlMessage.lines("o", text)) }
 
-    package func error(_ text: String) { deliver(ControlMessage.lines("e", text)) }
+    package func error(_ text: String) { add(ControlMessage.lines("e", text)) }
 
-    fileprivate func end(_ code: Int32) {
-        deliver(ControlMessage.lines("x", "\(code)"))
-        client.withLock { client in
-            if let descriptor = client { close(descriptor) }
-            client = nil
+    fileprivate func end(_ code: Int32) { add(ControlMessage.lines("x", "\(code)"), isLast: true) }
+
+    private func add(_ bytes: [UInt8], isLast: Bool = false) {
+        queue.withLock { queue in
+            queue.bytes += bytes
+            queue.isWhole = queue.isWhole || isLast
         }
+        work.raise()
     }
 
-    /// Sends bytes, and disconnects a client that has gone, or does not read them within a time limit; false then.
+    /// Sends the output as it comes, and disconnects the client at the end; `mayRest` is asked about one that does not
+    /// read.
+    fileprivate func sendAll(mayRest: () -> Bool) {
+        while true {
+            let (bytes, isWhole) = queue.withLock { queue in
+                defer { queue.bytes = [] }
+                return queue
+            }
+            deliver(bytes, mayRest: mayRest)
+            if isWhole { break }
+            if bytes.isEmpty { _ = work.wait(for: .seconds(3600)) }
+        }
+        isGone.withLock { $0 = true }
+        close(client)
+    }
+
+    /// Sends bytes, and disconnects a client that has gone, or has read nothing for five seconds and may not rest;
+    /// false then.
     @discardableResult
-    fileprivate func deliver(_ bytes: [UInt8], within limit: Duration? = .seconds(5)) -> Bool {
-        client.withLock { client in
-            guard let descriptor = client else { return false }
+    private func deliver(_ bytes: [UInt8], mayRest: () -> Bool) -> Bool {
+        isGone.withLock { isGone in
+            guard !isGone else { return false }
             var left = bytes[...]
+            var lastRead = ContinuousClock.now
             while !left.isEmpty {
                 let sent = unsafe left.withUnsafeBytes {
-                    unsafe send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    unsafe send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 if sent > 0 {
                     left.removeFirst(sent)
+                    lastRead = .now
                     continue
                 }
-                let isGone = ![EAGAIN, EINTR].contains(errno)
-                var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
-                if !isGone { pollAll(&polled, for: limit) }
-                // A signal may end a wait without a limit.
-                guard !isGone, polled[0].revents & Int16(POLLOUT) != 0 || limit == nil && polled[0].revents == 0 else {
-                    close(descriptor)
-                    client = nil
+                guard [EAGAIN, EINTR].contains(errno),
+                    lastRead.duration(to: .now) < ControlSocket.patience || mayRest()
+                else {
+                    shutdown(client, Int32(SHUT_RDWR))
+                    isGone = true
                     return false
                 }
+                var polled = [pollfd(fd: client, events: Int16(POLLOUT), revents: 0)]
+                pollAll(&polled, for: ControlSocket.patience)
             }
             return true
         }
@@ -249,16 +280,17 @@ extension ControlReply {
     /// signal is raised when there may be more; one thread calls `next`.
     package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
         await withThread { [self] in
-            while let descriptor = client.withLock({ $0 }) {
+            while !isGone.withLock({ $0 }) {
                 signal.clear()
                 switch next() {
                 case .lines(let lines):
-                    guard deliver(lines.flatMap { ControlMessage.lines("o", $0) }, within: nil) else { return false }
+                    let bytes = lines.flatMap { ControlMessage.lines("o", $0) }
+                    guard deliver(bytes, mayRest: { true }) else { return false }
                 case .end: return true
                 case .later:
                     var polled = [
                         pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
-                        pollfd(fd: descriptor, events: 0, revents: 0),
+                        pollfd(fd: client, events: 0, revents: 0),
                     ]
                     pollAll(&polled, for: nil)
                     if polled[1].revents & Int16(POLLHUP | POLLERR) != 0 { return false }
@@ -283,6 +315,8 @@ private final class ClientCount: Sendable {
 
     var isAny: Bool { free.load(ordering: .relaxed) > 0 }
     var isAll: Bool { free.load(ordering: .relaxed) == most }
+    /// Whether no more clients are served.
+    var isOver: Bool { signal.hasEnded }
 
     func take() { free.subtract(1, ordering: .relaxed) }
 
