@@ -106,7 +106,9 @@ package final class LogWriter: Sendable {
     /// Writes how many lines were dropped, unless already reported.
     private func tellDropped() {
         // After the lines that waited when the queue filled up, and before later ones.
-        let count = state.withLock { $0.untoldBehind <= $0.taken ? $0.untold : 0 }
+        let (count, hasUntold) = state.withLock { ($0.untoldBehind <= $0.taken ? $0.untold : 0, $0.untold > 0) }
+        // `add` begins the shortage after its line was dropped, and perhaps after that was told.
+        if !hasUntold { shortages?.end(.log) }
         guard count > 0 else { return }
         let lines = count == 1 ? "line was" : "lines were"
         let text = "kiipush: \(count) \(lines) dropped here, since nobody read the log"

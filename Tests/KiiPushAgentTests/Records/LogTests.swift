@@ -60,6 +60,18 @@ struct LogWriterTests {
         #expect(!shortages.isShort(of: .log))
     }
 
+    @Test("a shortage that begins after its dropped lines were told ends all the same")
+    func late() {
+        let reader = Reader()
+        reader.open()
+        let shortages = Shortages()
+        let writer = LogWriter(shortages: shortages) { reader.read($0.description) }
+        // As a thread that was interrupted between the dropping of its line and the shortage.
+        shortages.begin(.log, "nobody reads it")
+        writer.add(JournalLine(asItIs: "next"))
+        #expect(writer.finish(within: .seconds(20)) && !shortages.isShort(of: .log))
+    }
+
     @Test("the queue is bounded in bytes")
     func bytes() {
         let reader = Reader()
