@@ -20,11 +20,12 @@ package struct ControlSocket: Sendable {
     /// Serves commands until the task is cancelled; answers under way then have until `farewell` to end.
     ///
     /// `listening` is called when clients can connect; `answer` performs a command, prints its lines, and returns the
-    /// exit code.
+    /// exit code. If somebody removes the socket, it listens again.
     ///
     /// - Throws: why it cannot listen.
     package func serve(
-        shortages: Shortages? = nil, farewell: Duration = .seconds(1), listening: @escaping @Sendable () -> Void = {},
+        shortages: Shortages? = nil, farewell: Duration = .seconds(1), lookEvery: Duration = .seconds(5),
+        listening: @escaping @Sendable () -> Void = {},
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -33,11 +34,14 @@ package struct ControlSocket: Sendable {
         try await withTaskCancellationHandler {
             try await withThread { [path] in
                 Result { () throws(SocketError) in
-                    let listener = try SocketListener(path, mode: 0o600)
+                    var listener = try SocketListener(path, mode: 0o600)
                     listening()
                     var pause = AcceptPause(shortages, what: "commands")
                     while !signal.hasEnded {
-                        guard let client = Self.nextClient(listener, signal, free, &pause) else { continue }
+                        guard let client = Self.nextClient(listener, signal, free, &pause, lookEvery) else {
+                            if !listener.isInPlace { listener = try SocketListener(path, mode: 0o600) }
+                            continue
+                        }
                         free.take()
                         startThread {
                             Self.serve(client, free, answer)
@@ -56,13 +60,14 @@ package struct ControlSocket: Sendable {
     }
 
     private static func nextClient(
-        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount, _ pause: inout AcceptPause
+        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount, _ pause: inout AcceptPause,
+        _ longest: Duration
     ) -> Int32? {
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: free.isAny && pause.left == nil ? listener.descriptor : -1, events: Int16(POLLIN), revents: 0),
         ]
-        pollAll(&polled, for: pause.left)
+        pollAll(&polled, for: min(pause.left ?? longest, longest))
         if polled[0].revents != 0 { signal.clear() }
         guard polled[1].revents != 0 || pause.isDue && free.isAny, !signal.hasEnded else { return nil }
         do throws(ErrorNumber) {

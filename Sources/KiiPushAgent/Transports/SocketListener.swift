@@ -57,6 +57,9 @@ struct SocketListener: ~Copyable {
         unsafe unlink(path)
     }
 
+    /// Whether the path still names its socket, so that clients can connect.
+    var isInPlace: Bool { FileStamp(path).isSameFile(as: stamp) }
+
     /// The next waiting client, non-blocking; nil if there is none; an error, as `EMFILE`, if none can be accepted.
     borrowing func acceptClient() throws(ErrorNumber) -> Int32? {
         try DescriptorLimit.checkReserve(descriptor)

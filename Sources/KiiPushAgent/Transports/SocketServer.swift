@@ -14,6 +14,10 @@ struct SocketServer: ~Copyable {
     private var pause: AcceptPause
     private var hasTold: Set<String> = []
     private var turns = 0
+    /// When to check next whether the path still names the socket.
+    private var nextLook: ContinuousClock.Instant
+    /// Why it could not listen again; nil if it listens.
+    private var failure: SocketError?
 
     init(
         _ transport: SocketTransport, _ intake: PushIntake, _ signal: ThreadSignal, _ listener: consuming SocketListener
@@ -22,6 +26,7 @@ struct SocketServer: ~Copyable {
         pause = AcceptPause(transport.shortages, what: "clients of \(transport.path)")
         self.intake = BatchedIntake(intake, signal)
         self.listener = .some(listener)
+        nextLook = .now + transport.lookEvery
         intake.report(.connected("listens at \(EscapedText(transport.path))"))
     }
 
@@ -56,6 +61,7 @@ struct SocketServer: ~Copyable {
         }
         dropClients { $0.isDone }
         if newClient { acceptClients() }
+        if nextLook <= .now { look() }
     }
 
     /// Waits until there is something to do; returns whether there is a new client, and the events of the others.
@@ -66,6 +72,7 @@ struct SocketServer: ~Copyable {
         if mayRead, clients.contains(where: \.hasWork) { times.append(.zero) }
         let rest = listener == nil ? nil : pause.left
         if let rest { times.append(rest) }
+        if listener != nil { times.append(now.duration(to: nextLook)) }
         let listening = rest == nil ? listener?.descriptor ?? -1 : -1
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
@@ -161,6 +168,26 @@ struct SocketServer: ~Copyable {
 
     private mutating func tellOnce(_ what: String) {
         if hasTold.insert(what).inserted { intake.intake.report(.ignored(what)) }
+    }
+
+    /// Listens again if somebody has removed or replaced the socket, and reports if it cannot.
+    private mutating func look() {
+        nextLook = .now + transport.lookEvery
+        let isInPlace = listener?.isInPlace ?? true
+        if isInPlace, failure == nil { return }
+        do throws(SocketError) {
+            if !isInPlace {
+                // Those who connected before are served still.
+                acceptClients()
+                listener = .some(try transport.newListener())
+            }
+            failure = nil
+            let path = EscapedText(transport.path)
+            intake.intake.report(.connected("listens at \(path) again: the socket was removed or replaced"))
+        } catch {
+            if failure != error { intake.intake.report(.disconnected("\(error)", retryIn: transport.lookEvery)) }
+            failure = error
+        }
     }
 
     // MARK: The end

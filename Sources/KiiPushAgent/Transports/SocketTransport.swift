@@ -28,7 +28,7 @@ import Synchronization
 ///
 /// The socket has mode 0600, and the system confirms each client's user: by default this process's user and root are
 /// allowed. Only this user and root may have write permission for its directory. It replaces a socket that an earlier
-/// process left, and removes the socket at the end.
+/// process left, and removes the socket at the end. If somebody else removes it, it listens again within five seconds.
 ///
 /// When the most clients are connected, a new one replaces the client with the longest silence, if that is at least 30
 /// seconds and nothing of it is unanswered; so silent clients cannot block the socket.
@@ -53,6 +53,8 @@ public struct SocketTransport: PushTransport {
     private(set) var idleLimit = Duration.seconds(30)
     /// How long accepted payloads may take, and then answers be read, after the transport is stopped.
     private(set) var longestStop = Duration.seconds(1)
+    /// How often it checks that the path still names its socket.
+    private(set) var lookEvery = Duration.seconds(5)
     /// Notified when no client can be accepted for lack of descriptors or memory, and when one can again.
     private(set) var shortages: Shortages?
     private let early = EarlyListener()
@@ -81,10 +83,10 @@ public struct SocketTransport: PushTransport {
         self.shortages = shortages
     }
 
-    /// The same, with other limits for silent clients and for its end.
-    package func limits(idle: Duration, stop: Duration) -> SocketTransport {
+    /// The same, with other limits for silent clients and for its end, and other checks of its path.
+    package func limits(idle: Duration, stop: Duration, lookEvery: Duration = .seconds(5)) -> SocketTransport {
         var other = self
-        (other.idleLimit, other.longestStop) = (idle, stop)
+        (other.idleLimit, other.longestStop, other.lookEvery) = (idle, stop, lookEvery)
         return other
     }
 
@@ -128,7 +130,7 @@ public struct SocketTransport: PushTransport {
     }
 
     /// A listener whose mode has stricter permissions unless other users are allowed, whom the system would refuse.
-    private func newListener() throws(SocketError) -> SocketListener {
+    func newListener() throws(SocketError) -> SocketListener {
         try SocketListener(path, mode: users.isSubset(of: [geteuid(), 0]) ? 0o600 : 0o666)
     }
 }

@@ -131,6 +131,26 @@ struct SocketPlaceTests {
         #expect(folder.names == [])
     }
 
+    @Test("a socket that somebody removes is made again, and until it can be, the transport is not connected")
+    func removedByOther() async throws {
+        let (folder, intake) = (folder, TrialIntake())
+        let transport = SocketTransport(path: folder["s"])
+            .limits(idle: .seconds(30), stop: .zero, lookEvery: .milliseconds(1))
+        let running = Task { try await transport.run(intake.intake(for: "unix")) }
+        #expect(await comes { intake.events == [.connected("listens at \(folder["s"])")] })
+        try folder.write("", to: "other")
+        try folder.move("other", to: "s")
+        let why = SocketError.occupied(folder["s"]).description
+        #expect(await comes { intake.events.contains(.disconnected(why, retryIn: .milliseconds(1))) })
+        try folder.remove("s")
+        let again = "listens at \(folder["s"]) again: the socket was removed or replaced"
+        #expect(await comes { intake.events.contains(.connected(again)) })
+        _ = try SocketPeer(folder["s"])
+        running.cancel()
+        try await running.value
+        #expect(folder.names == [])
+    }
+
     @Test("a socket that cannot be made ends the transport with an error")
     func transportThrows() async throws {
         try folder.write("", to: "s")
