@@ -32,7 +32,8 @@ public import KiiPushSystem
 /// When this process ends while programs run, even by SIGKILL, they and their process groups get SIGKILL, from a shell
 /// that is started with the first program.
 ///
-/// *`{"print": true}`* prints the same JSON object on its own line, with one `write` call if the system accepts it.
+/// *`{"print": true}`* prints the same JSON object on its own line, with one `write` call if the system accepts it. A
+/// line whose turn comes after its task was cancelled is not printed: the message is printed when it is tried again.
 ///
 /// Each program has its own waiting thread, and one thread prints; they block no task but the handler's. The service
 /// limits how many run at once.
@@ -117,10 +118,21 @@ public final class ProgramActions: RuleActions {
 
     /// Prints a message.
     ///
-    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` if there is no space for it now.
+    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` if there is no space for it now;
+    ///   `CancellationError` if the task was cancelled before its turn.
     public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
         let line = line(message)
-        try await printing.run { [printer] in Result { try printer.print(line) } }.get()
+        let isCancelled = Current<Bool>()
+        try await withTaskCancellationHandler {
+            try await printing.run { [printer] in
+                Result {
+                    if isCancelled.value == true { throw CancellationError() }
+                    try printer.print(line)
+                }
+            }.get()
+        } onCancel: {
+            isCancelled.set(true)
+        }
     }
 
     private func line(_ message: PushMessage) -> String {

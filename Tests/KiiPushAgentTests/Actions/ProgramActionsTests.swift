@@ -268,6 +268,21 @@ struct ProgramActionsTests {
         #expect(pipe.read().hasPrefix(#"{"source":"-","#))
     }
 
+    @Test("a message whose time is over before its turn is not printed")
+    func printsNotLate() async throws {
+        let pipe = try Pipe(.packets)
+        pipe.makeReadEndNonBlocking()
+        let actions = ProgramActions(output: pipe.writeEnd)
+        let receiver = PushReceiver()
+        receiver.onAny { message, context in
+            while !Task.isCancelled { await Task.yield() }
+            try await actions.print(message, context)
+        }
+        let task = Task { await receiver.receive(PayloadFixture.pushToApp().payload(.long)) }
+        task.cancel()
+        #expect(await task.value.name == "failed" && pipe.read().isEmpty)
+    }
+
     @Test("a message that nobody reads fails, and the process survives")
     func printsToNobody() async throws {
         // Shut down, and not closed: a program that another test is just starting would have a copy of the other end.
