@@ -14,7 +14,8 @@ import Synchronization
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
 /// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
-/// names is written; a device or a pipe is an error (`EINVAL`), and stays.
+/// names is written; a device or a pipe is an error (`EINVAL`), and stays, and so is a file with a partial last line
+/// that is not a capture's (`EEXIST`).
 package final class CaptureFile: Sendable {
     package let path: String
 
@@ -58,7 +59,9 @@ package final class CaptureFile: Sendable {
                 state.last = time
             }
         } catch {
-            throw WriteError(path: path, number: error)
+            let isForeign = error == OpenCapture.foreign
+            throw WriteError(
+                path: path, number: error, hint: isForeign ? "; it is not a capture; name another file" : "")
         }
     }
 
@@ -77,6 +80,9 @@ final class OpenCapture: Sendable {
     private let stamp: FileStamp
     /// The time of the last existing line.
     let lastTime: Duration
+
+    /// The error of a file that is not a capture.
+    static let foreign = ErrorNumber(rawValue: EEXIST)
 
     /// Opens or creates a file, with mode 0600; removes a partial last line.
     init(_ path: String) throws(ErrorNumber) {
@@ -130,12 +136,12 @@ final class OpenCapture: Sendable {
         }
         guard count == tailSize else { throw count < 0 ? .current : ErrorNumber(rawValue: EIO) }
         let feed = UInt8(ascii: "\n")
-        guard let end = tail.lastIndex(of: feed) else {
-            if tailSize == size, ftruncate(descriptor, 0) != 0 { throw .current }
-            return .zero
-        }
-        let unfinished = tail.count - end - 1
-        if unfinished > 0, ftruncate(descriptor, size - unfinished) != 0 { throw .current }
+        let end = tail.lastIndex(of: feed)
+        if end == nil, tailSize < size { return .zero }
+        let unfinished = tail[(end.map { $0 + 1 } ?? 0)...]
+        guard CaptureLine.mayBegin(with: unfinished) else { throw foreign }
+        if !unfinished.isEmpty, ftruncate(descriptor, size - unfinished.count) != 0 { throw .current }
+        guard let end else { return .zero }
         let line = tail[..<end].split(separator: feed).last ?? []
         return CaptureLine.time(of: line) ?? .zero
     }
@@ -156,6 +162,11 @@ enum CaptureLine {
         }
         // The corpus reader decides whether a payload can be written unchanged.
         return lines.first { isRead($0, payload) }.map { $0 + "\n" }
+    }
+
+    /// Whether bytes may be the beginning of a line; those of a power failure may be zeros.
+    static func mayBegin(with bytes: ArraySlice<UInt8>) -> Bool {
+        zip(bytes, #"{"at":""#.utf8).allSatisfy { $0 == $1 } || bytes.allSatisfy { $0 == 0 }
     }
 
     private static func isRead(_ line: String, _ payload: RawPayload) -> Bool {

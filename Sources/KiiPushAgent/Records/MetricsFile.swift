@@ -217,7 +217,9 @@ struct MetricsFile {
 package struct WriteError: Error, Sendable, Hashable, CustomStringConvertible {
     package let path: String
     package let number: ErrorNumber
+    /// What follows the reason, such as what to do.
+    var hint = ""
 
     /// One line for people: "metrics.prom: cannot be written: No such file or directory".
-    package var description: String { "\(EscapedText(path)): cannot be written: \(number)" }
+    package var description: String { "\(EscapedText(path)): cannot be written: \(number)\(hint)" }
 }

@@ -104,7 +104,7 @@ struct CaptureFileTests {
 
     @Test("continues an existing file, and removes a partial line")
     func goesOn() throws {
-        for (rest, lines) in [("", 2), ("{\"at\":\"9", 2), ("\n", 2)] {
+        for (rest, lines) in [("", 2), ("{\"at\":\"9", 2), ("{\"a", 2), ("\0\0", 2), ("\n", 2)] {
             try folder.write("{\"at\":\"5s\",\"payload\":{}}\n{\"at\":\"7s\",\"payload\":{}}\n\(rest)", to: "c")
             try capture().add(RawPayload("{\"new\":1}"))
             let steps = try steps()
@@ -114,6 +114,16 @@ struct CaptureFileTests {
         try folder.write("{\"at\":\"9", to: "c")
         try capture().add(RawPayload("{\"new\":1}"))
         #expect(try steps().map(\.at) == [.zero])
+    }
+
+    @Test("refuses a file whose unfinished last line is not its own, and changes nothing in it")
+    func foreign() throws {
+        for text in ["my only notes", "first\nsecond", "{\"at\":\"5s\",\"payload\":{}}\n{\"a\":1"] {
+            try folder.write(text, to: "c")
+            let error = #expect(throws: WriteError.self) { try capture().add(RawPayload("{}")) }
+            #expect(error?.description.hasSuffix(": File exists; it is not a capture; name another file") == true)
+            #expect(try folder.read("c") == text)
+        }
     }
 
     @Test("recreates a file that was moved or removed")
