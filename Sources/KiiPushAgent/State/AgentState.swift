@@ -48,15 +48,18 @@ package final class AgentState: Sendable {
         }
     }
 
-    /// Whether a directory is in use, by an agent or briefly by a command; creates nothing.
+    /// Whether a directory is in use, by an agent or briefly by a command, or this user may not know; creates nothing.
     package static func isTaken(_ directory: String) -> Bool {
         let path = lockPath(directory)
-        guard unsafe access(path, F_OK) == 0 else { return false }
+        guard unsafe access(path, F_OK) == 0 else { return mayBeTaken(.current) }
         do throws(ErrorNumber) {
             try FileLock(path, limit: .zero).unlock()
             return false
-        } catch { return error.rawValue == EWOULDBLOCK }
+        } catch { return mayBeTaken(error) }
     }
+
+    /// Whether an agent may run although its lock could not be taken or seen.
+    static func mayBeTaken(_ error: ErrorNumber) -> Bool { [EWOULDBLOCK, EACCES, EPERM].contains(error.rawValue) }
 
     /// The file whose lock marks the directory as in use.
     private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }

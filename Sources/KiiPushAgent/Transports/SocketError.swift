@@ -1,3 +1,4 @@
+import CLibrary
 import KiiPush
 public import KiiPushSystem
 
@@ -31,6 +32,8 @@ extension SocketError: CustomStringConvertible {
         case .occupied(let path):
             "\(EscapedText(path)): exists, but is not a socket of this user; remove it or use another path"
         case .inUse(let path): "\(EscapedText(path)): another program is listening there; stop it or use another path"
+        case .nobodyAnswers(let path, let number) where [EACCES, EPERM].contains(number.rawValue):
+            "\(EscapedText(path)): \(number); run this as the user of the agent, or as root"
         case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
         }

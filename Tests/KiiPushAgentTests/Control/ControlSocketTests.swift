@@ -1,3 +1,4 @@
+import Glibc
 import KiiPushContracts
 import Synchronization
 import Testing
@@ -55,6 +56,16 @@ struct ControlSocketTests {
         serving.cancel()
         try await serving.value
         #expect(folder.names == [])
+    }
+
+    @Test(
+        "a directory that this user may not look into may have an agent, and its command says who may",
+        arguments: [(EACCES, true), (EPERM, true), (EWOULDBLOCK, true), (ENOENT, false), (ENOTDIR, false)])
+    func unknown(number: Int32, isTaken: Bool) {
+        let error = ErrorNumber(rawValue: number)
+        #expect(AgentState.mayBeTaken(error) == isTaken)
+        let text = SocketError.nobodyAnswers(path: "/s", error).description
+        #expect(text.hasSuffix("; run this as the user of the agent, or as root") == [EACCES, EPERM].contains(number))
     }
 
     @Test("a reader that rests holds up no command, and gets its whole answer")
