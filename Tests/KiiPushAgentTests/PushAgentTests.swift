@@ -1,5 +1,7 @@
 import KiiPush
+import KiiPushContracts
 import KiiPushDelivery
+import KiiPushRules
 import KiiPushSystem
 import Synchronization
 import Testing
@@ -147,6 +149,29 @@ struct PushAgentTests {
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
         #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(Self.lines) == 0)
         #expect(lines.withLock { $0.filter { $0.contains("/nowhere/captured") }.count } == 1)
+    }
+
+    @Test("a reload that leaves a setting for the next start warns of it, and the status names it")
+    func needsRestart() async throws {
+        let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[]}"#, to: "rules.json")
+        let lines = Mutex<[String]>([])
+        let host = AgentHost(isQuiet: true) { line in
+            lines.withLock { $0.append(line) }
+            return true
+        }
+        let state = folder["state"]
+        let agent = try PushAgent(
+            host, RoutingRules(contentsOf: file), app: nil, .directory(state), AgentSettings())
+        agent.rules = .file(file)
+        let status = Mutex<AgentStatus?>(nil)
+        let source = asking { [folder] in
+            try folder.write(#"{"version":1,"app":"89abcdef","rules":[]}"#, to: "rules.json")
+            #expect(await comes { lines.withLock { $0.contains { $0.hasSuffix("; restart for app") } } })
+            let line = try await ControlSocket(state: state).firstLine(of: ["status"]).line
+            status.withLock { $0 = AgentStatus(json: line) }
+        }
+        #expect(try await agent.exitCode(source) == 0)
+        #expect(status.withLock { $0?.rules?.needRestart } == ["app"])
     }
 
     @Test("two brokers or an unknown handler end it with 1 at the start")

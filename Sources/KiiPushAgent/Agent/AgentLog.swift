@@ -80,6 +80,8 @@ package struct AgentLog: Sendable {
 
     func tell(_ update: RulesUpdate) {
         switch update {
+        // Half of a new file is in use: that needs attention.
+        case .loaded(let loaded) where !loaded.needRestart.isEmpty: trouble("\(update)")
         case .loaded: note("\(update)")
         case .refused(let problems):
             trouble("the new rules are invalid; the current ones stay in use")

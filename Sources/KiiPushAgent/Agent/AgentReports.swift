@@ -157,6 +157,7 @@ extension AgentStatus.Rules {
                 name: parameter.name, value: loaded.rules.values[ExactText(parameter.name)]?.string,
                 isSecret: parameter.isSecret)
         }
-        self.init(file: loaded.rules.file, digest: loaded.digest, params: params)
+        self.init(
+            file: loaded.rules.file, digest: loaded.digest, params: params, needRestart: loaded.needRestart)
     }
 }

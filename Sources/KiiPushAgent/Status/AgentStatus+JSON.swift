@@ -71,6 +71,7 @@ extension AgentStatus.Rules {
         writer.object { writer in
             writer.member("file", file)
             writer.member("digest", digest)
+            writer.member("needRestart", needRestart)
             writer.objects("params", params) { writer, parameter in
                 writer.member("name", parameter.name)
                 writer.member("value", parameter.value)

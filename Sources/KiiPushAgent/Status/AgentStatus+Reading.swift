@@ -28,7 +28,7 @@ extension AgentStatus {
                     Parameter(
                         name: parameter.string("name"), value: parameter["value"]?.text,
                         isSecret: parameter["secret"]?.flag ?? true)
-                })
+                }, needRestart: rules.objects("needRestart").compactMap(\.text))
         }
         if let queue = root["queue"] { self.queue = Queue(queue) }
         routes = root.objects("routes").map { Route($0) }

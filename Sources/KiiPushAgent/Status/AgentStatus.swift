@@ -98,6 +98,8 @@ package struct AgentStatus: Sendable, Equatable {
         /// Its SHA-256, as `sha256sum` prints it.
         package var digest = ""
         package var params: [Parameter] = []
+        /// Its settings that take effect only when the agent is started again.
+        package var needRestart: [String] = []
     }
 
     /// A parameter of the rules; a secret one has no value here.

@@ -28,6 +28,9 @@ struct StatusText {
         var lines = entry("state", status.state)
         if let rules = status.rules {
             lines += entry("rules", "\(rules.file), SHA-256 \(rules.digest)")
+            if !rules.needRestart.isEmpty {
+                lines += entry("", "not in use until a restart: \(rules.needRestart.joined(separator: ", "))")
+            }
             for parameter in rules.params {
                 let value = parameter.value ?? (parameter.isSecret ? "(secret)" : "(none)")
                 lines += entry("", "\(parameter.name) = \(value)")

@@ -48,7 +48,8 @@ struct AgentStatusTests {
         status.silent = [.init(route: "news", forSeconds: 7200)]
         status.rules = .init(
             file: "rules.json", digest: String(repeating: "ab", count: 32),
-            params: [.init(name: "thing", value: "th.7"), .init(name: "token", isSecret: true)])
+            params: [.init(name: "thing", value: "th.7"), .init(name: "token", isSecret: true)],
+            needRestart: ["app"])
         status.healed = "the state was damaged; saved: 3 dead letters"
         status.metricsFailure = "metrics.prom: cannot be written: Read-only file system"
         return status
