@@ -82,7 +82,7 @@ struct PushAgentTests {
         agent.onDirectPush("readings", format: "lines", type: "reading") { _, _ in }
         let outcomes = Mutex<[String]>([])
         agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome.name)") } }
-        #expect(try await agent.exitCode(Self.lines) == 0)
+        #expect(try await agent.exitCode(Self.lines) == (AgentState.isDurable ? 0 : 1))
         #expect(outcomes.withLock { $0 } == ["handled", "duplicate", "handled", "undecodable"])
         let captured = try folder.read("captured").split(separator: "\n")
         #expect(captured.count == 4 && captured.first?.hasSuffix(#","raw":"id=1\nx=2"}"#) == true)
@@ -137,7 +137,7 @@ struct PushAgentTests {
         #expect(status.code == 1 && status.line.contains(#""broker""#), "\(status)")
     }
 
-    @Test("a capture that cannot be written is reported once")
+    @Test("a capture that cannot be written is reported once, and dead letters that end with the process are an error")
     func noCapture() async throws {
         var settings = AgentSettings()
         settings.capture = "/nowhere/captured"
@@ -147,8 +147,9 @@ struct PushAgentTests {
             return true
         }
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
-        #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(Self.lines) == 0)
+        #expect(try await PushAgent(host, rules, app: nil, .memory, settings).exitCode(Self.lines) == 1)
         #expect(lines.withLock { $0.filter { $0.contains("/nowhere/captured") }.count } == 1)
+        #expect(lines.withLock { $0.contains { $0.contains("lost: 4 dead letters, kept in memory only") } })
     }
 
     @Test("a reload that leaves a setting for the next start warns of it, and the status names it")

@@ -183,10 +183,13 @@ final class AgentRun: Sendable {
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
-        guard losesWhatIsLeft, report.left > 0 else { return .fine }
+        // A dead letter was acknowledged.
+        let letters = receiver.deadLetters.isDurable ? 0 : (try? receiver.deadLetters.count) ?? 0
+        let lost = [(losesWhatIsLeft ? report.left : 0, "message"), (letters, "dead letter")].filter { $0.0 > 0 }
+        if lost.isEmpty { return .fine }
         log.trouble(
-            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: they were in memory only, and "
-                + "their senders do not send them again; use --state DIR, in a build with the trait SQLite")
+            "lost: \(lost.map { counted($0.0, $0.1) }.joined(separator: " and ")), kept in memory only, which nobody "
+                + "sends again; use --state DIR, in a build with the trait SQLite")
         return .failed
     }
 }
