@@ -80,6 +80,37 @@ struct BrokerAnswerTests {
         try await start(sending: "5")
     }
 
+    @Test(
+        "a retained message comes again when it is published anew behind another message, a cleared or a too large one",
+        arguments: ["off", "", String(repeating: "x", count: 101)])
+    func retainedAnew(between: String) async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        try broker.publish(["on"], isRetained: true)
+        let intake = TestIntake()
+        let settings = relay.settings {
+            ($0.cleanSession, $0.payloadLimit) = (true, 100)
+            $0.subscriptions = [.init("push/#")]
+            // Longer than it takes to publish a message.
+            $0.backoff = .seconds(1)
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("it came") { intake.texts == ["on"] }
+            try broker.publish([between], isRetained: true)
+            try broker.publish(["end"], to: "push/end")
+            let texts = between == "off" ? ["on", "off", "end"] : ["on", "end"]
+            try await eventually("all came") { intake.texts == texts }
+            relay.cut()
+            try broker.publish(["on"], isRetained: true)
+            try await eventually("it came again") { intake.texts == texts + ["on"] }
+            relay.cut()
+            try await eventually("connected again") { intake.connections.count == 3 }
+            try broker.publish(["last"])
+            try await eventually("the last came") { intake.texts.last == "last" }
+            #expect(intake.texts == texts + ["on", "last"])
+        }
+    }
+
     @Test("a session of MQTT 5 that the broker has forgotten does not bring a retained message again")
     func retainedBehindLostSession() async throws {
         let broker = try Broker()

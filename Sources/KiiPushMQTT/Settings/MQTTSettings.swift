@@ -93,7 +93,8 @@ public struct MQTTSettings: Sendable, Hashable {
     /// With the file and a durable inbox each is accepted once per change, for the last 1,000 topics that had one:
     /// equal bytes of one topic count as the same message, unless it is a request with another response topic or other
     /// correlation data. One that is published while the device is connected comes without the retained flag, so it may
-    /// be accepted once more after a restart. An empty message, which clears it, is acknowledged and ignored.
+    /// be accepted once more after a restart; and another message of the topic may have replaced it, so that it is
+    /// accepted again if the broker sends it after that. An empty message, which clears it, is acknowledged and ignored.
     ///
     /// A second file, its name with `.lost` behind it, remembers a lost session until that has been reported.
     public var retainedFile: String?

@@ -41,8 +41,9 @@ final class MosquittoInbox {
     /// The last retained messages that were accepted; and those with the ones that are not accepted yet.
     private(set) var retained: RetainedMarks
     private var newRetained: RetainedMarks
-    /// A hash of the last payload of each topic, by a hash of the topic, of at most ``RetainedMarks/most`` topics.
-    private var last: [Int: Int] = [:]
+    /// A hash of the last payload of each topic, and whether the topic may have a mark, by a hash of the topic; of at
+    /// most ``RetainedMarks/most`` topics.
+    private var last: [Int: (payload: Int, mayBeMarked: Bool)] = [:]
     private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
     private(set) var notices: [String] = []
@@ -99,6 +100,8 @@ final class MosquittoInbox {
         if !payloads.isEmpty { last = [:] }
         newRetained = retained
         let left = zip(payloads, comesAgain).filter { !$0.1 }.map(\.0)
+        // The marks of before they came may no longer be true.
+        for payload in left { forget(payload.mqtt?.topic ?? "") }
         payloads = left
         comesAgain = left.map { _ in false }
         bytes = left.reduce(0) { $0 + $1.size }
@@ -127,27 +130,20 @@ final class MosquittoInbox {
         }
         let (size, limit) = unsafe (Int(message.payloadlen), settings.payloadLimit)
         guard size <= limit else {
+            forget(topic)
             return ignore(\.tooLarge, "a message of \(size) bytes, more than the limit of \(limit); it is lost")
         }
         // The bytes are freed when the callback returns; an empty payload has no address.
         let copy = unsafe Array(
             UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : size))
         // Whoever clears a retained message publishes an empty one, which says nothing else.
-        if copy.isEmpty {
-            newRetained.keep(settings, topic, nil)
-            return retainWhatIsAccepted()
-        }
+        if copy.isEmpty { return forget(topic) }
         let isRetained = unsafe message.retain
         let mqtt = unsafe publish(topic, isRetained: isRetained, properties)
         var content = copy
         // Each request has an answer of its own; a topic contains no zero.
         if let response = mqtt.responseTopic { content += [0] + response.utf8 + [0] + (mqtt.correlationData ?? []) }
-        let (place, hash) = (topic.hashValue, content.hashValue)
-        let isKnown = isRetained && !newRetained.keep(settings, topic, content)
-        // Equal to the message before it: published while this device was connected, or queued in its session too.
-        if isKnown || isRetained && last[place] == hash { return retainWhatIsAccepted() }
-        if last.count == RetainedMarks.most { last = [:] }
-        last[place] = hash
+        if isKnown(content, topic, isRetained: isRetained) { return retainWhatIsAccepted() }
         var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate)
         payload.arrivedAt = now
         payload.mqtt = mqtt
@@ -172,6 +168,29 @@ final class MosquittoInbox {
         (publish.userProperties, publish.contentType) = ([], nil)
         if publish.bytes > MQTTPublish.mostBytes { (publish.responseTopic, publish.correlationData) = (nil, nil) }
         return publish
+    }
+
+    /// Whether a retained message was accepted before; remembers each message, as the last one of its topic.
+    private func isKnown(_ content: [UInt8], _ topic: String, isRetained: Bool) -> Bool {
+        let (place, hash) = (topic.hashValue, content.hashValue)
+        let before = last[place]
+        if before == nil, last.count == RetainedMarks.most { last = [:] }
+        guard isRetained else {
+            // If the retained message that came before this one is published again, that is another change.
+            let isMarked = (before?.mayBeMarked ?? true) && newRetained.dropOther(settings, topic, content)
+            last[place] = (hash, isMarked)
+            return false
+        }
+        last[place] = (hash, true)
+        // Equal to the message before it: published while this device was connected, or queued in its session too.
+        return !newRetained.keep(settings, topic, content) || before?.payload == hash
+    }
+
+    /// Forgets what came of a topic, so that its next retained message is accepted.
+    private func forget(_ topic: String) {
+        newRetained.keep(settings, topic, nil)
+        last[topic.hashValue] = nil
+        retainWhatIsAccepted()
     }
 
     /// Remembers the retained messages at once, unless another message must be accepted before.

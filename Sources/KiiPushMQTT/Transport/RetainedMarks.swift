@@ -46,6 +46,15 @@ struct RetainedMarks: Equatable {
         return former?.message != message
     }
 
+    /// Forgets a topic's message unless it is this one; returns whether a message is still remembered.
+    mutating func dropOther(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]) -> Bool {
+        if marks.isEmpty { return false }
+        let (topic, message) = Self.digests(settings, topic, payload)
+        // A mark without a topic may be of any.
+        marks.removeAll { ($0.topic == topic || $0.topic.isEmpty) && $0.message != message }
+        return marks.contains { $0.topic == topic || $0.topic.isEmpty }
+    }
+
     private static func digests(
         _ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]
     ) -> (topic: String, message: String) {
