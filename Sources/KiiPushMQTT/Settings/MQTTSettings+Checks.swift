@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushSystem
 
 extension MQTTSettings {
     /// The filters of the subscriptions, which were checked.
@@ -52,13 +53,17 @@ extension MQTTSettings {
     private static let largestPayload = 268_000_000
 
     private var wrongTopics: [String?] {
-        var problems = subscriptions.map { Self.wrong(filter: $0.filter) }
+        var problems = subscriptions.map { topic in
+            Self.wrong(filter: topic.filter).map { "the topic '\(EscapedText(topic.filter))': \($0)" }
+        }
         if subscriptions.isEmpty { problems.append("expected a topic, found none") }
         if subscriptions.count > Self.mostSubscriptions {
             problems.append("expected at most \(Self.mostSubscriptions) topics, found \(subscriptions.count)")
         }
-        let filters = subscriptions.map(\.filter)
-        if Set(filters.map { Array($0.utf8) }).count < filters.count { problems.append("a topic is named twice") }
+        var filters: Set<[UInt8]> = []
+        for topic in subscriptions where !filters.insert(Array(topic.filter.utf8)).inserted {
+            problems.append("the topic '\(EscapedText(topic.filter))' is named twice")
+        }
         for (what, announcement) in [("birth", birth), ("will", will)] {
             guard let announcement else { continue }
             problems.append(Self.wrong(topic: announcement.topic).map { "the \(what)'s topic: \($0)" })

@@ -39,27 +39,37 @@ extension ReceiveOptions {
     ]
 
     /// An option that changes the settings of a broker.
+    private static func broker<Value: Sendable>(
+        _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
+        as read: @escaping @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> Value,
+        _ set: @escaping @Sendable (inout MQTTSettings, Value) -> Void
+    ) -> CommandOption<ReceiveOptions> {
+        .value(name, word, help, completes: completion, as: read) { options, value in
+            options.named.changes[name, default: []].append { set(&$0, value) }
+        }
+    }
+
     private static func broker(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
         _ set: @escaping @Sendable (inout MQTTSettings, String) -> Void
     ) -> CommandOption<ReceiveOptions> {
-        .value(name, word, help, completes: completion) { options, value in
-            options.named.changes[name, default: []].append { set(&$0, value) }
-        }
+        broker(name, word, help, completes: completion, as: completion.checked, set)
     }
 
     private static let ofMQTT: [CommandOption<ReceiveOptions>] = [
         broker(
             "--mqtt-topic", "FILTER",
             "a topic besides the address's, or a filter with + and #, such as cmd/+/set; 0:FILTER requests QoS 0. May "
-                + "be repeated, up to \(MQTTSettings.mostSubscriptions) topics"
-        ) { $0.subscriptions.append(Named.subscription($1)) },
-        broker("--mqtt-birth", "TOPIC=TEXT", "published, retained, whenever the agent has connected") {
-            $0.birth = Named.announcement($1)
-        },
+                + "be repeated, up to \(MQTTSettings.mostSubscriptions) topics", as: Named.subscription
+        ) { $0.subscriptions.append($1) },
         broker(
-            "--mqtt-will", "TOPIC=TEXT", "published, retained, when the connection is lost, and when the agent ends"
-        ) { $0.will = Named.announcement($1) },
+            "--mqtt-birth", "TOPIC=TEXT", "published, retained, whenever the agent has connected",
+            as: Named.announcement
+        ) { $0.birth = $1 },
+        broker(
+            "--mqtt-will", "TOPIC=TEXT", "published, retained, when the connection is lost, and when the agent ends",
+            as: Named.announcement
+        ) { $0.will = $1 },
         broker("--client-id", "ID", "the client id; generated and kept in the state directory if not given") {
             $0.clientID = $1
         },

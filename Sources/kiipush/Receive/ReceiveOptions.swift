@@ -136,15 +136,31 @@ extension ReceiveOptions.Named {
     }
 
     /// Reads `FILTER`, or `0:FILTER` for its quality of service.
-    static func subscription(_ text: String) -> MQTTSettings.Subscription {
-        let quality = ["0:": MQTTSettings.Quality.zero, "1:": .one][String(text.prefix(2))]
-        return .init(quality == nil ? text : String(text.dropFirst(2)), quality: quality ?? .one)
+    static func subscription(
+        _ option: String, _ text: String
+    ) throws(Arguments.Mistake) -> MQTTSettings.Subscription {
+        var (filter, quality) = (text, MQTTSettings.Quality.one)
+        let start = Array(text.utf8.prefix(2))
+        if start.count == 2, start[1] == UInt8(ascii: ":"), start[0].isDigit {
+            let digit = Int(start[0] - UInt8(ascii: "0"))
+            guard let known = MQTTSettings.Quality(rawValue: digit) else {
+                throw Arguments.Mistake(
+                    text: "\(option) takes FILTER, 0:FILTER or 1:FILTER, not '\(escaped(text))'; for a topic that "
+                        + "begins with '\(digit):', write '1:' before it")
+            }
+            (filter, quality) = (String(decoding: text.utf8.dropFirst(2), as: UTF8.self), known)
+        }
+        do throws(MQTTTopicFilter.Problem) { _ = try MQTTTopicFilter(filter) } catch {
+            throw Arguments.Mistake(text: "\(option) '\(escaped(filter))': \(error)")
+        }
+        return .init(filter, quality: quality)
     }
 
     /// Reads `TOPIC=TEXT`; the settings' check refuses a wrong topic.
-    static func announcement(_ text: String) -> MQTTSettings.Announcement {
-        let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-        return .init(topic: String(decoding: parts[0], as: UTF8.self), payload: parts.dropFirst().first ?? "".utf8[...])
+    static let announcement = Arguments.value("TOPIC=TEXT, such as status=on,") { text in
+        text.utf8.firstIndex(of: UInt8(ascii: "=")).map { sign in
+            MQTTSettings.Announcement(topic: String(text[..<sign]), payload: text.utf8[text.utf8.index(after: sign)...])
+        }
     }
 }
 

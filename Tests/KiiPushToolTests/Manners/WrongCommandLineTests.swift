@@ -58,10 +58,20 @@ struct WrongCommandLineTests {
         a CA file is of no use without TLS; write mqtts, or a portSSL
         receive --rules r --mqtt mqtt://h/t --password-file p => a password needs a user
         receive --rules r --mqtt mqtt://h => expected a topic, found none
-        receive --rules r --mqtt mqtt://h --mqtt-topic a# => expected '#' only as the last level, alone
+        receive --rules r --mqtt mqtt://h --mqtt-topic a# => \
+        --mqtt-topic 'a#': expected '#' only as the last level, alone
+        receive --rules r --mqtt mqtt://h --mqtt-topic 0: => \
+        --mqtt-topic '': expected a topic filter, found an empty one
+        receive --rules r --mqtt mqtt://h --mqtt-topic 2:cmd/# => \
+        --mqtt-topic takes FILTER, 0:FILTER or 1:FILTER, not '2:cmd/#'; for a topic that begins with '2:', write '1:' \
+        before it
+        receive --rules r --mqtt mqtt://h/a --mqtt-topic 0:a => the topic 'a' is named twice
+        receive --rules r --mqtt mqtt://h/a --mqtt-birth x => \
+        --mqtt-birth takes TOPIC=TEXT, such as status=on, not 'x'
+        receive --rules r --mqtt mqtt://h/a --mqtt-will x => --mqtt-will takes TOPIC=TEXT, such as status=on, not 'x'
         receive --rules r --mqtt mqtt://h --mqtt-topic $share/g/a => \
-        a shared subscription gives each message to one of several clients, in no order; expected a filter of this \
-        device's own
+        --mqtt-topic '$share/g/a': a shared subscription gives each message to one of several clients, in no order; \
+        expected a filter of this device's own
         receive --rules r --mqtt mqtt://h --mqtt-topic a --mqtt-will a/+=x => \
         the will's topic: expected a topic without the wildcards '#' and '+'
         receive --rules r --mqtt http://h/t => \

@@ -14,7 +14,7 @@ struct ReceiveOptionsTests {
     func topics() throws {
         let arguments = [
             "--rules", "r", "--mqtt", "mqtt://h", "--mqtt-topic", "cmd/+/set", "--mqtt-topic", "0:log/#",
-            "--mqtt-topic", "1:0:x", "--mqtt-birth", "s=on=1", "--mqtt-will", "s",
+            "--mqtt-topic", "1:0:x", "--mqtt-birth", "s=on=1", "--mqtt-will", "s=",
         ]
         guard case .mqtt(let settings)? = try ReceiveOptions.read(arguments)?.source else {
             Issue.record("not MQTT")
