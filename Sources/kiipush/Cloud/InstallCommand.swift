@@ -47,7 +47,11 @@ struct InstallCommand: CommandWithOptions {
         let id = try await known(client)
         // Before anything else can fail: a repeated call can name the installation, and does not install again.
         if format == .text { console.print("installation \(escaped(id))") }
-        guard let endpoint = try await client.mqttEndpoint(of: id) else {
+        let ready: MQTTEndpoint?
+        do { ready = try await client.mqttEndpoint(of: id) } catch {
+            throw AgentError("\(error); ask for the endpoint again with --installation \(id)")
+        }
+        guard let endpoint = ready else {
             return console.fail(
                 "kiipush install: the endpoint is not ready yet; ask again later with --installation \(escaped(id))")
         }

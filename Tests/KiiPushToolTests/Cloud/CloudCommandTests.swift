@@ -146,6 +146,10 @@ struct CloudCommandTests {
         let again = try self.run(["install", "--installation", id, "--endpoint", endpoint.path, "--format", "json"])
         #expect(again.code == 0 && again.output.hasPrefix(#"{"installationID":"\#(id)","endpoint":""#))
         #expect(cloud.requests.filter { $0.method == .post }.count == installs)
+        // Where nothing was printed before, the error has the installation.
+        cloud.fail(.rubbish)
+        let lost = try self.run(["install", "--installation", id, "--endpoint", endpoint.path, "--format", "json"])
+        #expect(lost.code == 1 && lost.errors.contains("again with --installation \(id)"), "\(lost.errors)")
         let nowhere = try self.run(["install", "--endpoint", "/nowhere/at/all"])
         #expect(nowhere.code == 1 && nowhere.errors.contains("add --installation installation-"))
     }
