@@ -58,7 +58,10 @@ struct UnsubscribeCommand: CommandWithOptions {
     private func names() throws -> [String] {
         guard let list else { return one.map { [$0] } ?? [] }
         let reader = list == "-" ? ByteReader.standardInput() : try ByteReader(path: list)
-        let text = String(decoding: try reader.readAll(limit: Self.listLimit), as: UTF8.self)
+        let bytes = try reader.readAll(limit: Self.listLimit)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw AgentError("\(escaped(list)): expected UTF-8; nothing was done")
+        }
         var names: [String] = []
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             var line = line.drop { $0 == " " || $0 == "\t" }

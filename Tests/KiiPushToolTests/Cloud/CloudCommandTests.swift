@@ -126,6 +126,10 @@ struct CloudCommandTests {
         let requests = cloud.requests.count
         let refused = try run(["unsubscribe", "kiicloud://users/u-1/topics/news", "--list", wrong.path])
         #expect(refused.code == 1 && refused.errors.contains("list.txt:2: expected user:ID or thing:ID"))
+        let bytes = try TemporaryFile("", name: "list.txt")
+        try Data(Array("user:u-1\nuser:u-".utf8) + [0xFF]).write(to: URL(filePath: bytes.path))
+        let invalid = try run(["unsubscribe", "kiicloud://users/u-1/topics/news", "--list", bytes.path])
+        #expect(invalid.code == 1 && invalid.errors.contains("list.txt: expected UTF-8; nothing was done"))
         #expect(cloud.requests.count == requests)
     }
 
