@@ -25,8 +25,10 @@ extension DeadLetterGuarantee {
         Self("a letter is removed once by its number, and the others are kept") { trial in
             var added: [DeadLetter] = []
             for number in 0..<3 { added.append(try trial.add(letter(number))) }
+            trial.expect(try trial.store.contains(added[1].id), "the letter should be there")
             trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
             trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
+            trial.expect(try !trial.store.contains(added[1].id), "it should not be there any more")
             try trial.expectLetters([added[0], added[2]], "afterwards")
         },
         Self("removing an unknown letter changes nothing") { trial in

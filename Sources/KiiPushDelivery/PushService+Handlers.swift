@@ -50,17 +50,20 @@ extension PushService {
     ///
     /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout: a late one is cancelled, and left
     /// behind if it does not return. Call it while the service runs; a stopping service waits for it as for any
-    /// handler.
+    /// handler. No handler runs, and the outcome is `failed` at the place `deadLetters`, if the store no longer has the
+    /// dead letter, if another call is replaying it, and once the service stops.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
-        let standard = change { state in
-            state.ending += 1
-            return state.delivery
-        }
-        defer { change { $0.ending -= 1 } }
+        let (standard, refusal) = change { ($0.delivery, $0.beginReplay(letter.id)) }
+        func refused(_ error: any Error) -> Outcome { .failure(of: "deadLetters", isStage: true, error) }
+        if let refusal { return refused(refusal) }
+        defer { change { $0.endReplay(letter.id) } }
+        do {
+            guard try receiver.deadLetters.contains(letter.id) else { return refused(ReplayRefused.gone) }
+        } catch { return refused(error) }
         return await receiver.replay(letter) { route, message in
             let settings = route.options.delivery ?? message.routes.first?.options.delivery ?? standard
             return await self.run(route, of: message, settings.timeout, nil)
@@ -185,6 +188,19 @@ extension ServiceState {
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
     }
 
+    /// Begins a replay, which the end of the service waits for; returns why it may not begin.
+    fileprivate mutating func beginReplay(_ id: UInt64) -> ReplayRefused? {
+        guard phase < .stopping else { return .stopping }
+        guard replayed.insert(id).inserted else { return .isRunning }
+        ending += 1
+        return nil
+    }
+
+    fileprivate mutating func endReplay(_ id: UInt64) {
+        replayed.remove(id)
+        ending -= 1
+    }
+
     /// Records that a handler is asked to return by `end`.
     mutating func cancelRun(_ number: UInt64, until end: MonotonicInstant) {
         runs[number]?.isCancelled = true
@@ -221,6 +237,23 @@ extension ServiceState {
         if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
         if let again = reportedLetters.due, again <= now { (reportedLetters.due, due.reportsMerged) = (nil, true) }
         return due
+    }
+}
+
+/// Why a dead letter is not replayed.
+package enum ReplayRefused: Error, CustomStringConvertible {
+    /// It was removed since it was read.
+    case gone
+    case isRunning
+    case stopping
+
+    /// The reason in words.
+    package var description: String {
+        switch self {
+        case .gone: "it was handled or dropped meanwhile"
+        case .isRunning: "another replay of it is running"
+        case .stopping: "the service is stopping"
+        }
     }
 }
 

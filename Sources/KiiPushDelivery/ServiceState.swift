@@ -71,6 +71,8 @@ struct ServiceState {
     var isAlone = false
     /// How many tasks are ending a delivery without handling it.
     var ending = 0
+    /// The numbers of the dead letters that are being replayed.
+    var replayed: Set<UInt64> = []
     /// The runs of handlers, waiting and running, by number; how many handlers still run that were left behind.
     var runs: [UInt64: HandlerRun] = [:]
     var lastRun: UInt64 = 0

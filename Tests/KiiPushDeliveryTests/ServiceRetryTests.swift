@@ -321,6 +321,36 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1", "failed handler: 1"])
     }
 
+    @Test("no handler runs for a letter that is being replayed, that was dropped meanwhile, or once the service stops")
+    func refusedReplays() async throws {
+        let gate = Gate()
+        let (bench, _, run) = await ServiceBench { _, _ in await gate.wait() }.opened()
+        for number in 1...3 {
+            _ = try bench.letters.add(
+                DeadLetter(
+                    payload: ServiceBench.payload(number), reason: .failed, routes: ["r"],
+                    arrivedAt: .init(nanoseconds: 0)))
+        }
+        let letters = bench.letters.letters()
+        func refusal(_ letter: DeadLetter) async -> ReplayRefused? {
+            guard case .failed(let failure) = await bench.service.replay(letter) else { return nil }
+            return failure.error as? ReplayRefused
+        }
+        let first = OwnThreads.start { await bench.service.replay(letters[0]) }
+        try await bench.calls(1)
+        #expect(await refusal(letters[0]) == .isRunning)
+        bench.letters.remove(2)
+        #expect(await refusal(letters[1]) == .gone)
+        run.cancel()
+        try await until { !bench.service.status.isOpen }
+        #expect(await refusal(letters[2]) == .stopping)
+        gate.open()
+        #expect(try await first.value.name == "handled")
+        _ = try await run.value
+        #expect(bench.log.events == ["r 1"] && bench.letters.letters().map(\.id) == [3])
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
+    }
+
     @Test("a handler that does not return holds a replay up no longer than its time and the grace")
     func replayOverrun() async throws {
         let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 1) }

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushTesting
+import Synchronization
 import Testing
 
 @testable import kiipush
@@ -31,21 +32,52 @@ struct DeadLetterReplayTests {
                     payload: RawPayload(bytes, transport: .mqtt), reason: .undecodable, routes: [],
                     arrivedAt: MonotonicInstant(nanoseconds: 0)))
         }
+        let (run, receiver) = try await serving(letters) { session in
+            await ToolRun { await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, $0.desk) }
+        }
+        #expect(run.code == .failed, "one of them is garbage still")
+        #expect(run.output == ["1: handled", "2: undecodable (unexpectedCharacter)"])
+        #expect(run.errors == [] && letters.letters().map(\.id) == [2])
+        #expect(receiver.metrics.routes.map(\.handled) == [1])
+    }
+
+    @Test("a replay ends when nobody waits for it any more, and says of a letter that was dropped that it did not run")
+    func unheard() async throws {
+        let letters = InMemoryDeadLetterStore()
+        for _ in 1...3 {
+            _ = try letters.add(
+                DeadLetter(
+                    payload: PayloadFixture.pushToUser(topic: "news").payload(.long), reason: .failed,
+                    routes: ["news"], arrivedAt: MonotonicInstant(nanoseconds: 0)))
+        }
+        let lines = Mutex<[String]>([])
+        let console = DeskConsole(
+            print: { line in
+                lines.withLock { $0.append(line) }
+                letters.remove(2)
+            }, error: { _ in }, isHeard: { lines.withLock { $0.count } < 2 })
+        let (code, receiver) = try await serving(letters) { session in
+            await DeadLetterDesk.run(["replay", "--all"], session, console)
+        }
+        #expect(code == .failed && letters.letters().map(\.id) == [3])
+        #expect(lines.withLock(\.self) == ["1: handled", "2: not replayed: it was handled or dropped meanwhile"])
+        #expect(receiver.metrics.routes.map(\.handled) == [1])
+    }
+
+    /// Runs a command on the dead letters of a service that runs, whose one route takes news.
+    private func serving<Answer>(
+        _ letters: InMemoryDeadLetterStore, _ command: (StateSession) async -> Answer
+    ) async throws -> (Answer, PushReceiver) {
         let receiver = PushReceiver(deadLetters: letters)
         receiver.onPushToUser("news", topic: "news") { _, _ in }
         let (stream, opened) = AsyncStream<Void>.makeStream()
         let service = PushService(receiver, [Idle(opened: opened)])
         let running = Task { try await service.run() }
         for await _ in stream {}
-
-        let session = StateSession(deadLetters: letters, receiver: receiver, service: service)
-        let run = await ToolRun { await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, $0.desk) }
+        let answer = await command(StateSession(deadLetters: letters, receiver: receiver, service: service))
         running.cancel()
         _ = try await running.value
-        #expect(run.code == .failed, "one of them is garbage still")
-        #expect(run.output == ["1: handled", "2: undecodable (unexpectedCharacter)"])
-        #expect(run.errors == [] && letters.letters().map(\.id) == [2])
-        #expect(receiver.metrics.routes.map(\.handled) == [1])
+        return (answer, receiver)
     }
 }
 

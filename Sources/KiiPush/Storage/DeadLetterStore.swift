@@ -94,6 +94,9 @@ public protocol DeadLetterStore: Sendable {
     /// All dead letters, oldest first.
     func letters() throws -> [DeadLetter]
 
+    /// Whether there is a dead letter of that number; by default, all are read. A replay asks before it begins.
+    func contains(_ id: UInt64) throws -> Bool
+
     /// Removes a dead letter; returns whether there was one of that number.
     @discardableResult
     func remove(_ id: UInt64) throws -> Bool
@@ -122,6 +125,9 @@ extension DeadLetterStore {
 
     /// False: a store has capacity unless it says otherwise.
     public var isFull: Bool { false }
+
+    /// Whether there is a dead letter of that number, by reading all of them.
+    public func contains(_ id: UInt64) throws -> Bool { try letters().contains { $0.id == id } }
 
     /// Removes a dead letter if it stands for as many messages as when it was read.
     @discardableResult
@@ -207,6 +213,9 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
 
     /// All dead letters, oldest first.
     public func letters() -> [DeadLetter] { state.withLock { $0.letters } }
+
+    /// Whether there is a dead letter of that number.
+    public func contains(_ id: UInt64) -> Bool { state.withLock { $0.letters.contains { $0.id == id } } }
 
     /// Removes a dead letter; returns whether there was one of that number.
     @discardableResult

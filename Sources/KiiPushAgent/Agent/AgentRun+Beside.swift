@@ -82,7 +82,8 @@ struct AgentCommands: Sendable {
                 let routes = session.receiver?.routes.map(\.id) ?? []
                 return await taps.serve(rest, app: app, routes: routes, reply).rawValue
             }
-            let console = DeskConsole(print: { reply.print($0) }, error: { reply.error($0) })
+            let console = DeskConsole(
+                print: { reply.print($0) }, error: { reply.error($0) }, isHeard: { reply.isHeard })
             return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
         }
     }

@@ -204,6 +204,13 @@ package final class ControlReply: Sendable {
 
     package func print(_ text: String) { add(ControlMessage.lines("o", text)) }
 
+    /// Whether the client is still there, as far as the system knows; ask while its command is performed.
+    package var isHeard: Bool {
+        var polled = [pollfd(fd: client, events: 0, revents: 0)]
+        pollAll(&polled, for: .zero)
+        return polled[0].revents & Int16(POLLHUP | POLLERR) == 0
+    }
+
     package func error(_ text: String) { add(ControlMessage.lines("e", text)) }
 
     fileprivate func end(_ code: Int32) { add(ControlMessage.lines("x", "\(code)"), isLast: true) }

@@ -63,9 +63,23 @@ package enum DeadLetterDesk {
             if index > 0, let rate = options.rate {
                 do { try await Task.sleep(for: .nanoseconds(1_000_000_000 / rate)) } catch { return .failed }
             }
+            // Who has interrupted the command wants no more of it.
+            guard console.isHeard() else { return .failed }
             let outcome = await service.replay(letter)
-            console.print("\(letter.id): \(outcome)")
-            if case .handled = outcome {} else { code = .failed }
+            switch outcome {
+            case .handled: console.print("\(letter.id): \(outcome)")
+            case .failed(let failure) where failure.error as? ReplayRefused == .stopping:
+                return console.fail(
+                    "kiipush dead-letters: the agent is stopping; "
+                        + "\(index) of \(counted(letters.count, "dead letter")) replayed")
+            case .failed(let failure):
+                code = .failed
+                let refusal = failure.error as? ReplayRefused
+                console.print("\(letter.id): \(refusal.map { "not replayed: \($0)" } ?? outcome.description)")
+            default:
+                code = .failed
+                console.print("\(letter.id): \(outcome)")
+            }
         }
         return code
     }

@@ -7,9 +7,14 @@ import KiiPushSystem
 package struct DeskConsole: Sendable {
     let print: @Sendable (String) -> Void
     let error: @Sendable (String) -> Void
+    /// Whether somebody still waits for the answer.
+    let isHeard: @Sendable () -> Bool
 
-    package init(print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void) {
-        (self.print, self.error) = (print, error)
+    package init(
+        print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
+        isHeard: @escaping @Sendable () -> Bool = { true }
+    ) {
+        (self.print, self.error, self.isHeard) = (print, error, isHeard)
     }
 
     /// Prints a line of error output, and returns the exit code of the failure.

@@ -32,6 +32,7 @@ final class LetterTable: Sendable {
     }
 
     var count: Int { state.withLock { $0.room.count } }
+    func contains(_ id: UInt64) -> Bool { state.withLock { $0.room.contains(id) } }
     var isFull: Bool { state.withLock { $0.room.isFull } }
 
     /// Assigns a dead letter its number, or that of the one that it is merged into, and keeps it until it is written.

@@ -178,6 +178,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// Whether its dead letters or their bytes have reached the bound, in constant time.
     public var isFull: Bool { table.isFull }
 
+    /// Whether there is a dead letter of that number, without reading the file.
+    public func contains(_ id: UInt64) -> Bool { table.contains(id) }
+
     /// Removes a dead letter; returns whether there was one of that number.
     ///
     /// - Throws: ``SQLiteError`` if that cannot be written; the dead letter then still exists.

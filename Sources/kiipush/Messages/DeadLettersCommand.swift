@@ -30,7 +30,10 @@ enum DeadLettersCommand {
                     .text(
                         "Dead letters that are handled are removed; the others are kept. A dead letter that "
                             + "summarizes many messages has the payload of the newest one only: replaying it "
-                            + "handles that one.")
+                            + "handles that one."),
+                    .text(
+                        "Ctrl-C ends the command after the dead letter that is being handled. One that was dropped "
+                            + "meanwhile, or that another replay is handling, is not replayed."),
                 ],
                 exits: [
                     (.fine, "all were handled"), (.failed, "one was not handled, or none matched"),
