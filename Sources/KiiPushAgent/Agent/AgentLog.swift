@@ -20,6 +20,11 @@ package struct AgentLog: Sendable {
     /// Logs something that needs attention.
     package func trouble(_ text: String) { write(JournalLine(.warning, "kiipush: \(text)")) }
 
+    /// Logs something that needs attention, within the quota of its kind and route.
+    func trouble(_ text: String, _ kind: String, of route: String) {
+        if quota.takes(LineQuota.Key(kind: kind, route: route), .warning) { trouble(text) }
+    }
+
     /// Logs why something that is tried again and again fails: once, until it succeeds or fails for another reason.
     func trouble(onceIn failure: Current<String>, _ body: () throws(WriteError) -> Void) {
         do throws(WriteError) {

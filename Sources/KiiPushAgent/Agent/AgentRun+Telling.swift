@@ -38,8 +38,11 @@ extension AgentRun {
             counts.count(event)
             self?.followLink(event)
         }
-        receiver.loopGuard?.onRisk { log.trouble("a handler writes to a bucket that its own route listens to: \($0)") }
-        receiver.loopGuard?.onPaced { log.trouble($0.sentence) }
+        receiver.loopGuard?.onRisk { risk in
+            log.trouble(
+                "a handler writes to a bucket that its own route listens to: \(risk)", "own bucket", of: risk.route)
+        }
+        receiver.loopGuard?.onPaced { log.trouble($0.sentence, "paced", of: $0.route) }
         if let state, !AgentState.isDurable {
             log.trouble(
                 "this kiipush is built without the trait SQLite: it keeps messages in memory, acknowledges them when "

@@ -120,6 +120,22 @@ struct LineQuotaTests {
         #expect(quota.leftOut(all: true).count == 1, "at the end, all are counted")
     }
 
+    @Test("warnings of a kind and a route have a share too, and others are written beside them")
+    func warnings() {
+        let lines = Mutex<[String]>([])
+        let writer = LogWriter { line in
+            lines.withLock { $0.append("\(line)") }
+            return true
+        }
+        let log = AgentLog(isQuiet: true, writer: writer, shortages: Shortages { _ in })
+        for _ in 0..<100 { log.trouble("own", "own bucket", of: "r") }
+        log.trouble("another")
+        log.tellLeftOut(all: true)
+        #expect(writer.finish(within: .seconds(20)))
+        #expect(lines.withLock { $0.count } == 62)
+        #expect(lines.withLock { $0.last } == "<4>left out 40 lines within 60 s: own bucket; r")
+    }
+
     @Test("the line of an outcome is counted for its first route")
     func outcomes() async {
         let keys = Mutex<[LineQuota.Key]>([])
