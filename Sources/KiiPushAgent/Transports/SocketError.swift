@@ -24,6 +24,9 @@ extension SocketError: CustomStringConvertible {
     /// One line for people: what is wrong, and how to fix it.
     public var description: String {
         switch self {
+        case .badPath(let path) where path.utf8.count > 107:
+            "\(EscapedText(path)): a socket's path has at most 107 bytes, and this one \(path.utf8.count); use a shorter "
+                + "path"
         case .badPath(let path):
             "'\(EscapedText(path))' is not a socket path: expected 1 to 107 bytes, none of them NUL"
         case .unsafeDirectory(let path):

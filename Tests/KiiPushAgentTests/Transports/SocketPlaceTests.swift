@@ -40,6 +40,12 @@ struct SocketPlaceTests {
         withExtendedLifetime(listener.descriptor) {}
     }
 
+    @Test("a path that is too long is told with what to do")
+    func tooLong() {
+        let error = #expect(throws: SocketError.self) { try listen(String(repeating: "s", count: 107)) }
+        #expect(error?.description.hasSuffix("; use a shorter path") == true)
+    }
+
     @Test("removes its own socket at the end")
     func removed() throws {
         try listen()
