@@ -214,6 +214,16 @@ struct KillTests {
         #expect(try await self.run(kill, "*").code == .fine)
     }
 
+    @Test("a directory in the file's place is put out of the way too, beside an earlier broken file")
+    func resetDirectory() async throws {
+        try write("{")
+        #expect(try await run(kill, "--reset").code == .fine)
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let run = try await run(kill, "--reset")
+        #expect(run.output == ["nothing is off any more; the unreadable file is now \(file).broken2"], "\(run.errors)")
+        #expect(try await self.run(kill, "*").code == .fine)
+    }
+
     @Test("a file that can be read is not reset, nor is one that is not there")
     func noReset() async throws {
         let answer = "\(file) is readable or missing; nothing was reset"

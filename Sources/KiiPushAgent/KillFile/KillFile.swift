@@ -111,7 +111,8 @@ package struct KillFile: Sendable, Hashable {
 
     /// Moves an unreadable file away, so that a new one can be created; returns its new path.
     ///
-    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in
+    /// It gets the suffix `.broken`, and replaces an earlier one of that name, unless one of them is a directory: then
+    /// it gets the first suffix of `.broken2` to `.broken9` that is free. Its kills then have no effect, also in
     /// a program that kept those that it had read before. A missing or readable file stays, even with bad entries,
     /// because its kills apply. If it throws, nothing has changed.
     @discardableResult
@@ -122,8 +123,17 @@ package struct KillFile: Sendable, Hashable {
             _ = try read()
             return nil
         } catch {
-            let kept = "\(path).broken"
-            do throws(ErrorNumber) { try renameFile(path, to: kept) } catch { throw .unwritable(path: kept, error) }
+            var kept = "\(path).broken"
+            for number in 2...10 {
+                do throws(ErrorNumber) {
+                    try renameFile(path, to: kept)
+                    break
+                } catch {
+                    let isOccupied = [ENOTDIR, EISDIR, ENOTEMPTY, EEXIST].contains(error.rawValue)
+                    guard isOccupied, number < 10 else { throw .unwritable(path: kept, error) }
+                    kept = "\(path).broken\(number)"
+                }
+            }
             return kept
         }
     }
