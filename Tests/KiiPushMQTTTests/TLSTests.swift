@@ -142,13 +142,18 @@ struct TLSTests {
         _ = try MQTTTransport(settings)
     }
 
-    @Test("a CA file that cannot be read ends the transport")
+    @Test("a CA file that cannot be read, or has no certificate, ends the transport")
     func noFile() async throws {
         var settings = MQTTSettings(host: "localhost", topic: "push", usesTLS: true)
         settings.clientID = "device"
         settings.caFile = "/nonexistent/ca.pem"
         let error = try await failure(settings, TestIntake())
         #expect("\(try #require(error))" == "/nonexistent/ca.pem: cannot be read: No such file or directory")
+        let folder = try Folder()
+        let file = try folder.write("no certificate\n", to: "ca.pem")
+        settings.caFile = file
+        let other = try await failure(settings, TestIntake())
+        #expect("\(try #require(other))".hasPrefix("\(file): expected a certificate in PEM"))
     }
 
     static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {

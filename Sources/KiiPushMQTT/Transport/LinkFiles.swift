@@ -43,9 +43,14 @@ struct LinkFiles {
     }
 
     private func check(_ path: String) throws(MQTTError) {
-        do throws(ReadError) { _ = try ByteReader(regularFile: path).readAll(limit: 1) } catch {
-            if case .tooLarge = error { return }
+        let bytes: [UInt8]
+        do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: 16 << 20) } catch {
             throw .settings(error.description)
+        }
+        // Also the end of the older forms' labels.
+        guard String(decoding: bytes, as: UTF8.self).contains(exactly: "CERTIFICATE-----") else {
+            throw .settings(
+                "\(EscapedText(path)): expected a certificate in PEM, '-----BEGIN CERTIFICATE-----', found none")
         }
     }
 
