@@ -13,7 +13,7 @@ extension MQTTSession {
             if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
             for filter in settings.formerFilters { try link.unsubscribe(filter) }
             for topic in settings.subscriptions { requested[try link.subscribe(topic.filter, topic.quality)] = topic }
-            (granted, isBelowRequest, areRequestsSent) = (.max, false, false)
+            (granted, isBelowRequest, areRequestsSent) = ([], false, false)
         case .connection(let code, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
@@ -35,9 +35,9 @@ extension MQTTSession {
             if let wanted = requested.removeValue(forKey: id)?.quality.rawValue, quality < wanted {
                 isBelowRequest = true
             }
-            granted = min(granted, quality)
+            granted.insert(quality)
             guard requested.isEmpty else { return }
-            noteSubscription(granted)
+            noteSubscription()
             publishBirth(link)
         case .publication(let id, let code): noteConfirmation(of: id, code)
         case .end(let code) where code == 0x8E:
@@ -50,19 +50,19 @@ extension MQTTSession {
     }
 
     /// Reports that the connection delivers pushes from now on, and what may have been lost before.
-    private func noteSubscription(_ quality: Int32) {
+    private func noteSubscription() {
         subscribedAt = .now
         pauses.noteAdmission()
         let hadSession = hadLink || settings.hadSession
         hadLink = true
-        intake.report(.connected(connectionDetail(quality)))
-        if let (gap, cause) = possibleGap(hadSession: hadSession, quality) {
+        intake.report(.connected(connectionDetail))
+        if let (gap, cause) = possibleGap(hadSession: hadSession, isBelowRequest: isBelowRequest) {
             intake.report(.possibleGap(gap, cause: cause))
         }
         remember(isSessionLost: false)
     }
 
-    private func connectionDetail(_ quality: Int32) -> String {
+    private var connectionDetail: String {
         let session =
             if settings.cleanSession {
                 "clean session"
@@ -72,10 +72,11 @@ extension MQTTSession {
                 isSessionPresent ? "session kept" : "new session"
             }
         let link = settings.usesTLS ? "over TLS" : "not encrypted"
-        return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(quality) granted"
+        let qualities = granted.sorted().map(String.init).joined(separator: " and ")
+        return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(qualities) granted"
     }
 
-    func possibleGap(hadSession: Bool, _ quality: Int32) -> (String, Gap.Cause?)? {
+    func possibleGap(hadSession: Bool, isBelowRequest: Bool = false) -> (String, Gap.Cause?)? {
         if settings.cleanSession, hadSession {
             return ("clean session: messages sent while the link was down are lost", .sessionLost)
         }
@@ -85,11 +86,11 @@ extension MQTTSession {
         if isSessionLost {
             return ("the broker has forgotten the session, and the messages sent while the link was down", .sessionLost)
         }
-        guard quality == 0 else { return nil }
-        // Whoever asks for QoS 0 does not mind.
+        // Whoever requests QoS 0 does not mind.
+        guard isBelowRequest else { return nil }
         return (
-            "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost",
-            hadSession && isBelowRequest ? .notAccepted : nil
+            "QoS 0 granted instead of 1: messages are not acknowledged, and those in transit when the link breaks are "
+                + "lost", hadSession ? .notAccepted : nil
         )
     }
 

@@ -91,7 +91,7 @@ extension MQTTSession {
     /// kept: the requests to subscribe are sent after it.
     var isHeld: Bool {
         !requested.isEmpty && areRequestsSent && arrivals.payloads.count < BatchedIntake.largestBatch
-            && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession, 1) != nil
+            && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession) != nil
     }
 
     private func write(_ link: borrowing MosquittoClient) throws(End) {

@@ -65,8 +65,8 @@ final class MQTTSession {
     /// The subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: MQTTSettings.Subscription] = [:]
     var areRequestsSent = false
-    /// The lowest quality of service that it has granted.
-    var granted = Int32.max
+    /// The qualities of service that it has granted.
+    var granted: Set<Int32> = []
     var isBelowRequest = false
     /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
