@@ -94,7 +94,8 @@ public struct MQTTSettings: Sendable, Hashable {
     /// equal bytes of one topic count as the same message, unless it is a request with another response topic or other
     /// correlation data. One that is published while the device is connected comes without the retained flag, so it may
     /// be accepted once more after a restart; and another message of the topic may have replaced it, so that it is
-    /// accepted again if the broker sends it after that. An empty message, which clears it, is acknowledged and ignored.
+    /// accepted again if the broker sends it after that. An empty message, which clears it, is acknowledged and
+    /// ignored.
     ///
     /// A second file, its name with `.lost` behind it, remembers a lost session until that has been reported.
     public var retainedFile: String?
