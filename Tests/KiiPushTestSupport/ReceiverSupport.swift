@@ -32,12 +32,10 @@ final class Gate: Sendable {
     }
 }
 
-/// A seen store that takes down what it is asked, and opens a gate when a duplicate asks whether to wait.
+/// A seen store that takes down what it is asked.
 final class SpyStore: SeenStore {
     let log = EventLog()
-    private let store: InMemorySeenStore
-
-    init(window: SeenWindow = .standard) { store = InMemorySeenStore(window: window) }
+    private let store = InMemorySeenStore()
 
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
         let state = store.begin(keys, now: now)

@@ -8,6 +8,7 @@ import Testing
 @Suite("what a handler does to the cloud")
 struct HandlerWriteTests {
     private let cloud = TestCloud.withUser()
+    private let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
     private let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
     private var client: KiiClient {
         KiiClient(Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), clock: NotedClock())
@@ -54,7 +55,6 @@ struct HandlerWriteTests {
     @Test("a deletion's own event is dropped; where nothing was deleted, none is expected", arguments: [true, false])
     func deleted(isThere: Bool) async throws {
         let client = client
-        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
         if isThere { try await client.perform(.createObject(object, [:])) }
         let answers = Mutex<[Bool]>([])
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
@@ -70,7 +70,6 @@ struct HandlerWriteTests {
     @Test("a handler that writes the version that it read goes on with the object's lineage")
     func lineage() async throws {
         let client = client
-        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
         let stamp = "1;3;th.9;1700000000000"
         try await client.perform(.createObject(object, ["temp": 21, "_kl": .string(stamp)]))
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
@@ -93,7 +92,6 @@ struct HandlerWriteTests {
         ])
     func unchanged(write: ObjectWrite, isSent: Bool) async throws {
         let client = client
-        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
         try await client.perform(.createObject(object, ["temp": 21, "on": true, "_kl": "1;1;th.9;1"]))
         let written = Mutex<[Written?]>([])
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in

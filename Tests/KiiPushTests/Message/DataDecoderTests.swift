@@ -73,24 +73,13 @@ struct DataDecoderTests {
         #expect(try decode(members) == expected)
     }
 
-    struct Numbers: Decodable, Equatable {
-        var a: Int64
-        var b: UInt64
-        var c: Int8
-        var d: Double
-        var e: Float
-    }
-
-    @Test("64-bit numbers are exact, from numbers and from strings")
+    @Test("numbers are exact, from numbers and from strings")
     func exact() throws {
-        let expected = Numbers(a: .min, b: .max, c: -128, d: 0.1, e: 0.5)
-        #expect(try decode(#""a":-9223372036854775808,"b":18446744073709551615,"c":-128,"d":0.1,"e":0.5"#) == expected)
-        #expect(
-            try decode(#""a":"-9223372036854775808","b":"18446744073709551615","c":"-128","d":"0.1","e":"0.5""#)
-                == expected)
         #expect(
             try decode([String: Int64].self, #""a":9007199254740993,"b":9007199254740993.0,"c":1e3"#)
                 == ["a": 9_007_199_254_740_993, "b": 9_007_199_254_740_993, "c": 1000])
+        #expect(try decode([String: Double].self, #""a":0.1,"b":"0.1""#) == ["a": 0.1, "b": 0.1])
+        #expect(try decode([String: Float].self, #""a":0.5,"b":"0.5""#) == ["a": 0.5, "b": 0.5])
     }
 
     @Test(

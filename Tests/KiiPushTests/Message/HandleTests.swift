@@ -7,45 +7,30 @@ import Testing
 struct HandleTests {
     private static let user = #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U""#
 
-    /// A statement of scope by long keys, and the scope it is; nil where there is none to speak of.
+    /// A statement of scope as APNs has it, and the scope it is; nil where there is none to speak of.
     static let scopes: [(keys: String, scope: KiiScope?)] = [
-        (#""objectScopeType":"APP""#, .app), (user, .user(KiiUser(id: "U"))),
-        (#""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#, .group(KiiGroup(id: "G"))),
-        (#""objectScopeType":"APP_AND_THING","objectScopeThingID":"th.1""#, .thing(KiiThing(id: "th.1"))),
+        (#""st":"APP""#, .app), (#""st":"APP_AND_USER","su":"U""#, .user(KiiUser(id: "U"))),
+        (#""st":"APP_AND_GROUP","sg":"G""#, .group(KiiGroup(id: "G"))),
+        (#""st":"APP_AND_THING","sth":"th.1""#, .thing(KiiThing(id: "th.1"))),
         // The type decides, also beside ids of other scopes.
-        (
-            #""objectScopeType":"APP","objectScopeUserID":"U","objectScopeGroupID":"G","objectScopeThingID":"th.1""#,
-            .app
-        ),
-        (
-            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","objectScopeGroupID":"G","objectScopeThingID":"t""#,
-            .user(KiiUser(id: "U"))
-        ),
-        (
-            #""objectScopeType":"APP_AND_GROUP","objectScopeUserID":"U","objectScopeGroupID":"G""#,
-            .group(KiiGroup(id: "G"))
-        ),
-        (
-            #""objectScopeType":"APP_AND_THING","objectScopeUserID":"U","objectScopeThingID":"t""#,
-            .thing(KiiThing(id: "t"))
-        ),
+        (#""st":"APP","su":"U","sg":"G","sth":"th.1""#, .app),
+        (#""st":"APP_AND_USER","su":"U","sg":"G","sth":"t""#, .user(KiiUser(id: "U"))),
+        (#""st":"APP_AND_GROUP","su":"U","sg":"G""#, .group(KiiGroup(id: "G"))),
+        (#""st":"APP_AND_THING","su":"U","sth":"t""#, .thing(KiiThing(id: "t"))),
         // Not stated, unknown, or without the id that it needs.
-        (#""objectScopeUserID":"U""#, nil), (#""objectScopeAppID":"app""#, nil), (#""objectScopeType":"""#, nil),
-        (#""objectScopeType":"app""#, nil), (#""objectScopeType":"APP_AND_user","objectScopeUserID":"U""#, nil),
-        (#""objectScopeType":" APP""#, nil), (#""objectScopeType":"APP_AND_DEVICE","objectScopeUserID":"U""#, nil),
-        (#""objectScopeType":"APP_AND_USER""#, nil),
-        (#""objectScopeType":"APP_AND_USER","objectScopeUserID":" ""#, nil),
-        (#""objectScopeType":"APP_AND_USER","objectScopeGroupID":"G","objectScopeAppID":"app""#, nil),
-        (#""objectScopeType":"APP_AND_GROUP","objectScopeUserID":"U""#, nil),
-        (#""objectScopeType":"APP_AND_THING","objectScopeUserID":"U""#, nil),
-        (#""objectScopeType":"APP_AND_USER","objectScopeUserID":null"#, nil),
+        (#""su":"U""#, nil), (#""sa":"app""#, nil), (#""st":"""#, nil), (#""st":"app""#, nil), (#""st":" APP""#, nil),
+        (#""st":"APP_AND_user","su":"U""#, nil), (#""st":"APP_AND_DEVICE","su":"U""#, nil),
+        (#""st":"APP_AND_USER""#, nil), (#""st":"APP_AND_USER","su":" ""#, nil),
+        (#""st":"APP_AND_USER","su":null"#, nil),
+        (#""st":"APP_AND_USER","sg":"G","sa":"app""#, nil), (#""st":"APP_AND_GROUP","su":"U""#, nil),
+        (#""st":"APP_AND_THING","su":"U""#, nil),
     ]
 
-    /// The same keys as APNs has them.
-    private static func short(_ keys: String) -> String {
-        keys.replacing("objectScopeType", with: "st").replacing("objectScopeUserID", with: "su")
-            .replacing("objectScopeGroupID", with: "sg").replacing("objectScopeThingID", with: "sth")
-            .replacing("objectScopeAppID", with: "sa")
+    /// The same as the other transports have it.
+    private static func long(_ keys: String) -> String {
+        [KiiField.scopeType, .scopeUserID, .scopeGroupID, .scopeThingID, .scopeAppID].reduce(keys) { text, field in
+            text.replacing("\"\(field.shortName)\":", with: "\"\(field.longName)\":")
+        }
     }
 
     /// Expects that a message has this owner of its scope, and no other.
@@ -61,8 +46,8 @@ struct HandleTests {
     @Test("a bucket needs a known scope with its id, and a name; an object its id too", arguments: scopes)
     func bucketAndObject(_ keys: String, _ scope: KiiScope?) throws {
         let texts = [
-            "{\"bucketID\":\"b\",\"objectID\":\"o\",\(keys)}",
-            "{\"aps\":{},\"bi\":\"b\",\"oi\":\"o\",\(Self.short(keys))}",
+            "{\"bucketID\":\"b\",\"objectID\":\"o\",\(Self.long(keys))}",
+            "{\"aps\":{},\"bi\":\"b\",\"oi\":\"o\",\(keys)}",
         ]
         for text in texts {
             let message = try PushMessage(json: text)
@@ -84,7 +69,7 @@ struct HandleTests {
 
     @Test("a topic needs the same", arguments: scopes)
     func topic(_ keys: String, _ scope: KiiScope?) throws {
-        for text in ["{\"topic\":\"t\",\(keys)}", "{\"aps\":{},\"to\":\"t\",\(Self.short(keys))}"] {
+        for text in ["{\"topic\":\"t\",\(Self.long(keys))}", "{\"aps\":{},\"to\":\"t\",\(keys)}"] {
             let message = try PushMessage(json: text)
             #expect(message.kind == .pushToUser)
             expectOwner(scope, message)

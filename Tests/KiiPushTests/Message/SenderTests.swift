@@ -59,7 +59,8 @@ struct SenderTests {
             (#"{"sender":"APP_ADMIN"}"#, .user(id: "APP_ADMIN")),
             (#"{"sender":"U","senderURI":"kiicloud://admins/APP_ADMIN"}"#, .admin("APP_ADMIN")),
             (#"{"sender":"U","senderURI":"kiicloud://admins/other"}"#, .admin("other")),
-            (#"{"sender":"U","senderURI":"nonsense"}"#, .user(id: "U")), ("{}", nil),
+            (#"{"sender":"U","senderURI":"nonsense"}"#, .user(id: "U")), ("{}", nil), (#"{"sender":""}"#, nil),
+            (#"{"sender":" "}"#, nil), (#"{"sender":null}"#, nil),
             (#"{"commandID":"c","actions":[{"a":[{"x":1}]}],"sender":"U"}"#, .user(id: "U")),
             (#"{"sender":"U","dialog_id":"d"}"#, nil),
         ])
@@ -77,12 +78,5 @@ struct SenderTests {
         let senders: [Sender] = [.user(id: "x"), .thing(id: "x"), .admin("x")]
         #expect(senders.map(\.typeName) == ["user", "thing", "admin"] && senders.allSatisfy { $0.id == "x" })
         #expect(Set(senders + [.user(KiiUser(id: "x")), .thing(KiiThing(id: "x"))]).count == 3)
-    }
-
-    @Test(
-        "no sender, a blank one and one of a wrong type are none",
-        arguments: ["", #","sender":"""#, #","sender":" ""#, #","sender":null"#])
-    func none(_ keys: String) throws {
-        #expect(try PushMessage(json: "{\"topic\":\"t\"\(keys)}").sender == nil)
     }
 }

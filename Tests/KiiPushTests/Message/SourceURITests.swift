@@ -10,7 +10,7 @@ struct SourceURITests {
         ("things/th.1/", .thing(KiiThing(id: "th.1"))),
     ]
 
-    @Test("a source alone names scope, bucket and object, in every scope", arguments: scopes)
+    @Test("a source alone names scope, bucket and object, or a topic, in every scope", arguments: scopes)
     func object(_ prefix: String, _ scope: KiiScope) throws {
         for app in ["", "0123abcd/"] {
             let uri = "kiicloud://\(app)\(prefix)buckets/b/objects/o"
@@ -21,13 +21,8 @@ struct SourceURITests {
             #expect(message.certainty == .certain)
             #expect(message.appID == (app.isEmpty ? nil : "0123abcd"))
         }
-    }
-
-    @Test("a source alone names a topic, in every scope", arguments: scopes)
-    func topic(_ prefix: String, _ scope: KiiScope) throws {
         let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(prefix)topics/t\"}")
-        #expect(message.topic == KiiTopic(scope: scope, name: "t"))
-        #expect(message.kind == .pushToUser && message.certainty == .certain)
+        #expect(message.topic == KiiTopic(scope: scope, name: "t") && message.certainty == .certain)
     }
 
     @Test(

@@ -33,4 +33,12 @@ struct PlacedValueTests {
     func places(text: String, expected: String) throws {
         #expect(written(try value(text)) == expected)
     }
+
+    @Test(
+        "a text with nothing in it, or with more than one value, is refused",
+        arguments: [("", DecodeError.Code.empty, 0), ("{} {}", .unexpectedCharacter, 3)])
+    func refused(text: String, code: DecodeError.Code, offset: Int) {
+        let error = #expect(throws: DecodeError.self) { try value(text) }
+        #expect(error?.code == code && error?.offset == offset)
+    }
 }

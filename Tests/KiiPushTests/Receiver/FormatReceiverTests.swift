@@ -256,26 +256,20 @@ struct FormatReceiverTests {
         await PayloadFormatContract(TestLines(), payloads: ["id=1\nfrom=a\nkind=k\nat=5", "id=2"]).verify()
     }
 
+    /// Bad formats, each with a payload and how the guarantee begins that it breaks.
     private static let broken: [(format: ScriptedFormat, payload: String, guarantee: String)] = [
-        (ScriptedFormat(name: "ntfy"), #"{"other":1}"#, "a payload of the format is a certain Direct Push of it"),
-        (
-            ScriptedFormat(evidence: Evidence(["x"])), #"{"scripted":1}"#,
-            "the evidence of a JSON object is keys that it has"
-        ),
-        (ScriptedFormat(key: "text"), #"{"text":1}"#, "a payload of Kii is not of the format"),
-        (
-            ScriptedFormat(key: "specversion"), #"{"specversion":"2"}"#,
-            "no shipped format claims its payloads, nor it theirs"
-        ),
+        (ScriptedFormat(name: "ntfy"), #"{"other":1}"#, "a payload of the format"),
+        (ScriptedFormat(evidence: Evidence(["x"])), #"{"scripted":1}"#, "the evidence of a JSON object"),
+        (ScriptedFormat(key: "text"), #"{"text":1}"#, "a payload of Kii"),
+        (ScriptedFormat(key: "specversion"), #"{"specversion":"2"}"#, "no shipped format claims"),
         (
             ScriptedFormat(push: { () throws(DecodeError) in ForeignPush(data: .json("{")) }), #"{"scripted":1}"#,
-            "a receiver routes it by its format and handles it once"
+            "a receiver routes it"
         ),
         (
             ScriptedFormat(push: { () throws(DecodeError) in
                 ForeignPush(type: "\(Self.count.add(1, ordering: .relaxed).newValue)")
-            }),
-            #"{"scripted":1}"#, "a message keeps its payload, and reads the same again"
+            }), #"{"scripted":1}"#, "a message keeps its payload"
         ),
     ]
     private static let count = Atomic<Int>(0)
@@ -285,7 +279,7 @@ struct FormatReceiverTests {
         let (format, payload, guarantee) = Self.broken[index]
         var found: [String] = []
         await PayloadFormatContract(format, payloads: [payload]).verify { text, _ in found.append(text) }
-        #expect(found.contains(guarantee), "\(found)")
+        #expect(found.contains { $0.hasPrefix(guarantee) }, "\(found)")
     }
 
     @Test("the contract finds two messages with one identity, and a suite without payloads")

@@ -39,11 +39,13 @@ struct HandlersTests {
             let object: KiiObject = event.object
             let bucket: KiiBucket = event.bucket
             let scope: KiiScope = event.scope
-            log.add("\(object.uri) \(bucket.name) \(scope.typeName) \(event.sender?.id ?? "")")
+            let (type, sender) = (event.type?.name ?? "", event.sender?.id ?? "")
+            log.add("\(type) \(object.uri) \(bucket.name) \(scope.typeName) \(sender)")
         }
         await send(.pushToApp(scope: Self.scope, sender: "U-9"))
         #expect(await "\(send(.pushToApp(object: nil)))" == "unrouted (noRoute)")
-        #expect(log.events == ["kiicloud://users/U-1/buckets/settings/objects/o-1 settings APP_AND_USER U-9"])
+        let uri = "kiicloud://users/U-1/buckets/settings/objects/o-1"
+        #expect(log.events == ["DATA_OBJECT_UPDATED \(uri) settings APP_AND_USER U-9"])
     }
 
     @Test("a route that asks for a topic gives one that is not optional, with its scope and the data")
@@ -60,14 +62,19 @@ struct HandlersTests {
 
     @Test("a route for a kind takes it without handles too, and then has none")
     func withoutHandles() async {
-        receiver.onPushToApp { [log] message, _ in log.add("app \(message.bucket == nil) \(message.object == nil)") }
-        receiver.onPushToUser { [log] message, _ in log.add("user \(message.topic == nil)") }
+        receiver.onPushToApp { [log] message, _ in
+            log.add("app \(message.bucket == nil) \(message.object == nil) \(message.type == .objectUpdated)")
+        }
+        receiver.onPushToUser { [log] message, _ in log.add("user \(message.topic == nil) \(message.data.keys)") }
         for var fixture in [PayloadFixture.pushToApp(), .pushToUser()] {
             await send(fixture)
             fixture.fields[.scopeType] = nil
             await send(fixture)
         }
-        #expect(log.events == ["app false false", "app true true", "user false", "user true"])
+        #expect(
+            log.events == [
+                "app false false true", "app true true true", #"user false ["text"]"#, #"user true ["text"]"#,
+            ])
     }
 
     @Test("a Direct Push gives its data, and the administrator where MQTT says it")

@@ -42,22 +42,6 @@ struct PushReceiverTests {
         #expect(counts == ["a", "b"].map { routes.contains($0) ? "0 1" : "1 0" })
     }
 
-    @Test("a handled message names its routes, in the order in which they ran")
-    func handledRoutes() async {
-        let receiver = receiver()
-        for id in ["a", "b", "c", "d"] {
-            receiver.onAny(id, options: RouteOptions(then: id == "c" ? .stop : .continue)) { [log] _, context in
-                log.add(context.route)
-            }
-        }
-        guard case .handled(let routes) = await receiver.receive(event) else {
-            Issue.record("it should have been handled")
-            return
-        }
-        #expect(routes.ids == ["a", "b", "c"])
-        #expect(log.events == ["a", "b", "c"])
-    }
-
     // MARK: Kill switch
 
     @Test("a killed route still counts as matched, and others run")

@@ -102,27 +102,12 @@ struct InMemorySeenStoreTests {
         #expect(store.begin(.numbered(1), now: MonotonicInstant(nanoseconds: .max - 1)) == .done)
     }
 
-    @Test("the queue of handled messages gives them back in order, over many pieces")
-    func queue() {
-        var queue = ShortQueue<Int>()
-        var expected: [Int] = []
-        var next = 0
-        for step in 0..<5000 {
-            // Two in, one out, then the other way round, so that pieces are both filled and emptied.
-            for _ in 0..<(step < 2500 ? 2 : 1) {
-                queue.append(next)
-                expected.append(next)
-                next += 1
-            }
-            for _ in 0..<(step < 2500 ? 1 : 2) where !expected.isEmpty {
-                #expect(queue.first == expected.first)
-                let popped = queue.popFirst()
-                #expect(popped == expected.removeFirst())
-            }
-            #expect(queue.count == expected.count)
-        }
-        let none = queue.popFirst()
-        #expect(none == nil)
+    @Test("of thousands of messages the oldest are forgotten first")
+    func thousands() {
+        let store = InMemorySeenStore(window: SeenWindow(count: 2000))
+        for number in 0..<5000 { store.handle(.numbered(number), at: 0) }
+        let known = (0..<5000).filter { store.begin(.numbered($0), now: .seconds(0)).isKnown }
+        #expect(known == Array(3000..<5000))
     }
 }
 
