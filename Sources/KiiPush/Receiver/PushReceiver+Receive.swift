@@ -81,7 +81,7 @@ extension PushReceiver {
         let outcome = Outcome.undecodable(error)
         recorder?.end("decode", .words(error.description))
         counters.count(outcome)
-        tell(recorder?.trace(id, nil, transport, outcome))
+        if let recorder { tell(recorder.trace(id, nil, transport, outcome)) }
     }
 
     /// Looks up the routes of a message.
@@ -199,13 +199,11 @@ extension PushReceiver {
         if let format = message.message.format, !outcome.isPaced {
             formatCounts.withLock { $0[format, default: 0] += 1 }
         }
-        tell(message.recorder?.trace(message, outcome))
+        if let recorder = message.recorder { tell(recorder.trace(message, outcome)) }
     }
 
     /// Calls the listeners of traces, as they are now: some may have been removed since the message came.
-    func tell(_ trace: Trace?) {
-        if let trace { setup.withLock { $0.traceListeners }.call(trace) }
-    }
+    func tell(_ trace: Trace) { setup.withLock { $0.traceListeners }.call(trace) }
 }
 
 extension Outcome.Failure {

@@ -183,8 +183,9 @@ final class AgentRun: Sendable {
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
-        // A dead letter was acknowledged.
-        let letters = receiver.deadLetters.isDurable ? 0 : (try? receiver.deadLetters.count) ?? 0
+        // A dead letter was acknowledged; one that is no push message was only reported.
+        let stored = receiver.deadLetters.isDurable ? [] : (try? receiver.deadLetters.letters()) ?? []
+        let letters = stored.count { $0.reason != .undecodable }
         let lost = [(losesWhatIsLeft ? report.left : 0, "message"), (letters, "dead letter")].filter { $0.0 > 0 }
         if lost.isEmpty { return .fine }
         log.trouble(
