@@ -158,7 +158,8 @@ struct PushAgentTests {
             lines.withLock { $0.append(line) }
             return true
         }
-        let agent = PushAgent(host, nil, app: "0123abcd", .memory, AgentSettings())
+        let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
+        let agent = try PushAgent(host, rules, app: nil, .memory, AgentSettings())
         var once = DeliverySettings()
         once.attempts = 1
         agent.onPushToUser("door", topic: "door", options: RouteOptions(delivery: once)) { _, _ in throw TestError() }
