@@ -60,7 +60,7 @@ struct DeadLetterReplayTests {
             await DeadLetterDesk.run(["replay", "--all"], session, console)
         }
         #expect(code == .failed && letters.letters().map(\.id) == [3])
-        #expect(lines.withLock(\.self) == ["1: handled", "2: not replayed: it was handled or dropped meanwhile"])
+        #expect(lines.withLock { $0 } == ["1: handled", "2: not replayed: it was handled or dropped meanwhile"])
         #expect(receiver.metrics.routes.map(\.handled) == [1])
     }
 

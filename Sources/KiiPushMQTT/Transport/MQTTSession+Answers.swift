@@ -72,7 +72,7 @@ extension MQTTSession {
                 isSessionPresent ? "session kept" : "new session"
             }
         let link = settings.usesTLS ? "over TLS" : "not encrypted"
-        let qualities = granted.sorted().map(String.init).joined(separator: " and ")
+        let qualities = granted.sorted().map { "\($0)" }.joined(separator: " and ")
         return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(qualities) granted"
     }
 

@@ -87,6 +87,7 @@ struct OptionTablesTests {
         if case .words(let words) = option.completion, let first = words.first { return first }
         let samples = [
             "--now": "0", "--param": "a=1", "--for": "1h", "--drain": "1s", "--silent-after": "1m", "--interval": "1s",
+            "--mqtt-birth": "a=1", "--mqtt-will": "a=1",
         ]
         return samples[option.name] ?? "1"
     }
