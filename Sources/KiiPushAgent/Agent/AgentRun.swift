@@ -183,8 +183,10 @@ final class AgentRun: Sendable {
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
-        // A dead letter was acknowledged; one that is no push message was only reported.
-        let stored = receiver.deadLetters.isDurable ? [] : (try? receiver.deadLetters.letters()) ?? []
+        // Who ends with the input wants to know whether all of it was handled. Whoever stops an agent could have looked
+        // at its dead letters before; and a payload that is no push message was only reported.
+        let isLast = !host.stop.isMade && !receiver.deadLetters.isDurable
+        let stored = isLast ? (try? receiver.deadLetters.letters()) ?? [] : []
         let letters = stored.count { $0.reason != .undecodable }
         let lost = [(losesWhatIsLeft ? report.left : 0, "message"), (letters, "dead letter")].filter { $0.0 > 0 }
         if lost.isEmpty { return .fine }

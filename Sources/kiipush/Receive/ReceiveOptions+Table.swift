@@ -178,7 +178,11 @@ extension ReceiveCommand {
         ],
         exits: [
             (.fine, "stopped cleanly"),
-            (.failed, "it could not start or continue, or lost messages or dead letters that were only in memory"),
+            (
+                .failed,
+                "it could not start or continue, or lost messages that were only in memory, such as dead letters at the "
+                    + "end of its input"
+            ),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -16,7 +16,7 @@ struct SignalTests {
         kill(run.agent.process, SIGHUP)
         try run.send(ReceiveTests.lines)
         try run.agent.wait { $0.log.contains("unrouted (noRoute)") && $0.log.contains("deadLettered") }
-        #expect(try run.agent.stop() == 1, "its dead letters were in memory only")
+        #expect(try run.agent.stop() == 0)
         #expect(
             run.agent.log.contains("stopped: 5 ended in all, 0 of them while it stopped; 0 cancelled, 0 left"),
             "\(run.agent.log)")
