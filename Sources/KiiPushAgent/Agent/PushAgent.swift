@@ -141,9 +141,9 @@ public final class PushAgent: HandlerRegistry, Sendable {
     /// Runs until the sources have ended, or SIGTERM, SIGINT or the cancellation of the task stops it.
     ///
     /// To stop, it accepts no more payloads, lets handlers finish, and keeps the rest for the next start. If it cannot
-    /// start or go on, or loses messages that were only in memory, it logs why and ends the process with exit code 1, as
-    /// `kiipush receive` does; ``exitCode(_:)`` returns instead. If its sources have ended, dead letters in memory are
-    /// lost messages, too. A second signal ends the process at once.
+    /// start or go on, or loses messages that were only in memory, it logs why and ends the process with exit code 1,
+    /// as `kiipush receive` does; ``exitCode(_:)`` returns instead. If its sources have ended, dead letters in memory
+    /// are lost messages, too. A second signal ends the process at once.
     ///
     /// - Parameter sources: where payloads come from: `.mqtt`, `.unix`, `.stdin`, or transports of your own.
     /// - Throws: ``AgentError`` if it has run before.
