@@ -145,7 +145,7 @@ package struct SeenTable {
     }
 
     private subscript(strength: DedupeKeys.Strength) -> Remembered {
-        get { strength == .strong ? strong : weak }
+        _read { if strength == .strong { yield strong } else { yield weak } }
         _modify { if strength == .strong { yield &strong } else { yield &weak } }
     }
 }
