@@ -1,7 +1,7 @@
 /// A dictionary from digests under a secret to the places of entries.
 ///
 /// The first half of a digest is its hash: it is as random as a dictionary would make it, and nobody who does not know
-/// the secret can choose it. So a lookup costs a tenth of a dictionary's.
+/// the secret can choose it. So a lookup hashes nothing.
 struct DigestTable {
     /// At most two thirds of them are used; the place of a free one is `none`.
     private var slots = [(key: DedupeKey, place: UInt32)](repeating: DigestTable.free, count: 8)

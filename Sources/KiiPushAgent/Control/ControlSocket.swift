@@ -305,7 +305,7 @@ extension ControlReply {
                         pollfd(fd: client, events: 0, revents: 0),
                     ]
                     pollAll(&polled, for: nil)
-                    if polled[1].revents & Int16(POLLHUP | POLLERR) != 0 { return false }
+                    if !isHeard { return false }
                 }
             }
             return false

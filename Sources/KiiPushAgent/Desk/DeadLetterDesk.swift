@@ -66,20 +66,15 @@ package enum DeadLetterDesk {
             // Who has interrupted the command wants no more of it.
             guard console.isHeard() else { return .failed }
             let outcome = await service.replay(letter)
-            switch outcome {
-            case .handled: console.print("\(letter.id): \(outcome)")
-            case .failed(let failure) where failure.error as? ReplayRefused == .stopping:
+            let refusal: ReplayRefused? =
+                if case .failed(let failure) = outcome { failure.error as? ReplayRefused } else { nil }
+            if refusal == .stopping {
                 return console.fail(
                     "kiipush dead-letters: the agent is stopping; "
                         + "\(index) of \(counted(letters.count, "dead letter")) replayed")
-            case .failed(let failure):
-                code = .failed
-                let refusal = failure.error as? ReplayRefused
-                console.print("\(letter.id): \(refusal.map { "not replayed: \($0)" } ?? outcome.description)")
-            default:
-                code = .failed
-                console.print("\(letter.id): \(outcome)")
             }
+            if case .handled = outcome {} else { code = .failed }
+            console.print("\(letter.id): \(refusal.map { "not replayed: \($0)" } ?? outcome.description)")
         }
         return code
     }
