@@ -78,12 +78,11 @@ struct LoopState {
         guard layers.killSwitch, !killSwitch.isIdle else { return false }
         let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
         if isWhole { return true }
-        if killed.count == message.routes.count {
-            leave(&message)
-        } else if message.heard != .no {
-            for route in killed { paces.leaveStopped(message, route) }
+        for route in killed {
+            message.stop(route, .looped(.killSwitch))
+            if message.heard != .no { paces.leaveStopped(message, route) }
         }
-        for route in killed { message.stop(route, .looped(.killSwitch)) }
+        if message.routes.isEmpty { message.heard = .no }
         return false
     }
 
@@ -105,7 +104,7 @@ struct LoopState {
             leave(&message, isSuperseded: true)
             return .pass
         }
-        let (verdict, isFromFloor) = paces.ask(message)
+        let (verdict, isFromFloor) = paces.ask(&message)
         if case .later = verdict { return verdict }
         (message.heard, message.isCounted) = (.no, isFromFloor)
         return verdict

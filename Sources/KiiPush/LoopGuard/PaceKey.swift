@@ -1,4 +1,4 @@
-/// The key by which a route's messages are paced, beside that of the route and that of the device.
+/// The key by which a route's messages are paced, beside that of all new keys.
 struct PaceKey {
     /// The object, else the topic and the sender, else the conversation.
     let own: ResourceKey
@@ -35,11 +35,11 @@ struct PaceKey {
 }
 
 extension ResourceKey {
-    /// All messages of a route; the second half is one that a digest has only by a chance of one in 2^64.
-    init(_ route: Route) {
-        self.init(digest: DedupeKey(first: route.digest.first ^ route.digest.second, second: 0x726F_7574_6500_0001))
+    /// All new keys of a route; the second half is one that a digest has only by a chance of one in 2^64.
+    init(route digest: DedupeKey) {
+        self.init(digest: DedupeKey(first: digest.first ^ digest.second, second: 0x726F_7574_6500_0001))
     }
 
-    /// All messages of a device.
+    /// All new keys of a device's routes with the standard pace.
     static let device = ResourceKey(digest: DedupeKey(first: 0, second: 0x6465_7669_6365_0001))
 }

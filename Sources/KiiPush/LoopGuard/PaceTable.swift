@@ -21,8 +21,8 @@ struct PaceTable {
     private var places = DigestTable()
     /// The index of each entry once, so that each is checked in turn and forgotten if it is idle.
     private var round = ShortQueue<UInt32>()
-    /// Where keys were found last; for a route and the device, which each message looks up.
-    private var hints = InlineArray<4, UInt32>(repeating: .max)
+    /// Where a key was found last, since the next message may have the same.
+    private var last = UInt32.max
     private var records: [UInt32: Record] = [:]
     /// The keys that have just begun to let messages wait, until they are reported.
     private var news: [UInt32] = []
@@ -31,11 +31,9 @@ struct PaceTable {
 
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
     mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
-        let hint = Int(truncatingIfNeeded: key.digest.first) & 3
-        let last = hints[hint]
         if last != .max, entries[Int(last)].key == key { return last }
         guard let place = find(key) ?? make(key, limits, now) else { return nil }
-        hints[hint] = place
+        last = place
         return place
     }
 
@@ -86,7 +84,7 @@ struct PaceTable {
     }
 
     private mutating func forget(_ place: UInt32) {
-        hints = InlineArray(repeating: .max)
+        last = .max
         places[entries[Int(place)].key.digest] = nil
         if !records.isEmpty { records[place] = nil }
         free.append(place)

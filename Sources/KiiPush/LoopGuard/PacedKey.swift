@@ -7,9 +7,9 @@ public struct PacedKey: Sendable, Hashable {
         case object
         /// They are of one topic and sender, one conversation or one issuer of commands, for one route.
         case letters
-        /// They are of new keys, for one route.
+        /// They are of new keys, for one route that has a pace of its own.
         case route
-        /// They are of new keys, for any route.
+        /// They are of new keys, for any route with the standard pace.
         case device
     }
 
@@ -32,8 +32,7 @@ public struct PacedKey: Sendable, Hashable {
             switch level {
             case .object: "many changes of \(subject)"
             case .letters: "many messages of \(subject)"
-            case .route: "many new objects, senders or topics"
-            case .device: "many new objects, senders or topics in all routes"
+            case .route, .device: "many new objects, senders or topics"
             }
         return "\(what) came at once for route \(Suggestion.shown(route)): they wait some seconds, to see whether they "
             + "come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"

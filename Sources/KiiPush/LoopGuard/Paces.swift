@@ -1,4 +1,4 @@
-/// The paces of all keys of a guard: of each object, sender or conversation, of each route, and of the device.
+/// The paces of all keys of a guard: of each object, sender or conversation, and of all new ones together.
 struct Paces {
     /// How many keys are known at once; beyond that, one that nothing waits for is forgotten early.
     static let mostKeys = 16_384
@@ -31,23 +31,24 @@ struct Paces {
         let now = time(of: message)
         let hasWaited = now - message.arrivedAt.seconds >= Pace.joined
         let isNew = !isAgain && message.message.storage.isNewArrival && !hasWaited
-        var (isPlain, waitsAlready) = (true, false)
+        let isSecond = hasWaited || message.message.storage.received.isRedelivered
+        var (isPlain, hasTold) = (true, false)
         for route in message.routes where !route.isUnlimited {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
             guard let place = own.place(of: key.own, key.limits, now) else { continue }
-            waitsAlready = !isInLane && (hasWaited || own.compares(message.message, place, <=))
+            let waitsAlready = !isInLane && (isSecond || own.compares(message.message, place, <=))
             // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
             if !waitsAlready || isNew && own.compares(message.message, place, <) {
                 own[place].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
             }
-            isPlain = isPlain && own[place].isPlain
+            (isPlain, hasTold) = (isPlain && own[place].isPlain, hasTold || waitsAlready)
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !waitsAlready { hearWide(message, now, isNew: isNew) }
+        if isPlain, !hasTold { hearWide(message, now, isNew: isNew) }
     }
 
     private mutating func hearWide(_ message: RoutedMessage, _ now: Double, isNew: Bool) {
-        eachWide(message, now) { pace, limits in pace.hear(now, isNew: isNew, limits) }
+        eachWide(message, now) { table, place, route in table[place].hear(now, isNew: isNew, route.newKeys) }
     }
 
     /// Records that a message no longer waits, although it has not passed; a `superseded` one is counted.
@@ -64,24 +65,34 @@ struct Paces {
         if isSuperseded { own.supersede(place) }
     }
 
-    /// Records that a route whose messages are stopped does not get one that waits.
+    /// Records that a route that was stopped does not get a message that waits.
     mutating func leaveStopped(_ message: RoutedMessage, _ route: Route) {
         leave(message, route)
-        if message.heard == .asNew, let place = wide.find(ResourceKey(route)) { wide[place].leave() }
+        if message.heard == .asNew, !message.routes.contains(where: { $0.wideKey == route.wideKey }),
+            let place = wide.find(route.wideKey)
+        {
+            wide[place].leave()
+        }
     }
 
     private mutating func leaveWide(_ message: RoutedMessage) {
-        if message.heard == .asNew { eachWide(message, time(of: message)) { pace, _ in pace.leave() } }
+        guard message.heard == .asNew else { return }
+        eachWide(message, time(of: message)) { table, place, _ in table[place].leave() }
     }
 
-    /// Calls `body` with the pace of each route, and then with the device's, which counts routes with the standard
-    /// pace.
-    private mutating func eachWide(_ message: RoutedMessage, _ now: Double, _ body: (inout Pace, Pace.Limits) -> Void) {
+    /// Calls `body` with each place where a message's new keys are counted, and with its first route that is counted
+    /// there.
+    private mutating func eachWide(
+        _ message: RoutedMessage, _ now: Double, _ body: (inout PaceTable, UInt32, Route) -> Void
+    ) {
+        var isOfDevice = false
         for route in message.routes where !route.isUnlimited {
-            if let place = wide.place(of: ResourceKey(route), route.newKeys, now) { body(&wide[place], route.newKeys) }
+            if route.wideKey == .device {
+                if isOfDevice { continue }
+                isOfDevice = true
+            }
+            if let place = wide.place(of: route.wideKey, route.newKeys, now) { body(&wide, place, route) }
         }
-        guard message.routes.contains(where: { $0.options.pace == .standard }) else { return }
-        if let place = wide.place(of: .device, .device, now) { body(&wide[place], .device) }
     }
 
     // MARK: Asking
@@ -92,20 +103,17 @@ struct Paces {
         let now = time(of: message)
         let key = PaceKey(message.message, at: message.place, for: route, secret)
         guard let own = own.place(of: key.own, key.limits, now),
-            let wide = self.wide.place(of: ResourceKey(route), route.newKeys, now),
-            let device = self.wide.place(of: .device, .device, now),
-            self.own[own].isReady(now, key.limits), self.wide[wide].isReady(now, route.newKeys),
-            route.options.pace != .standard || self.wide[device].isReady(now, .device)
+            let wide = self.wide.place(of: route.wideKey, route.newKeys, now),
+            self.own[own].isReady(now, key.limits), self.wide[wide].isReady(now, route.newKeys)
         else { return false }
         self.own[own].pass()
         self.wide[wide].pass()
-        if route.options.pace == .standard { self.wide[device].pass() }
         return true
     }
 
     /// Decides about a message that was heard, and whether it passes from the floors of its keys; if it may not pass
     /// for one of its routes, it waits for all of them.
-    mutating func ask(_ message: RoutedMessage) -> (Verdict, isFromFloor: Bool) {
+    mutating func ask(_ message: inout RoutedMessage) -> (Verdict, isFromFloor: Bool) {
         if isReplaced(message) {
             leave(message, isSuperseded: true)
             return (.drop(.superseded), false)
@@ -120,8 +128,12 @@ struct Paces {
                 own.record(place, key.isObject ? .object : .letters, message.message, route, now)
             }
         }
-        if round.until == nil {
-            if round.source == .floor { round.until = askWide(message, now) } else { leaveWide(message) }
+        if round.until == nil, round.source == .floor {
+            round.until = askWide(message, now)
+        } else {
+            // It is not of a new key: that has a pace, or will have one.
+            leaveWide(message)
+            message.heard = .asKnown
         }
         guard let until = round.until else { return (.pass, round.source == .floor) }
         round.undo(&own)
@@ -132,25 +144,15 @@ struct Paces {
     private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
         if message.heard != .asNew { hearWide(message, now, isNew: false) }
         var round = Round()
-        for route in message.routes where !route.isUnlimited {
-            guard let place = wide.place(of: ResourceKey(route), route.newKeys, now) else { continue }
-            if round.waits(place, &wide, now, route.newKeys, offset) {
-                wide.record(place, .route, message.message, route, now)
-            }
-        }
-        if round.until == nil, let standard = message.routes.first(where: { $0.options.pace == .standard }),
-            let place = wide.place(of: .device, .device, now)
-        {
-            // What a route's rate lets pass comes by itself: the device need not listen to it, too.
-            if round.source >= .rate {
-                if message.heard == .asNew { wide[place].leave() }
-            } else if round.waits(place, &wide, now, .device, offset) {
-                wide.record(place, .device, message.message, standard, now)
+        let offset = offset
+        eachWide(message, now) { table, place, route in
+            if round.waits(place, &table, now, route.newKeys, offset) {
+                table.record(place, route.wideKey == .device ? .device : .route, message.message, route, now)
             }
         }
         guard let until = round.until else { return nil }
         round.undo(&wide)
-        if message.heard != .asNew { eachWide(message, now) { pace, _ in pace.leave() } }
+        if message.heard != .asNew { eachWide(message, now) { table, place, _ in table[place].leave() } }
         return until
     }
 
@@ -160,7 +162,7 @@ struct Paces {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
             if let place = own.find(key.own) { own[place].giveBack(key.limits) }
         }
-        eachWide(message, time(of: message)) { pace, limits in pace.giveBack(limits) }
+        eachWide(message, time(of: message)) { table, place, route in table[place].giveBack(route.newKeys) }
     }
 
     // MARK: Newest wins

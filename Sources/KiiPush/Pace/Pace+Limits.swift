@@ -9,7 +9,7 @@ extension Pace {
     static let letterEvery = 2.0
     /// What passes of letters beyond the floor within an hour and may be a loop's: with floor and burst, 2,690.
     static let letterAllowance = 870.0
-    /// The same of an object: 760 changes together.
+    /// A third of that for an object, whose floor is slower, too: with floor and burst, 760.
     static let objectAllowance = letterAllowance / 3
     /// What passes within an hour, unless long pauses show that it comes by itself: about one a second.
     static let hourly = 3700.0
@@ -22,7 +22,7 @@ extension Pace {
     /// How much later than here another device may handle or hear a message, by its clock and by what it hears: so long
     /// after its beginning, a key that has not paused joins a pause.
     static let joined = 2 * apart
-    /// The longest round trip of a usual loop: three for a write, its push and the network between, and what differs.
+    /// The longest round trip of a usual loop: 3 s for a write, its push and the network, and what devices differ.
     static let roundTrip = 3 + apart + joined
     /// The longest round trip that is proved not to be a loop's: a slow cellular network.
     static let longRoundTrip = 15.0
@@ -30,7 +30,7 @@ extension Pace {
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
     static let letterWindow = 2.5
-    /// By how much the beginnings of pauses vary: no regular traffic keeps missing them, or is met by each.
+    /// By how much the beginnings of pauses vary, so that no regular traffic stays in step with them.
     static let spread = 3.3
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1
@@ -85,12 +85,9 @@ extension Pace {
             Limits(every: every ?? Pace.letterEvery, allowance: every == nil ? Pace.letterAllowance : 0)
         }
 
-        /// Those of the new keys of a route: many together must not wait for long, and short pauses prove their rate.
-        static func route(every: Double = Pace.letterEvery) -> Limits {
+        /// Those of new keys, together: many at once must not wait for long, and short pauses prove their rate.
+        static func newKeys(every: Double = Pace.letterEvery) -> Limits {
             Limits(burst: Pace.newKeyBurst, every: every, allowance: Pace.newKeyAllowance, provesAtOnce: true)
         }
-
-        /// Those of the new keys of all routes with the standard pace.
-        static let device = route()
     }
 }

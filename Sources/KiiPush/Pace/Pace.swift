@@ -33,7 +33,7 @@ struct Pace {
     private var allowance: Account
     /// How many may pass by a rate that a short pause gave, or since nothing came while others waited.
     private var proofs: Account
-    /// When a message was handled after which none has come: the first one, or the last one if nobody waits.
+    /// Since when nothing has come: since the last message was handled, or the first one after which others waited on.
     private var quietSince = Double.infinity
     /// When the next pause begins, or has begun; whether it is long, or was joined, and what was heard at its end.
     private var pause = Double.infinity
@@ -91,7 +91,7 @@ struct Pace {
         }
     }
 
-    /// Whether it has no rate and looks at nobody.
+    /// Whether no pause is planned and there is no rate.
     var isPlain: Bool { pause == .infinity && rate == 0 }
 
     /// Whether it makes messages wait.
@@ -128,7 +128,7 @@ struct Pace {
 
     // MARK: Asking
 
-    /// Whether it looks at nobody, nobody waits, and the floor has a token.
+    /// Whether it is plain, nothing waits, and the floor has a token.
     mutating func isReady(_ now: Double, _ limits: Limits) -> Bool {
         guard isPlain, waiting == 0 else { return false }
         advance(now, limits)

@@ -10,8 +10,10 @@ public enum Outcome: Sendable {
     case duplicate(Duplicate)
     /// The loop guard dropped it.
     case looped(LoopLayer)
-    /// It must wait: more of its kind came than are handled at once. Its transport should deliver it again at this
-    /// time; a `PushService` does that itself.
+    /// It must wait: more of its kind came than are handled at once.
+    ///
+    /// Its transport should deliver it again at this time, with ``RawPayload/isRedelivered``, so that it is not counted
+    /// as another message. A `PushService` does that itself.
     case paced(until: MonotonicInstant)
     /// It was dead-lettered, and can be inspected and replayed.
     case deadLettered(DeadLetter.Reason)

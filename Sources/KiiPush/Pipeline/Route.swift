@@ -18,6 +18,8 @@ public final class Route: Sendable {
     let objects: Pace.Limits
     let letters: Pace.Limits
     let newKeys: Pace.Limits
+    /// What counts its messages of new keys: the device, or the route itself if it has a pace of its own.
+    let wideKey: ResourceKey
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
     package let digest: DedupeKey
@@ -42,12 +44,14 @@ public final class Route: Sendable {
         let every: Double? = if case .every(let time) = options.pace { Double(time.inNanoseconds) / 1e9 } else { nil }
         objects = .objects(every: every)
         letters = .letters(every: every)
-        newKeys = .route(every: min(every ?? Pace.letterEvery, Pace.letterEvery))
+        newKeys = .newKeys(every: min(every ?? Pace.letterEvery, Pace.letterEvery))
         maxAge = options.delivery == nil ? standardMaxAge : options.delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
-        self.digest = digest.finish()
+        let routeKey = digest.finish()
+        self.digest = routeKey
+        wideKey = every == nil ? .device : ResourceKey(route: routeKey)
         self.handlerName = handlerName ?? id
         step = "handle \(id)"
     }

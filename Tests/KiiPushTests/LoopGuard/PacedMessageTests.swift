@@ -95,7 +95,7 @@ struct PacedMessageTests {
         #expect(await own.send(221, "other") == "paced")
     }
 
-    @Test("new objects beyond 2,020 of a route or of a device wait; known ones do not")
+    @Test("new objects beyond 2,020 wait, for one route or for many; known ones do not")
     func newKeys() async {
         let bench = PacingBench()
         for number in 1...2020 { #expect(await bench.send(number, "o\(number)") == "handled") }
@@ -112,6 +112,20 @@ struct PacedMessageTests {
         }
         #expect(outcomes.prefix(2020).allSatisfy { $0 == "handled" } && outcomes.last == "paced")
         #expect(device.loopGuard.paced.map(\.level) == [.device])
+    }
+
+    @Test("a paced message that is delivered again waits once, and is no longer one of a new key")
+    func waitsOnce() async {
+        let bench = PacingBench(isTopic: true)
+        await bench.spend()
+        var payload = bench.payload(21)
+        #expect(await bench.receiver.receive(payload).name == "paced")
+        payload.isRedelivered = true
+        #expect(await bench.receiver.receive(payload).name == "paced")
+        #expect(bench.waiting == 1)
+        for number in 0..<2000 { #expect(await bench.send(100 + number, "o\(number)") == "handled") }
+        #expect(await bench.send(5000, "new") == "paced")
+        #expect(bench.loopGuard.paced.first { $0.level == .route }?.waiting == 1)
     }
 
     @Test("a message of several routes waits for all of them")

@@ -19,8 +19,7 @@ struct PaceTests {
         Kind(testDescription: "letters", limits: .letters()),
         Kind(testDescription: "an object of a pace of its own", limits: .objects(every: 2)),
         Kind(testDescription: "letters that are rare", limits: .letters(every: 60)),
-        Kind(testDescription: "new keys of a route", limits: .route()),
-        Kind(testDescription: "new keys of the device", limits: .device),
+        Kind(testDescription: "new keys", limits: .newKeys()),
     ]
 
     private static func pause(_ limits: Pace.Limits) -> Double { limits.length(isLong: false) }

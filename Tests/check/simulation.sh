@@ -13,3 +13,6 @@ known="$(bounds <"$guide")"
 while IFS= read -r row; do
     grep -qxF -- "$row" <<<"$known" || fail "$guide has no row with these words and this bound: $row"
 done < <(bounds <<<"$table" | grep -v '^---')
+
+# A crash that libFuzzer finds in 10 seconds of an entry point.
+bash Tests/Fuzz/run.sh "${KIIPUSH_LONG:+60}"
