@@ -18,9 +18,9 @@ struct PaceTable {
     private var entries: [(key: ResourceKey, pace: Pace, limits: Pace.Limits)] = []
     /// The indices in `entries` that are free again.
     private var free: [UInt32] = []
-    private var places = DigestTable()
+    private var indices = DigestTable()
     /// The index of each entry once, so that each is checked in turn and forgotten if it is idle.
-    private var round = ShortQueue<UInt32>()
+    private var queue = ShortQueue<UInt32>()
     /// Where a key was found last, since the next message may have the same.
     private var last = UInt32.max
     private var records: [UInt32: Record] = [:]
@@ -30,31 +30,31 @@ struct PaceTable {
     init(capacity: Int) { self.capacity = capacity }
 
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
-    mutating func place(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
+    mutating func index(of key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         if last != .max, entries[Int(last)].key == key { return last }
-        guard let place = find(key) ?? make(key, limits, now) else { return nil }
-        last = place
-        return place
+        guard let index = find(key) ?? make(key, limits, now) else { return nil }
+        last = index
+        return index
     }
 
     private mutating func make(_ key: ResourceKey, _ limits: Pace.Limits, _ now: Double) -> UInt32? {
         forgetIdle(now)
-        guard round.count < capacity || makeRoom() else { return nil }
-        let place = free.popLast() ?? UInt32(entries.count)
+        guard queue.count < capacity || makeRoom() else { return nil }
+        let index = free.popLast() ?? UInt32(entries.count)
         let entry = (key, Pace(limits, now: now), limits)
-        if place < entries.count { entries[Int(place)] = entry } else { entries.append(entry) }
-        places[key.digest] = place
-        round.append(place)
-        return place
+        if index < entries.count { entries[Int(index)] = entry } else { entries.append(entry) }
+        indices[key.digest] = index
+        queue.append(index)
+        return index
     }
 
     /// The index of a key's pace, if there is one.
-    func find(_ key: ResourceKey) -> UInt32? { places[key.digest] }
+    func find(_ key: ResourceKey) -> UInt32? { indices[key.digest] }
 
     /// The pace at an index.
-    subscript(place: UInt32) -> Pace {
-        get { entries[Int(place)].pace }
-        _modify { yield &entries[Int(place)].pace }
+    subscript(index: UInt32) -> Pace {
+        get { entries[Int(index)].pace }
+        _modify { yield &entries[Int(index)].pace }
     }
 
     // MARK: Forgetting
@@ -62,55 +62,55 @@ struct PaceTable {
     /// Forgets up to two idle keys for each new one, so that old keys disappear over time.
     private mutating func forgetIdle(_ now: Double) {
         for _ in 0..<2 {
-            guard let place = round.popFirst() else { return }
+            guard let index = queue.popFirst() else { return }
             // A key that was just reported must not be reported again at once.
-            let isReported = records[place].map { now - $0.since < Self.reportPause } ?? false
-            let isIdle = entries[Int(place)].pace.isIdle(now, entries[Int(place)].limits)
-            if isIdle, !isReported { forget(place) } else { round.append(place) }
+            let isReported = records[index].map { now - $0.since < Self.reportPause } ?? false
+            let isIdle = entries[Int(index)].pace.isIdle(now, entries[Int(index)].limits)
+            if isIdle, !isReported { forget(index) } else { queue.append(index) }
         }
     }
 
     /// Forgets a key that still counts; checks eight, and gives up if all of them are paced.
     private mutating func makeRoom() -> Bool {
         for _ in 0..<8 {
-            guard let place = round.popFirst() else { return true }
-            if entries[Int(place)].pace.isPlain {
-                forget(place)
+            guard let index = queue.popFirst() else { return true }
+            if entries[Int(index)].pace.isPlain {
+                forget(index)
                 return true
             }
-            round.append(place)
+            queue.append(index)
         }
         return false
     }
 
-    private mutating func forget(_ place: UInt32) {
+    private mutating func forget(_ index: UInt32) {
         last = .max
-        places[entries[Int(place)].key.digest] = nil
-        if !records.isEmpty { records[place] = nil }
-        free.append(place)
+        indices[entries[Int(index)].key.digest] = nil
+        if !records.isEmpty { records[index] = nil }
+        free.append(index)
     }
 
     // MARK: Reports
 
     /// Records that a message was told to wait.
     mutating func record(
-        _ place: UInt32, _ level: PacedKey.Level, _ message: PushMessage, _ route: Route, _ now: Double
+        _ index: UInt32, _ level: PacedKey.Level, _ message: PushMessage, _ route: Route, _ now: Double
     ) {
-        if records[place].map({ self[place].waiting == 1 && now - $0.since >= Self.reportPause }) ?? true {
-            records[place] = Record(level: level, route: route.id, subject: message.paceSubject, since: now)
-            news.append(place)
+        if records[index].map({ self[index].waiting == 1 && now - $0.since >= Self.reportPause }) ?? true {
+            records[index] = Record(level: level, route: route.id, subject: message.paceSubject, since: now)
+            news.append(index)
         }
-        if level == .object, let time = message.serverTime, let newest = records[place]?.newest {
-            records[place]?.newest = max(time, newest)
+        if level == .object, let time = message.serverTime, let newest = records[index]?.newest {
+            records[index]?.newest = max(time, newest)
         }
     }
 
     /// Counts a change that a newer one replaced while it waited.
-    mutating func supersede(_ place: UInt32) { records[place]?.superseded += 1 }
+    mutating func supersede(_ index: UInt32) { records[index]?.superseded += 1 }
 
     /// Whether a message's time compares so with that of the newest change of its key that was told to ask again.
-    func compares(_ message: PushMessage, _ place: UInt32, _ order: (Int64, Int64) -> Bool) -> Bool {
-        guard !records.isEmpty, let newest = records[place]?.newest, let time = message.serverTime else { return false }
+    func compares(_ message: PushMessage, _ index: UInt32, _ order: (Int64, Int64) -> Bool) -> Bool {
+        guard !records.isEmpty, let newest = records[index]?.newest, let time = message.serverTime else { return false }
         return order(time, newest)
     }
 
@@ -130,11 +130,11 @@ struct PaceTable {
         return news.compactMap(snapshot)
     }
 
-    private func snapshot(_ place: UInt32) -> PacedKey? {
-        records[place].map { record in
+    private func snapshot(_ index: UInt32) -> PacedKey? {
+        records[index].map { record in
             PacedKey(
                 level: record.level, route: record.route, subject: record.subject,
-                since: MonotonicInstant(seconds: record.since), waiting: self[place].waiting,
+                since: MonotonicInstant(seconds: record.since), waiting: self[index].waiting,
                 superseded: record.superseded)
         }
     }

@@ -7,7 +7,7 @@ struct Paces {
 
     private let secret = DedupeSecret.ofProcess
     private var own = PaceTable(capacity: mostKeys)
-    private var wide = PaceTable(capacity: mostRoutes)
+    private var shared = PaceTable(capacity: mostRoutes)
     /// What the wall clock is ahead of the guard's clock, modulo a day, and when that was read: keys pause at times of
     /// day that all devices have in common.
     private var (offset, alignedAt) = (0.0, -Double.infinity)
@@ -35,63 +35,62 @@ struct Paces {
         var (isPlain, hasTold) = (true, false)
         for route in message.routes where !route.isUnlimited {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
-            guard let place = own.place(of: key.own, key.limits, now) else { continue }
-            let waitsAlready = !isInLane && (isSecond || own.compares(message.message, place, <=))
+            guard let index = own.index(of: key.own, key.limits, now) else { continue }
+            let waitsAlready = !isInLane && (isSecond || own.compares(message.message, index, <=))
             // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
-            if !waitsAlready || isNew && own.compares(message.message, place, <) {
-                own[place].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
+            if !waitsAlready || isNew && own.compares(message.message, index, <) {
+                own[index].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
             }
-            (isPlain, hasTold) = (isPlain && own[place].isPlain, hasTold || waitsAlready)
+            (isPlain, hasTold) = (isPlain && own[index].isPlain, hasTold || waitsAlready)
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !hasTold { hearWide(message, now, isNew: isNew) }
+        if isPlain, !hasTold { hearShared(message, now, isNew: isNew) }
     }
 
-    private mutating func hearWide(_ message: RoutedMessage, _ now: Double, isNew: Bool) {
-        eachWide(message, now) { table, place, route in table[place].hear(now, isNew: isNew, route.newKeys) }
+    private mutating func hearShared(_ message: RoutedMessage, _ now: Double, isNew: Bool) {
+        eachShared(message, now) { table, index, route in table[index].hear(now, isNew: isNew, route.newKeys) }
     }
 
     /// Records that a message no longer waits, although it has not passed; a `superseded` one is counted.
     mutating func leave(_ message: RoutedMessage, isSuperseded: Bool = false) {
         for route in message.routes { leave(message, route, isSuperseded: isSuperseded) }
-        leaveWide(message)
+        leaveShared(message)
     }
 
     private mutating func leave(_ message: RoutedMessage, _ route: Route, isSuperseded: Bool = false) {
         guard !route.isUnlimited else { return }
         let key = PaceKey(message.message, at: message.place, for: route, secret)
-        guard let place = own.find(key.own) else { return }
-        own[place].leave()
-        if isSuperseded { own.supersede(place) }
+        guard let index = own.find(key.own) else { return }
+        own[index].leave()
+        if isSuperseded { own.supersede(index) }
     }
 
     /// Records that a route that was stopped does not get a message that waits.
     mutating func leaveStopped(_ message: RoutedMessage, _ route: Route) {
         leave(message, route)
-        if message.heard == .asNew, !message.routes.contains(where: { $0.wideKey == route.wideKey }),
-            let place = wide.find(route.wideKey)
+        if message.heard == .asNew, !message.routes.contains(where: { $0.sharedKey == route.sharedKey }),
+            let index = shared.find(route.sharedKey)
         {
-            wide[place].leave()
+            shared[index].leave()
         }
     }
 
-    private mutating func leaveWide(_ message: RoutedMessage) {
+    private mutating func leaveShared(_ message: RoutedMessage) {
         guard message.heard == .asNew else { return }
-        eachWide(message, time(of: message)) { table, place, _ in table[place].leave() }
+        eachShared(message, time(of: message)) { table, index, _ in table[index].leave() }
     }
 
-    /// Calls `body` with each place where a message's new keys are counted, and with its first route that is counted
-    /// there.
-    private mutating func eachWide(
+    /// Calls `body` with each pace that a message's new keys share, and with its first route of that.
+    private mutating func eachShared(
         _ message: RoutedMessage, _ now: Double, _ body: (inout PaceTable, UInt32, Route) -> Void
     ) {
         var isOfDevice = false
         for route in message.routes where !route.isUnlimited {
-            if route.wideKey == .device {
+            if route.sharedKey == .device {
                 if isOfDevice { continue }
                 isOfDevice = true
             }
-            if let place = wide.place(of: route.wideKey, route.newKeys, now) { body(&wide, place, route) }
+            if let index = shared.index(of: route.sharedKey, route.newKeys, now) { body(&shared, index, route) }
         }
     }
 
@@ -102,12 +101,12 @@ struct Paces {
         guard message.routes.count == 1, let route = message.routes.first, !route.isUnlimited else { return false }
         let now = time(of: message)
         let key = PaceKey(message.message, at: message.place, for: route, secret)
-        guard let own = own.place(of: key.own, key.limits, now),
-            let wide = self.wide.place(of: route.wideKey, route.newKeys, now),
-            self.own[own].isReady(now, key.limits), self.wide[wide].isReady(now, route.newKeys)
+        guard let own = own.index(of: key.own, key.limits, now),
+            let shared = self.shared.index(of: route.sharedKey, route.newKeys, now),
+            self.own[own].isReady(now, key.limits), self.shared[shared].isReady(now, route.newKeys)
         else { return false }
         self.own[own].pass()
-        self.wide[wide].pass()
+        self.shared[shared].pass()
         return true
     }
 
@@ -119,40 +118,40 @@ struct Paces {
             return (.drop(.superseded), false)
         }
         let now = time(of: message)
-        var round = Round()
+        var answers = PaceAnswers()
         for route in message.routes where !route.isUnlimited {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
-            guard let place = own.place(of: key.own, key.limits, now) else { continue }
+            guard let index = own.index(of: key.own, key.limits, now) else { continue }
             // The other routes are asked, too: each would listen alone, one after another.
-            if round.waits(place, &own, now, key.limits, offset) {
-                own.record(place, key.isObject ? .object : .letters, message.message, route, now)
+            if answers.waits(index, &own, now, key.limits, offset) {
+                own.record(index, key.isObject ? .object : .letters, message.message, route, now)
             }
         }
-        if round.until == nil, round.source == .floor {
-            round.until = askWide(message, now)
+        if answers.until == nil, answers.source == .floor {
+            answers.until = askShared(message, now)
         } else {
             // It is not of a new key: that has a pace, or will have one.
-            leaveWide(message)
+            leaveShared(message)
             message.heard = .asKnown
         }
-        guard let until = round.until else { return (.pass, round.source == .floor) }
-        round.undo(&own)
+        guard let until = answers.until else { return (.pass, answers.source == .floor) }
+        answers.undo(&own)
         return (.later(until: MonotonicInstant(seconds: until)), false)
     }
 
     /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
-    private mutating func askWide(_ message: RoutedMessage, _ now: Double) -> Double? {
-        if message.heard != .asNew { hearWide(message, now, isNew: false) }
-        var round = Round()
+    private mutating func askShared(_ message: RoutedMessage, _ now: Double) -> Double? {
+        if message.heard != .asNew { hearShared(message, now, isNew: false) }
+        var answers = PaceAnswers()
         let offset = offset
-        eachWide(message, now) { table, place, route in
-            if round.waits(place, &table, now, route.newKeys, offset) {
-                table.record(place, route.wideKey == .device ? .device : .route, message.message, route, now)
+        eachShared(message, now) { table, index, route in
+            if answers.waits(index, &table, now, route.newKeys, offset) {
+                table.record(index, route.sharedKey == .device ? .device : .route, message.message, route, now)
             }
         }
-        guard let until = round.until else { return nil }
-        round.undo(&wide)
-        if message.heard != .asNew { eachWide(message, now) { table, place, _ in table[place].leave() } }
+        guard let until = answers.until else { return nil }
+        answers.undo(&shared)
+        if message.heard != .asNew { eachShared(message, now) { table, index, _ in table[index].leave() } }
         return until
     }
 
@@ -160,9 +159,9 @@ struct Paces {
     mutating func giveBack(_ message: RoutedMessage) {
         for route in message.routes where !route.isUnlimited {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
-            if let place = own.find(key.own) { own[place].giveBack(key.limits) }
+            if let index = own.find(key.own) { own[index].giveBack(key.limits) }
         }
-        eachWide(message, time(of: message)) { table, place, route in table[place].giveBack(route.newKeys) }
+        eachShared(message, time(of: message)) { table, index, route in table[index].giveBack(route.newKeys) }
     }
 
     // MARK: Newest wins
@@ -172,14 +171,14 @@ struct Paces {
         !message.routes.isEmpty && message.routes.allSatisfy { hasFailed($0, message) != nil }
     }
 
-    /// The place of a route's pace by which not all of an object's changes that wait may pass; nil if they may.
+    /// The index of a route's pace by which not all of an object's changes that wait may pass; nil if they may.
     private mutating func hasFailed(_ route: Route, _ message: RoutedMessage) -> UInt32? {
         guard !route.isUnlimited else { return nil }
         let key = PaceKey(message.message, at: message.place, for: route, secret)
-        guard key.isObject, let place = own.find(key.own), own[place].hasFailed(time(of: message), key.limits) else {
+        guard key.isObject, let index = own.find(key.own), own[index].hasFailed(time(of: message), key.limits) else {
             return nil
         }
-        return place
+        return index
     }
 
     /// Whether a newer change that waits takes a message's place, for all of its routes.
@@ -193,32 +192,32 @@ struct Paces {
     // MARK: Reports
 
     /// The keys whose messages wait now, those that wait longest first.
-    func paced(_ now: Double) -> [PacedKey] { (own.paced(now) + wide.paced(now)).sorted { $0.since < $1.since } }
+    func paced(_ now: Double) -> [PacedKey] { (own.paced(now) + shared.paced(now)).sorted { $0.since < $1.since } }
 
-    var hasNews: Bool { own.hasNews || wide.hasNews }
+    var hasNews: Bool { own.hasNews || shared.hasNews }
 
     /// Takes the keys that have just begun to let messages wait.
-    mutating func takeNews() -> [PacedKey] { own.takeNews() + wide.takeNews() }
+    mutating func takeNews() -> [PacedKey] { own.takeNews() + shared.takeNews() }
 }
 
 /// What the paces of one table have answered to a message: it passes all of them, or none.
-private struct Round {
+private struct PaceAnswers {
     /// What let it pass; if they differ, the first of the sources.
     var source = Pace.Source.rate
     /// When it may ask again; nil if all that were asked let it pass.
     var until: Double?
     /// Those that let it pass, as they were before.
-    private var passed: [(place: UInt32, before: Pace)] = []
+    private var passed: [(index: UInt32, before: Pace)] = []
 
     /// Asks a pace; returns whether the message has to wait for it.
     mutating func waits(
-        _ place: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits, _ offset: Double
+        _ index: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits, _ offset: Double
     ) -> Bool {
-        let before = table[place]
-        switch table[place].ask(now, limits, offset) {
+        let before = table[index]
+        switch table[index].ask(now, limits, offset) {
         case .now(let source):
             self.source = min(self.source, source)
-            passed.append((place, before))
+            passed.append((index, before))
             return false
         case .later(let time):
             until = max(until ?? time, time)
@@ -227,7 +226,7 @@ private struct Round {
     }
 
     /// Takes back that the message passed.
-    func undo(_ table: inout PaceTable) { for (place, before) in passed { table[place] = before } }
+    func undo(_ table: inout PaceTable) { for (index, before) in passed { table[index] = before } }
 }
 
 extension MessageStorage {

@@ -19,7 +19,7 @@ public final class Route: Sendable {
     let letters: Pace.Limits
     let newKeys: Pace.Limits
     /// What counts its messages of new keys: the device, or the route itself if it has a pace of its own.
-    let wideKey: ResourceKey
+    let sharedKey: ResourceKey
     /// The id as two words, for keys that include the route: the same in every process, and after the rules are
     /// reloaded.
     package let digest: DedupeKey
@@ -51,7 +51,7 @@ public final class Route: Sendable {
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
         let routeKey = digest.finish()
         self.digest = routeKey
-        wideKey = every == nil ? .device : ResourceKey(route: routeKey)
+        sharedKey = every == nil ? .device : ResourceKey(route: routeKey)
         self.handlerName = handlerName ?? id
         step = "handle \(id)"
     }
