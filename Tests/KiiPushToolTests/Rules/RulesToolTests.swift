@@ -126,18 +126,4 @@ struct RulesDedupeToolTests {
         #expect(json.contains(#""dedupe":{"by":"data.id","id":"17"}"#))
         #expect(await lines("", "--format", "json").joined().contains(#""dedupe":{"by":"data.id","id":null}"#))
     }
-
-    @Test("diff shows the messages that an id makes one")
-    func diff() async throws {
-        let (old, new) = (
-            try TemporaryFile(Self.rules(""), name: "old.json"),
-            try TemporaryFile(Self.rules(Self.by), name: "new.json")
-        )
-        let steps = (1...3).map { #"{"at":"\#($0)s","payload":\#(Self.payload(#","id":"1""#, sentAt: $0))}"# }
-        let corpus = try TemporaryFile(steps.joined(separator: "\n"), name: "corpus.jsonl")
-        let run = await ToolRun(["rules", "diff", old.path, new.path, "--corpus", corpus.path])
-        #expect(run.code == .failed)
-        #expect(run.output.contains("      2  was  handled by orders, calling h"))
-        #expect(run.output.contains { $0.contains("now  duplicate (done)") })
-    }
 }
