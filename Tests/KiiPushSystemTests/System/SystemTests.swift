@@ -15,7 +15,7 @@ final class ShortagesTests: Sendable {
     }
 
     @Test(
-        "one that nobody begins again for a minute has ended",
+        "a shortage that nobody reports again for a minute has ended",
         arguments: [.descriptors, .memory, .output] as [Shortage.Kind])
     func untried(kind: Shortage.Kind) {
         let shortages = shortages()
@@ -32,7 +32,7 @@ final class ShortagesTests: Sendable {
         #expect(shortages.current.map(\.detail) == ["they wait again"] && shortages.begun(kind) == 2)
     }
 
-    @Test("one that begins again after the minute is a new one")
+    @Test("a shortage that is reported again after the minute is a new one")
     func again() {
         let shortages = shortages()
         shortages.begin(.memory, "first")
@@ -43,7 +43,7 @@ final class ShortagesTests: Sendable {
     }
 
     @Test(
-        "one that is not tried again in time lasts until it is ended",
+        "a shortage that nobody retries by the minute lasts until it is ended",
         arguments: [.disk, .log, .broker] as [Shortage.Kind])
     func lasting(kind: Shortage.Kind) {
         let shortages = shortages()
