@@ -79,20 +79,6 @@ struct TransportTests {
         }
     }
 
-    @Test("a cancelled request ends at once, and its connection is closed")
-    func cancelled() async throws {
-        let bench = try Bench()
-        bench.cloud.fail(.stall(.work))
-        let task = Task { try await bench.client.perform(.readObject(bench.object)) }
-        try await eventually("it is there") { bench.cloud.requests.count == 1 }
-        let began = ContinuousClock.now
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(began.duration(to: .now) < .seconds(20))
-        try await eventually("closed") { bench.server.openConnections == 0 }
-        #expect(try await bench.client.perform(.readObject(bench.object)) == nil)
-    }
-
     @Test("requests that find no room are refused at once, and those that wait too long are not sent")
     func room() async throws {
         let bench = try Bench {

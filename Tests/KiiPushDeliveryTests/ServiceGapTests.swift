@@ -40,16 +40,19 @@ struct ServiceGapTests {
         #expect(inbox.disk.isEmpty)
     }
 
-    @Test("a gap whose handler fails for good is dead-lettered, and lets messages pass")
-    func failed() async throws {
-        let (bench, intake, run) = await bench(SpyInbox(), failures: .max).opened()
+    @Test("a gap whose handler fails for good lets messages pass, dead-lettered or not", arguments: [100, 0])
+    func failed(capacity: Int) async throws {
+        let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: capacity))
+        bench.receiver.onGap("resync") { _, _ in throw TestError() }
+        let (intake, run) = await bench.open()
         intake.report(Self.lost)
         let hasRoom = Flag()
         intake.whenRoom { hasRoom.set() }
         try await bench.passTime { hasRoom.isSet }
-        #expect(bench.letters.letters().map(\.routes) == [["resync"]])
+        #expect(bench.letters.letters().map(\.routes) == (capacity == 0 ? [] : [["resync"]]))
         #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
-        _ = try await bench.close(run)
+        run.cancel()
+        _ = try await run.value
     }
 
     @Test("another transport's messages do not wait for it, but for a gap of none")
@@ -118,20 +121,6 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
     }
 
-    @Test("a gap that fails for good, and fits into no dead-letter store, lets messages pass")
-    func noRoomForLetter() async throws {
-        let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: 0))
-        bench.receiver.onGap("resync") { _, _ in throw TestError() }
-        let (intake, run) = await bench.open()
-        intake.report(Self.lost)
-        let hasRoom = Flag()
-        intake.whenRoom { hasRoom.set() }
-        try await bench.passTime { hasRoom.isSet }
-        #expect(await (try intake.submit([ServiceBench.payload(1)])[0]).end()?.name == "handled")
-        run.cancel()
-        _ = try await run.value
-    }
-
     @Test("a gap that an earlier process left is handled first, once, and a new one of its cause is not added")
     func recovered() async throws {
         let disk = SpyInbox.Disk()
@@ -153,8 +142,10 @@ struct ServiceGapTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("a gap that the inbox cannot keep is kept first when it can again")
-    func unsaved() async throws {
+    @Test(
+        "a gap that the inbox could not keep is kept before the next payload, or at the stop if none comes",
+        arguments: [true, false])
+    func unsaved(comesMore: Bool) async throws {
         let isBroken = Flag()
         isBroken.set()
         let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
@@ -162,23 +153,14 @@ struct ServiceGapTests {
         intake.report(Self.lost)
         #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
         isBroken.clear()
-        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        #expect(bench.log.events == ["sessionLost of hand (1)", "r 1"])
-        _ = try await bench.close(run)
-    }
-
-    @Test("a gap that the inbox could not keep is kept at the stop, although no payload has come since")
-    func unsavedAtTheStop() async throws {
-        let isBroken = Flag()
-        isBroken.set()
-        let inbox = SpyInbox { _, what in isBroken.isSet && what.hasPrefix("add") }
-        let (_, intake, run) = await bench(inbox).opened()
-        intake.report(Self.lost)
-        isBroken.clear()
         #expect(inbox.disk.isEmpty)
+        if comesMore {
+            #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
+            #expect(bench.log.events == ["sessionLost of hand (1)", "r 1"])
+        }
         run.cancel()
         _ = try await run.value
-        #expect(inbox.disk.numbers.count == 1)
+        #expect(inbox.disk.numbers.count == (comesMore ? 0 : 1))
     }
 
     @Test("without a route for it, and without a cause, a gap is only told")

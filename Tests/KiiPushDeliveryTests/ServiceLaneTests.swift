@@ -127,21 +127,6 @@ struct ServiceLaneTests {
         #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
     }
 
-    @Test("in many lanes at once, each keeps its order")
-    func manyLanes() async throws {
-        let (bench, intake, run) = await ServiceBench { message, _ in
-            for _ in 0..<(message.number * 7 % 5) { await Task.yield() }
-        }.opened()
-        var receipts: [Receipt] = []
-        for number in 1...500 { receipts += try intake.submit([ServiceBench.payload(number, "o\(number % 7)")]) }
-        #expect(await receipts.words() == Array(repeating: "handled", count: 500))
-        let numbers = bench.log.events.compactMap { Int($0.dropFirst(2)) }
-        for lane in 0..<7 {
-            #expect(numbers.filter { $0 % 7 == lane } == (1...500).filter { $0 % 7 == lane })
-        }
-        #expect(try await bench.close(run) == DrainReport())
-    }
-
     @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
     func onFailure(policy: DeliverySettings.OnFailure) async throws {
         let failures = Atomic<Int>(2)

@@ -280,29 +280,6 @@ struct ServiceSpillTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("whoever waits first leaves room on disk for others, however many keys and routes there are")
-    func leavesRoom() {
-        func key(_ number: Int) -> ResourceKey { ResourceKey(digest: DedupeKey(first: UInt64(number), second: 1)) }
-        var capacity = Capacity(messages: 10_000, bytes: 10_000)
-        var counts: [Int] = []
-        // Each key of a route takes as much as it can, and then the next.
-        for route in 0..<3 {
-            for group in 0..<4 {
-                let keys = ShareKeys(route: key(route), group: key(100 + 10 * route + group))
-                var count = 0
-                while capacity.hasRoom(Use(), keys), count < 10_000 {
-                    capacity.add(Use(), keys)
-                    count += 1
-                }
-                counts.append(count)
-            }
-        }
-        #expect(counts[0] == 3334, "a third: what is free then is twice as much")
-        #expect(counts[..<4].reduce(0, +) == 5000, "half for a route")
-        #expect(counts[4] > 1000 && counts[8] > 500, "the next route, and one more")
-        #expect(capacity.isOpen)
-    }
-
     @Test("a bucket whose messages all wait to be tried again holds up no other bucket of its route")
     func retriesHoldNobodyUp() async throws {
         let delivery = DeliverySettings.with {

@@ -121,33 +121,24 @@ final class Broker: Sendable {
     func publish(
         _ texts: [String], to topic: String = "push", quality: Int = 1, isRetained: Bool = false, _ more: [String] = []
     ) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/mosquitto_pub")
-        process.arguments =
-            ["-h", "127.0.0.1", "-p", "\(port)", "-t", topic, "-q", "\(quality)", "-l"] + (isRetained ? ["-r"] : [])
-            + more
-        let input = Foundation.Pipe()
-        process.standardInput = input
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(texts.map { "\($0)\n" }.joined().utf8))
-        try input.fileHandleForWriting.close()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let client = ["mosquitto_pub", "-h", "127.0.0.1", "-p", "\(port)", "-t", topic, "-q", "\(quality)", "-l"]
+        let input = try folder.write(texts.map { "\($0)\n" }.joined(), to: "published")
+        try run(client + (isRetained ? ["-r"] : []) + more, input: input, output: "\(folder.path)/publisher.log")
     }
 }
 
 /// Runs a program to its end, and fails the test when it fails.
-func run(_ arguments: [String], output: String) throws {
-    let process = try spawn(arguments, output: output)
+func run(_ arguments: [String], input: String = "/dev/null", output: String) throws {
+    let process = try spawn(arguments, input: input, output: output)
     var status: Int32 = 0
-    for _ in 0..<800 {
+    for _ in 0..<10_000 {
         if unsafe waitpid(process, &status, WNOHANG) == process {
             try #require(
                 status == 0,
                 "\(arguments.joined(separator: " ")): \((try? String(contentsOfFile: output, encoding: .utf8)) ?? "")")
             return
         }
-        usleep(25_000)
+        usleep(2_000)
     }
     kill(process, SIGKILL)
     waitpid(process, nil, 0)

@@ -54,7 +54,7 @@ struct DeliveryTests {
     @Test("what the inbox cannot keep is not acknowledged: the broker brings it again, marked as such")
     func failedOnce() async throws {
         let broker = try Broker()
-        let intake = TestIntake { _, call throws(IntakeRefusal) in
+        let intake = TestIntake { call throws(IntakeRefusal) in
             if call == 1 { throw .failed(CocoaError(.fileWriteOutOfSpace)) }
         }
         try await running(broker.settings(), intake) { _ in
@@ -72,7 +72,7 @@ struct DeliveryTests {
     func blocked() async throws {
         let broker = try Broker()
         let gate = Mutex(false)
-        let intake = TestIntake { _, _ throws(IntakeRefusal) in
+        let intake = TestIntake { _ throws(IntakeRefusal) in
             while !gate.withLock(\.self) { usleep(1000) }
         }
         // A second client of the same session sees what the first has not acknowledged.
@@ -85,7 +85,7 @@ struct DeliveryTests {
         }
         try await eventually("connected") { !intake.connections.isEmpty }
         try broker.publish(["a"])
-        try await eventually("the inbox is at work") { intake.calls == 1 }
+        try await eventually("the inbox is at work") { intake.submissions == 1 }
         try await running(settings, other) { _ in
             try await eventually("it came again") { other.texts == ["a"] }
         }
@@ -94,38 +94,11 @@ struct DeliveryTests {
         try await first.value
     }
 
-    @Test("a full intake is not overrun: what fits is taken, the rest waits for room")
-    func full() async throws {
-        let broker = try Broker()
-        let room = Mutex(5)
-        let intake = TestIntake { payloads, _ throws(IntakeRefusal) in
-            let fits = room.withLock { room in
-                guard payloads.count <= room else { return false }
-                room -= payloads.count
-                return true
-            }
-            if !fits { throw .full }
-        }
-        intake.setRoom(false)
-        let texts = (1...50).map(String.init)
-        try await running(broker.settings(), intake) { _ in
-            try broker.publish(texts)
-            try await eventually("what fits came") { intake.texts.count == 5 && intake.isWaitedFor }
-            for _ in 0..<200 where intake.texts.count < texts.count {
-                room.withLock { $0 = 3 }
-                intake.setRoom(true)
-                intake.setRoom(false)
-                try await eventually("it is full again") { intake.isWaitedFor || intake.texts.count == texts.count }
-            }
-        }
-        #expect(intake.texts == texts)
-        #expect(intake.losses.isEmpty)
-    }
-
     @Test("a transport whose service stops leaves, and acknowledges nothing that was not taken")
     func stopping() async throws {
         let broker = try Broker()
-        let intake = TestIntake { _, _ throws(IntakeRefusal) in throw .stopping }
+        let intake = TestIntake()
+        intake.refuse(.stopping)
         let transport = try MQTTTransport(broker.settings())
         let run = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
         try await eventually("connected") { !intake.connections.isEmpty }
@@ -190,37 +163,16 @@ struct MemoryInboxTests {
             #expect(intake.texts == ["kept", "kept", "next"])
         }
     }
-
-    @Test("what a service with an inbox in memory has not handled when it stops comes again")
-    func drained() async throws {
-        let broker = try Broker()
-        var delivery = ServiceSettings.standard
-        delivery.drain = .milliseconds(10)
-        delivery.grace = .milliseconds(10)
-        let stuck = PushReceiver()
-        stuck.onDirectPush("stuck") { _, _ in try await Task.sleep(for: .seconds(100)) }
-        let first = PushService(stuck, [try MQTTTransport(broker.settings())], settings: delivery)
-        let run = Task { try await first.run() }
-        try await eventually("subscribed") { broker.log.contains("Sending SUBACK to device") }
-        try broker.publish([#"{"n":1}"#, #"{"n":2}"#])
-        try await eventually("both were taken") { first.status.messages == 2 }
-        run.cancel()
-        #expect(try await run.value.left == 2)
-        let next = TestIntake()
-        try await running(broker.settings(), next) { _ in
-            try await eventually("both came again") { next.texts == [#"{"n":1}"#, #"{"n":2}"#] }
-        }
-    }
 }
 
 /// A broker and who publishes to it.
-private struct BrokerBench: TransportBench {
+private final class BrokerBench: TransportBench {
     let broker: Broker
     let relay: Relay
     let transport: any PushTransport
     let endsWhenCut = false
     let acknowledgesTogether = true
-    private let sent = Sent()
+    private let sent = Mutex(0)
 
     init(_ change: (inout MQTTSettings) -> Void) throws {
         broker = try Broker()
@@ -233,7 +185,7 @@ private struct BrokerBench: TransportBench {
         let isSubscribed = await comes { broker.log.contains("Sending SUBACK to device") }
         try #require(isSubscribed, "nobody subscribes")
         try broker.publish(payloads.map { String(decoding: $0, as: UTF8.self) })
-        sent.count.withLock { $0 += payloads.count }
+        sent.withLock { $0 += payloads.count }
     }
 
     func answers() -> TransportAnswers {
@@ -244,12 +196,8 @@ private struct BrokerBench: TransportBench {
 
     func cut() async {
         // What is not acknowledged yet would come again, which is another promise.
-        _ = await comes(within: .seconds(20)) { answers().acknowledged == sent.count.withLock(\.self) }
+        _ = await comes(within: .seconds(20)) { answers().acknowledged == sent.withLock(\.self) }
         relay.cut()
-    }
-
-    private final class Sent: Sendable {
-        let count = Mutex(0)
     }
 }
 #endif

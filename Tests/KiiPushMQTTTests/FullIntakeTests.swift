@@ -3,7 +3,6 @@ import Foundation
 import KiiPush
 import KiiPushDelivery
 import KiiPushMQTT
-import Synchronization
 import Testing
 
 @testable import KiiPushTestSupport
@@ -20,19 +19,20 @@ struct FullIntakeTests {
         arguments: Case.allCases)
     func keptAlive(kind: Case) async throws {
         let broker = kind == .encrypted ? try TLSTests.broker(.right) : try Broker()
-        let settings = kind == .encrypted ? TLSTests.settings(broker) : broker.settings()
+        let change: (inout MQTTSettings) -> Void = { $0.keepAlive = 5 }
+        let settings = kind == .encrypted ? TLSTests.settings(broker, change) : broker.settings(change)
         let more = kind == .encrypted ? ["--cafile", "\(broker.folder.path)/ca.crt"] : []
-        let (intake, door) = Self.closedIntake()
+        let intake = Self.closedIntake()
         let texts = (1...60).map(String.init)
-        try await running(changed(settings) { $0.keepAlive = 5 }, intake) { _ in
+        try await running(settings, intake) { _ in
             try broker.publish(texts, quality: kind == .unacknowledged ? 0 : 1, more)
-            try await eventually("it is full") { intake.isWaitedFor }
+            try await eventually("it is full") { intake.isAwaited }
             // One each two and a half seconds: the broker would have gone after seven and a half without any.
             try await eventually("the broker heard of the device for twelve seconds", within: 40) {
                 !intake.losses.isEmpty || broker.log.count(of: "Received PINGREQ from device") >= 5
             }
             #expect(intake.texts.isEmpty && broker.log.count(of: "Received PUBACK from device") == 0)
-            door.open(intake)
+            intake.setRoom(.max)
             try await eventually("all came") { intake.texts.count >= texts.count }
         }
         #expect(intake.texts == texts)
@@ -43,34 +43,34 @@ struct FullIntakeTests {
     func lostWhileFull() async throws {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
-        let (intake, door) = Self.closedIntake()
+        let intake = Self.closedIntake()
         let texts = (1...60).map(String.init)
         let settings = relay.settings { $0.connectLimit = .seconds(2) }
         try await running(settings, intake) { _ in
             try broker.publish(texts)
-            try await eventually("it is full") { intake.isWaitedFor }
+            try await eventually("it is full") { intake.isAwaited }
             relay.cut()
             try await eventually("the loss was seen") { !intake.losses.isEmpty }
             // It would be made again after 24 ms, and given up after two seconds.
             let end = ContinuousClock.now + .seconds(3)
             while .now < end, relay.links == 1 { try await Task.sleep(for: .milliseconds(5)) }
             #expect(relay.links == 1)
-            door.open(intake)
+            intake.setRoom(.max)
             try await eventually("all came") { Set(intake.texts).count == texts.count }
         }
         #expect(intake.losses.count == 1 && relay.links == 2)
     }
 
-    @Test("room ends a pause that began while there was none, also when it comes as the loss is told")
+    @Test("a pause that began without room ends as soon as there is room, even while the loss is being reported")
     func pauseEnds() async throws {
         let broker = try Broker()
         let relay = try Relay(to: broker.port)
-        let (intake, door) = Self.closedIntake()
-        intake.onEvent { if case .disconnected = $0 { door.open(intake) } }
+        let intake = Self.closedIntake()
+        intake.onEvent { [weak intake] in if case .disconnected = $0 { intake?.setRoom(.max) } }
         let settings = relay.settings { ($0.backoff, $0.maxBackoff) = (.seconds(60), .seconds(60)) }
         try await running(settings, intake) { _ in
             try broker.publish(["a"])
-            try await eventually("it is full") { intake.isWaitedFor }
+            try await eventually("it is full") { intake.isAwaited }
             relay.cut()
             // A broker sends what waits before it answers the subscription: the text comes before the link is told.
             try await eventually("it came, over a second link") {
@@ -85,47 +85,25 @@ struct FullIntakeTests {
         let messages = (1...100).flatMap { [0x32, 9, 0, 4, 0x70, 0x75, 0x73, 0x68, 0, $0, 0x61] as [UInt8] }
         let broker = try ScriptedBroker(
             connection: [0x20, 2, 0, 0] + messages, subscription: [0x90, 3, 0, 1, 1], patience: 60_000)
-        let (intake, door) = Self.closedIntake()
+        let intake = Self.closedIntake()
         let settings = broker.settings(.v311) { $0.connectLimit = .seconds(2) }
         try await running(settings, intake, connects: false) { _ in
-            try await eventually("it is full") { intake.isWaitedFor }
+            try await eventually("it is full") { intake.isAwaited }
             let end = ContinuousClock.now + .seconds(3)
             while .now < end, intake.losses.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             #expect(intake.connections.isEmpty)
-            door.open(intake)
+            intake.setRoom(.max)
             try await eventually("all came") { intake.texts.count == 100 && !intake.connections.isEmpty }
         }
         #expect(intake.losses.isEmpty)
     }
 
-    /// An intake without room, until its door is opened.
-    private static func closedIntake() -> (TestIntake, Door) {
-        let door = Door()
-        let intake = TestIntake { _, _ throws(IntakeRefusal) in
-            if !door.isOpen { throw .full }
-        }
-        intake.setRoom(false)
-        return (intake, door)
+    /// An intake without room.
+    private static func closedIntake() -> TestIntake {
+        let intake = TestIntake()
+        intake.setRoom(0)
+        return intake
     }
-
-    /// What lets payloads into an intake.
-    private final class Door: Sendable {
-        private let state = Mutex(false)
-
-        var isOpen: Bool { state.withLock(\.self) }
-
-        func open(_ intake: TestIntake) {
-            state.withLock { $0 = true }
-            intake.setRoom(true)
-        }
-    }
-}
-
-/// Settings with a change.
-private func changed(_ settings: MQTTSettings, _ change: (inout MQTTSettings) -> Void) -> MQTTSettings {
-    var settings = settings
-    change(&settings)
-    return settings
 }
 
 extension String {

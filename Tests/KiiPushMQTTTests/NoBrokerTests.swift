@@ -11,36 +11,28 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct NoBrokerTests {
     @Test(
-        "a port that nobody listens at is tried again, with growing pauses", arguments: MQTTSettings.Version.allCases,
-        [false, true])
-    func refused(version: MQTTSettings.Version, usesTLS: Bool) async throws {
-        let settings = localSettings(port: try Loopback.freePort(), usesTLS: usesTLS) {
-            ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
-        }
-        let intake = TestIntake()
-        try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
-        #expect(intake.losses.allSatisfy { $0.contains("refused") })
-        #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
-    }
-
-    @Test(
-        "a link that the host resets before it has said anything is tried again, with the socket's reason",
-        arguments: MQTTSettings.Version.allCases, [false, true])
-    func reset(version: MQTTSettings.Version, usesTLS: Bool) async throws {
-        let listener = try Listener { link in
-            var abort = linger(l_onoff: 1, l_linger: 0)
-            unsafe setsockopt(link, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
-            close(link)
+        "a port that nobody listens at, or that resets each link, is tried again with growing pauses, and says why",
+        arguments: MQTTSettings.Version.allCases, [(false, false), (false, true), (true, false), (true, true)])
+    func refused(version: MQTTSettings.Version, _ way: (resets: Bool, usesTLS: Bool)) async throws {
+        var listener: Listener?
+        if way.resets {
+            listener = try Listener { link in
+                var abort = linger(l_onoff: 1, l_linger: 0)
+                unsafe setsockopt(link, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
+                close(link)
+            }
         }
         defer { withExtendedLifetime(listener) {} }
-        let settings = localSettings(port: listener.port, usesTLS: usesTLS) {
+        let settings = localSettings(port: try listener?.port ?? Loopback.freePort(), usesTLS: way.usesTLS) {
             ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
         }
         let intake = TestIntake()
         try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
-        // A library that writes first learns no more than that the link is gone.
-        #expect(intake.losses.allSatisfy { $0.contains("reset by peer") || $0.contains("Broken pipe") })
-        #expect(intake.losses.contains { $0.contains("reset by peer") }, "\(intake.losses)")
+        // A library that writes first learns no more of a reset than that the link is gone.
+        let reasons = way.resets ? ["reset by peer", "Broken pipe"] : ["refused"]
+        #expect(intake.losses.allSatisfy { loss in reasons.contains { loss.contains($0) } }, "\(intake.losses)")
+        #expect(intake.losses.contains { $0.contains(reasons[0]) }, "\(intake.losses)")
+        #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }
 
     @Test(
@@ -187,18 +179,6 @@ struct NoBrokerTests {
         let areOther = [[0x82], payload, payload].map { marks.keep(settings, "push", $0) }
         #expect(areOther == [true, true, false])
     }
-
-    @Test("a transport that is cancelled before it runs ends at once")
-    func cancelledBefore() async throws {
-        let transport = try MQTTTransport(localSettings(port: try Loopback.freePort()))
-        let intake = TestIntake()
-        let task = Task {
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            try await transport.run(PushIntake(service: intake, transport: "mqtt"))
-        }
-        try await task.value
-        #expect(intake.events.isEmpty)
-    }
 }
 
 /// What is told of links that end, and how long the next one waits.
@@ -209,18 +189,6 @@ struct LinkPausesTests {
         settings.maxRefusalBackoff = .seconds(60)
         return settings
     }()
-
-    @Test("from the third short link in a row on the hint at another program counts them", arguments: [3, 4, 21, 102])
-    func hint(links: Int) {
-        var pauses = LinkPauses(settings, clientID: "lamp")
-        var told: [String] = []
-        for _ in 0..<links {
-            told.append(pauses.afterLoss("gone", isByBroker: true, held: .milliseconds(1), random: 0.5).words)
-        }
-        #expect(told[1] == "gone")
-        #expect(told[links - 1].hasPrefix("gone; that makes \(links) short links in a row: another program"))
-        #expect(told[links - 1].contains("'lamp'"))
-    }
 
     @Test("a link that held for long, or that this side has lost, begins the count anew", arguments: [true, false])
     func anew(isByBroker: Bool) {

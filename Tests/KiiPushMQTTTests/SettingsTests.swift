@@ -108,7 +108,7 @@ struct SettingsTests {
         #expect(strange.next(afterLinkOf: .zero, random: 7) == .microseconds(1200))
     }
 
-    @Test("a refusal is about who asks, what is of the moment is none")
+    @Test("an answer about who asks is a refusal, one about the moment is not")
     func answers() {
         for version in [MQTTSettings.Version.v31, .v311] {
             #expect((1...5).filter { MQTTAnswers.isRefusal(connection: $0, version) } == [1, 2, 4, 5])

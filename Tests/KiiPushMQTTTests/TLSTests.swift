@@ -36,19 +36,6 @@ struct TLSTests {
         }
     }
 
-    @Test("nothing is acknowledged over TLS before it was taken either")
-    func failedOnce() async throws {
-        let broker = try Self.broker(.right)
-        let intake = TestIntake { _, call throws(IntakeRefusal) in
-            if call <= 2 { throw .failed(CocoaError(.fileWriteOutOfSpace)) }
-        }
-        try await running(Self.settings(broker), intake) { _ in
-            try broker.publish(["a", "b"], ["--cafile", "\(broker.folder.path)/ca.crt"])
-            try await eventually("both came") { intake.texts == ["a", "b"] }
-        }
-        #expect(intake.payloads[0].isRedelivered && intake.losses.count >= 1)
-    }
-
     @Test("a broker with another name, an expired certificate or an unknown issuer is not trusted")
     func wrong() async throws {
         for (certificate, trustsIssuer, sign) in [

@@ -1,42 +1,37 @@
 #if MQTT
 import Foundation
 import KiiPush
+import KiiPushContracts
 import KiiPushDelivery
 import KiiPushMQTT
 import Synchronization
 import Testing
 
-/// An intake that writes down what it is given, and refuses it where a test says so.
+/// A trial intake that a test can also make refuse single submissions, and whose events it hears as they are reported.
 final class TestIntake: IntakeService {
-    typealias Rule = @Sendable (_ payloads: [RawPayload], _ call: Int) throws(IntakeRefusal) -> Void
+    private let trial: TrialIntake
+    private let beforeCall: @Sendable (_ call: Int) throws(IntakeRefusal) -> Void
+    private let calls = Atomic<Int>(0)
+    private let listener = Mutex<(@Sendable (TransportEvent) -> Void)?>(nil)
 
-    private struct State {
-        var texts: [String] = []
-        var payloads: [RawPayload] = []
-        var batches: [Int] = []
-        var calls = 0
-        var events: [TransportEvent] = []
-        var waiter: (@Sendable () -> Void)?
-        var hasRoom = true
-        var listener: (@Sendable (TransportEvent) -> Void)?
+    /// Makes one; `beforeCall` is called with the number of each submission, from 1 on, and may refuse it.
+    init(
+        isDurable: Bool = true,
+        beforeCall: @escaping @Sendable (_ call: Int) throws(IntakeRefusal) -> Void = { _ throws(IntakeRefusal) in }
+    ) {
+        trial = TrialIntake(isDurable: isDurable)
+        self.beforeCall = beforeCall
     }
 
-    let isDurable: Bool
-    private let rule: Rule
-    private let state = Mutex(State())
-    private let receipts = Mutex<[Receipt]>([])
+    var payloads: [RawPayload] { trial.payloads }
+    var texts: [String] { trial.texts }
+    var batches: [Int] { trial.batches }
+    var isAwaited: Bool { trial.isAwaited }
+    var events: [TransportEvent] { trial.events }
 
-    init(isDurable: Bool = true, _ rule: @escaping Rule = { _, _ throws(IntakeRefusal) in }) {
-        self.isDurable = isDurable
-        self.rule = rule
-    }
-
-    var texts: [String] { state.withLock { $0.texts } }
-    var payloads: [RawPayload] { state.withLock { $0.payloads } }
-    var batches: [Int] { state.withLock { $0.batches } }
-    var calls: Int { state.withLock { $0.calls } }
-    var events: [TransportEvent] { state.withLock { $0.events } }
-    var isWaitedFor: Bool { state.withLock { $0.waiter != nil } }
+    func end(_ index: Int, _ outcome: Outcome?) { trial.end(index, outcome) }
+    func refuse(_ refusal: IntakeRefusal?) { trial.refuse(refusal) }
+    func setRoom(_ count: Int) { trial.setRoom(count) }
 
     var connections: [String] { events.compactMap { if case .connected(let detail) = $0 { detail } else { nil } } }
     var gaps: [String] { events.compactMap { if case .possibleGap(let why, _) = $0 { why } else { nil } } }
@@ -45,56 +40,28 @@ final class TestIntake: IntakeService {
     var pauses: [Duration] { events.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } } }
     var ignored: [String] { events.compactMap { if case .ignored(let what) = $0 { what } else { nil } } }
 
-    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let call = state.withLock { state in
-            state.calls += 1
-            return state.calls
-        }
-        try rule(payloads, call)
-        state.withLock { state in
-            state.payloads += payloads
-            state.texts += payloads.map { String(decoding: $0.bytes, as: UTF8.self) }
-            state.batches.append(payloads.count)
-        }
-        let made = payloads.map { _ in Receipt(isStored: isDurable) }
-        receipts.withLock { $0 += made }
-        return made
-    }
-
-    /// Ends a payload that was taken in.
-    func end(_ index: Int, _ outcome: Outcome?) { receipts.withLock { $0[index] }.finish(outcome) }
-
-    func room() async {}
-
-    func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
-
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
-        let isThere = state.withLock { state in
-            if !state.hasRoom { state.waiter = action }
-            return state.hasRoom
-        }
-        if isThere { action() }
-    }
-
-    /// Says whether there is room, to who asks.
-    func setRoom(_ hasRoom: Bool) {
-        let waiter = state.withLock { state in
-            state.hasRoom = hasRoom
-            defer { if hasRoom { state.waiter = nil } }
-            return hasRoom ? state.waiter : nil
-        }
-        waiter?()
-    }
+    /// How often a transport has submitted payloads.
+    var submissions: Int { calls.load(ordering: .relaxed) }
 
     /// Calls an action with each event, on the thread that reports it and before that goes on.
-    func onEvent(_ action: @escaping @Sendable (TransportEvent) -> Void) { state.withLock { $0.listener = action } }
+    func onEvent(_ action: @escaping @Sendable (TransportEvent) -> Void) { listener.withLock { $0 = action } }
+
+    // MARK: The intake
+
+    var isDurable: Bool { trial.isDurable }
+
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        try beforeCall(calls.add(1, ordering: .relaxed).newValue)
+        return try trial.submit(payloads)
+    }
+
+    func room() async { await trial.room() }
+    func pause(_ length: Duration) async { await trial.pause(length) }
+    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) { trial.whenRoom(transport, action) }
 
     func report(_ event: TransportEvent, _ transport: String) {
-        let listener = state.withLock { state in
-            state.events.append(event)
-            return state.listener
-        }
-        listener?(event)
+        trial.report(event, transport)
+        listener.withLock { $0 }?(event)
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
 /// Several topics on one link, and what a broker says beside a payload.
 @Suite(.timeLimit(.minutes(2)))
 struct TopicsTests {
-    @Test("each topic's messages arrive in order, by filters with wildcards and qualities of their own; none is a gap")
+    @Test("each topic's messages arrive in order, by wildcards and a quality of its own; quality 0 as asked is no gap")
     func filters() async throws {
         let broker = try Broker()
         let intake = TestIntake()

@@ -45,7 +45,6 @@ struct WriteOrderTests {
         #expect(found.payloads == 200 && found.acknowledgements == 200)
         #expect(found.syncs > 0 && found.early == 0)
     }
-
 }
 
 /// The calls of a trace that bring payloads, store them and acknowledge them; all by the one thread of the transport.

@@ -16,7 +16,7 @@ struct ContractTests {
         }.verify()
     }
 
-    @Test("so does one whose commits an inbox writes")
+    @Test("a seen store whose commits the inbox writes keeps every promise of a seen store")
     func seenStoreOfInbox() async throws {
         await SeenStoreContract { [folder] window in
             let database = try SQLiteDatabase(directory: folder.next())

@@ -7,24 +7,28 @@ import Testing
 
 @testable import KiiPushSQLite
 
-/// What an inbox keeps when the n-th call on the disk fails, for every n; and which writes the disk must confirm.
+/// What the stores keep when the n-th call on the disk fails, for every n; and which writes the disk must confirm.
 struct DiskFaultTests {
     private let folder = StateFolder()
 
     @Test(
-        "whichever call fails, nothing is lost that was said to be kept",
-        arguments: [(false, false), (false, true), (true, false), (true, true)])
-    func everyCall(isFull: Bool, lasts: Bool) async throws {
+        "whichever call fails, a step fails whole, and nothing is lost that was said to be kept",
+        arguments: [(false, false), (false, true), (true, false), (true, true)], [false, true])
+    func everyCall(_ fault: (isFull: Bool, lasts: Bool), areAlone: Bool) async throws {
+        let (isFull, lasts) = fault
         // In memory where that can be had: how long a disk takes does not matter here.
         let folder = StateFolder(parent: "/dev/shm")
         await #expect(processExitsWith: .exitCode(0)) {
-            [path = folder.path as String, isFull = isFull as Bool, lasts = lasts as Bool] in
+            [
+                path = folder.path as String, isFull = isFull as Bool, lasts = lasts as Bool,
+                areAlone = areAlone as Bool
+            ] in
             FaultyDisk.install()
             var failures = 0
             for call in 1... {
                 let fault = FaultyDisk.Fault(call: call, lasts: lasts, isFull: isFull)
                 let directory = "\(path)/\(isFull)-\(lasts)-\(call)"
-                var run = FaultyRun(directory)
+                var run = FaultyRun(directory, areAlone: areAlone)
                 FaultyDisk.plan(fault)
                 await run.work(again: !lasts)
                 let calls = FaultyDisk.calls
@@ -81,11 +85,15 @@ struct DiskFaultTests {
     }
 }
 
-/// Some payloads that are added, handled and ended, on a disk that fails; and what was said to be kept of them.
+/// Some payloads that are added, handled and ended or dead-lettered, on a disk that fails; and what was said to be kept
+/// of them.
 private struct FaultyRun {
     private let directory: String
+    /// Whether the other stores write by themselves, and not by the inbox.
+    private let areAlone: Bool
     private var inbox: SQLiteInbox?
     private var seen: SQLiteSeenStore?
+    private var letters: SQLiteDeadLetterStore?
     /// How often a call threw.
     private(set) var failures = 0
     /// What calls threw although the disk worked again.
@@ -102,28 +110,27 @@ private struct FaultyRun {
     }
 
     private var known: [UInt64: Known] = [:]
+    /// The letters that were kept, and the one of them that was to be removed.
+    private var kept: Set<UInt64> = []
+    private var unwanted: UInt64?
 
-    init(_ directory: String) { self.directory = directory }
+    init(_ directory: String, areAlone: Bool) { (self.directory, self.areAlone) = (directory, areAlone) }
 
     /// Does everything; what throws is done once more if `again`.
     mutating func work(again: Bool) async {
         await attempt(again) { run in
-            let inbox = try SQLiteInbox(try SQLiteDatabase(directory: run.directory))
-            run.seen = try SQLiteSeenStore(writtenBy: inbox)
-            run.inbox = inbox
+            let database = try SQLiteDatabase(directory: run.directory)
+            let inbox = try SQLiteInbox(database)
+            let seen = try run.areAlone ? SQLiteSeenStore(database) : SQLiteSeenStore(writtenBy: inbox)
+            let letters = try run.areAlone ? SQLiteDeadLetterStore(database) : SQLiteDeadLetterStore(writtenBy: inbox)
+            (run.inbox, run.seen, run.letters) = (inbox, seen, letters)
         }
-        guard let inbox, let seen else { return }
+        guard let inbox, let seen, let letters else { return }
         for batch in 0..<3 {
-            await attempt(again) { run in
+            await attempt(again, keeping: { inbox.count }) { run in
                 let bytes = (0..<3).map { UInt8(batch * 3 + $0) }
-                let count = inbox.count
-                do {
-                    let ids = try inbox.add(bytes.map { RawPayload([UInt8](repeating: $0, count: 3000)) })
-                    for (id, byte) in zip(ids, bytes) { run.known[id] = Known(byte: byte) }
-                } catch {
-                    if inbox.count != count { run.surprises.append("an add that threw has changed the count") }
-                    throw error
-                }
+                let ids = try inbox.add(bytes.map { RawPayload([UInt8](repeating: $0, count: 3000)) })
+                for (id, byte) in zip(ids, bytes) { run.known[id] = Known(byte: byte) }
             }
         }
         for id in known.keys.sorted() {
@@ -136,25 +143,43 @@ private struct FaultyRun {
             } else if id % 3 == 1 {
                 let now = SystemClock().now
                 if case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: now) {
-                    await attempt(again) { run in
+                    await attempt(again, keeping: { seen.counts?.strong.remembered }) { run in
                         try seen.commit(lease, now: now)
                         run.known[id]?.isCommitted = true
                     }
                 }
-                await attempt(again) { run in
+                await attempt(again, keeping: { inbox.count }) { run in
                     run.known[id]?.mayBeEnded = true
                     try await inbox.record(.ended(id))
                     run.known[id]?.isEnded = true
                 }
+            } else {
+                let payload = RawPayload([UInt8](repeating: UInt8(id), count: 3000))
+                await attempt(again, keeping: { letters.count }) { run in
+                    run.kept.insert(
+                        try letters.add(
+                            DeadLetter(payload: payload, reason: .failed, routes: ["a"], arrivedAt: .seconds(0))))
+                }
             }
+        }
+        unwanted = kept.min()
+        guard let unwanted else { return }
+        await attempt(again, keeping: { letters.count }) { run in
+            _ = try letters.remove(unwanted)
+            run.kept.remove(unwanted)
         }
     }
 
     private func record(_ inbox: SQLiteInbox, _ record: InboxRecord) async throws { try await inbox.record(record) }
 
-    private mutating func attempt(_ again: Bool, _ step: (inout FaultyRun) async throws -> Void) async {
+    /// Does a step, and where it throws once more if `again`; one that throws must not change what `keeping` counts.
+    private mutating func attempt(
+        _ again: Bool, keeping count: () -> Int? = { nil }, _ step: (inout FaultyRun) async throws -> Void
+    ) async {
+        let before = count()
         do { try await step(&self) } catch {
             failures += 1
+            if count() != before { surprises.append("a step that threw has changed something") }
             guard again else { return }
             do { try await step(&self) } catch { surprises.append("once more it throws \(error)") }
         }
@@ -165,7 +190,7 @@ private struct FaultyRun {
         var problems = mayFail ? [] : surprises
         // As a crash would leave it, but for what closing does to the file.
         inbox?.database.close()
-        (inbox, seen) = (nil, nil)
+        (inbox, seen, letters) = (nil, nil, nil)
         let database = try SQLiteDatabase(directory: directory)
         let text = try database.withConnection { connection throws(SQLiteError) in
             try connection.text("PRAGMA integrity_check")
@@ -185,6 +210,15 @@ private struct FaultyRun {
             if entry == nil, known.isCommitted, !seen.isDone(.numbered(Int(id)), at: now) {
                 problems.append("\(id) is neither there nor done")
             }
+        }
+        let letters = try SQLiteDeadLetterStore(database).letters()
+        let ids = Set(letters.map(\.id))
+        for id in kept where id != unwanted && !ids.contains(id) { problems.append("letter \(id) is lost") }
+        if let unwanted, !kept.contains(unwanted), ids.contains(unwanted) {
+            problems.append("letter \(unwanted) was removed and is there")
+        }
+        if !letters.allSatisfy({ $0.payload.bytes.count == 3000 && $0.routes == ["a"] }) {
+            problems.append("a letter is not whole")
         }
         database.close()
         return problems

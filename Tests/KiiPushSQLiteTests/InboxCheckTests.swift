@@ -22,7 +22,7 @@ struct InboxCheckTests {
         return (error { try inbox.check() }, error { _ = try inbox.add([RawPayload("{}")]) })
     }
 
-    @Test("while the inbox works, it changes nothing")
+    @Test("a check changes nothing while the inbox works")
     func works() throws {
         do {
             let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
@@ -35,7 +35,7 @@ struct InboxCheckTests {
         #expect(try SQLiteInbox(database).entries().count == 1)
     }
 
-    @Test("locked by another program, and free again")
+    @Test("a check fails while another program locks the file, and no longer")
     func locked() throws {
         let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
         var other = try Connection(path: inbox.database.path)
@@ -45,7 +45,7 @@ struct InboxCheckTests {
         #expect(isSame(inbox) == (nil, nil))
     }
 
-    @Test("without room: of its own, and on the disk")
+    @Test("a check fails while the inbox is full, or the disk")
     func full() throws {
         let shortages = Shortages()
         let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory), capacity: 1, shortages: shortages)
@@ -59,7 +59,7 @@ struct InboxCheckTests {
         #expect(isSame(inbox) == ("InboxFull", "InboxFull"))
     }
 
-    @Test("with its folder gone, and closed")
+    @Test("a check fails when the folder is gone, and when the database is closed")
     func gone() throws {
         let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
@@ -70,7 +70,7 @@ struct InboxCheckTests {
         #expect(throws: SQLiteError.self) { try inbox.check() }
     }
 
-    @Test("on a disk that takes no writes any more", arguments: [true, false])
+    @Test("a check fails while the disk takes no writes", arguments: [true, false])
     func broken(isFull: Bool) async throws {
         await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String, isFull = isFull as Bool] in
             FaultyDisk.install()

@@ -69,7 +69,7 @@ struct InboxTests {
         #expect(try arrivals() == [.seconds(98), .seconds(100)])
     }
 
-    @Test("one that crashed alone is known as that until it is in flight again, also when a process ends before")
+    @Test("a payload that crashed alone is known as such until it is in flight again, over any number of restarts")
     func crashedAlone() async throws {
         func entry() throws -> InboxEntry { try #require(try open().entries().first) }
         let ids = try { try open().add(payloads(1, 1)) }()
@@ -82,7 +82,7 @@ struct InboxTests {
         #expect(try !entry().crashedAlone && entry().crashes == 2)
     }
 
-    @Test("one that was in flight at a crash is suspect until an attempt has failed, also when a process ends before")
+    @Test("a payload in flight at a crash is suspect until an attempt has failed, over any number of restarts")
     func suspect() async throws {
         func entry() throws -> InboxEntry { try #require(try open().entries().first) }
         let id = try { try open().add(payloads(1))[0] }()
@@ -97,7 +97,7 @@ struct InboxTests {
         #expect(try !entry().isSuspect && entry().crashes == 1)
     }
 
-    @Test("notes that wait together and whose write fails all throw, and have changed nothing")
+    @Test("records that wait together and whose write fails all throw, and have changed nothing")
     func failed() async throws {
         let inbox = try open(capacity: 1000, bytes: 1 << 20)
         let ids = try (0..<300).flatMap { _ in try inbox.add(payloads(100)) }
@@ -123,7 +123,7 @@ struct InboxTests {
         #expect(try inbox.entries().isEmpty)
     }
 
-    @Test("an add that fails does not fail the notes that it took along")
+    @Test("an add that fails does not fail the records that are written with it")
     func addFails() async throws {
         let inbox = try open(capacity: 1000, bytes: 1 << 24)
         let ids = try inbox.add(payloads(1, 1, 1, 1))
@@ -155,16 +155,6 @@ struct InboxTests {
         #expect(try open().entries().map(\.id) == ids)
     }
 
-    @Test("a database has one inbox at a time")
-    func one() throws {
-        let database = try machine.open(directory)
-        var inbox: SQLiteInbox? = try SQLiteInbox(database)
-        #expect(throws: SQLiteError.storeInUse(path: database.path, kind: "inbox")) { try SQLiteInbox(database) }
-        #expect(inbox?.isDurable == true)
-        inbox = nil
-        _ = try SQLiteInbox(database)
-    }
-
     @Test("a number that the file never gave out is damage, and is not given to a service", arguments: [-1, 99])
     func forged(id: Int) throws {
         let inbox = try open()
@@ -191,7 +181,7 @@ struct InboxTests {
     }
 
     // In a process of its own, which a signal ends if it waits for a lock that it has.
-    @Test("notes that an addition could not take along are written where there is no thread for them")
+    @Test("records that a failed add leaves behind are written although no thread is at work")
     func failedAddition() async {
         await #expect(processExitsWith: .exitCode(0)) {
             alarm(60)

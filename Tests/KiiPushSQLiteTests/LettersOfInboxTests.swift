@@ -94,7 +94,7 @@ struct LettersOfInboxTests {
         }
     }
 
-    @Test("one that waits counts for the bounds, and is written no more when it is removed")
+    @Test("a letter that waits counts for the bounds, and is not written any more once it is removed")
     func removed() async throws {
         let (inbox, letters) = try open(capacity: 2)
         let ids = try inbox.add((0..<3).map { RawPayload([$0]) })
@@ -110,7 +110,7 @@ struct LettersOfInboxTests {
         #expect(try letters.remove(3) && letters.count == 1)
     }
 
-    @Test("payloads that a service is to handle anew have no letters any more")
+    @Test("payloads that a service is to handle again have no letters any more")
     func anew() async throws {
         let (inbox, letters) = try open()
         let id = try inbox.add([RawPayload([1])])[0]

@@ -157,12 +157,15 @@ struct OpeningTests {
         let database = try SQLiteDatabase(directory: directory)
         var seen: SQLiteSeenStore? = try SQLiteSeenStore(database)
         var letters: SQLiteDeadLetterStore? = try SQLiteDeadLetterStore(database)
+        var inbox: SQLiteInbox? = try SQLiteInbox(database)
+        #expect(throws: SQLiteError.storeInUse(path: file, kind: "inbox")) { try SQLiteInbox(database) }
         #expect(throws: SQLiteError.storeInUse(path: file, kind: "seen")) { try SQLiteSeenStore(database) }
         #expect(throws: SQLiteError.storeInUse(path: file, kind: "dead-letter")) { try SQLiteDeadLetterStore(database) }
-        #expect(seen?.counts?.inFlight == 0 && letters != nil)
-        (seen, letters) = (nil, nil)
+        #expect(seen?.counts?.inFlight == 0 && letters != nil && inbox?.isDurable == true)
+        (seen, letters, inbox) = (nil, nil, nil)
         _ = try SQLiteSeenStore(database)
         _ = try SQLiteDeadLetterStore(database)
+        _ = try SQLiteInbox(database)
     }
 
     @Test(

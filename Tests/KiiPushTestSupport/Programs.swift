@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// Starts a program, found on `PATH`, with further variables; whoever starts it waits for its end.
 ///
@@ -44,6 +45,12 @@ func spawn(
 
 /// A program's exit code, or 256 and the signal that ended it; no exit code is as high.
 func exitCode(of status: Int32) -> Int32 { status & 0x7F == 0 ? status >> 8 & 0xFF : 256 + status & 0x7F }
+
+/// Whether a process is gone, or waits for nothing but its parent.
+func isOver(_ process: pid_t) -> Bool {
+    guard let status = try? ByteReader(path: "/proc/\(process)/stat").readAll(limit: 4096) else { return true }
+    return String(decoding: status, as: UTF8.self).contains(") Z ")
+}
 
 /// The path of the tool that was built beside the tests.
 func toolPath() throws -> String {

@@ -6,31 +6,18 @@ import Testing
 
 @testable import kiipush
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 
 @Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
 struct DeadLetterReplayTests {
-    /// A transport that has nothing until its task is cancelled.
-    private struct Idle: PushTransport {
-        let name = "idle"
-        let abilities: TransportAbilities = []
-        let opened: AsyncStream<Void>.Continuation
-
-        func run(_ intake: PushIntake) async {
-            opened.finish()
-            let nothing = AsyncStream<Void> { _ in }
-            for await _ in nothing {}
-        }
-    }
-
     @Test("a letter that an agent with smaller limits could not decode is handled by one that can, and is gone")
     func undecodable() async throws {
         let letters = InMemoryDeadLetterStore()
         let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
         for bytes in [payload.bytes, Array("nonsense".utf8)] {
+            let payload = RawPayload(bytes, transport: .mqtt)
             _ = try letters.add(
-                DeadLetter(
-                    payload: RawPayload(bytes, transport: .mqtt), reason: .undecodable, routes: [],
-                    arrivedAt: MonotonicInstant(nanoseconds: 0)))
+                DeadLetter(payload: payload, reason: .undecodable, routes: [], arrivedAt: .seconds(0)))
         }
         let (run, receiver) = try await serving(letters) { session in
             await ToolRun { await DeadLetterDesk.run(["replay", "--reason", "undecodable"], session, $0.desk) }
@@ -44,11 +31,10 @@ struct DeadLetterReplayTests {
     @Test("a replay ends when nobody waits for it any more, and says of a letter that was dropped that it did not run")
     func unheard() async throws {
         let letters = InMemoryDeadLetterStore()
+        let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
         for _ in 1...3 {
             _ = try letters.add(
-                DeadLetter(
-                    payload: PayloadFixture.pushToUser(topic: "news").payload(.long), reason: .failed,
-                    routes: ["news"], arrivedAt: MonotonicInstant(nanoseconds: 0)))
+                DeadLetter(payload: payload, reason: .failed, routes: ["news"], arrivedAt: .seconds(0)))
         }
         let lines = Mutex<[String]>([])
         let console = DeskConsole(
@@ -70,10 +56,10 @@ struct DeadLetterReplayTests {
     ) async throws -> (Answer, PushReceiver) {
         let receiver = PushReceiver(deadLetters: letters)
         receiver.onPushToUser("news", topic: "news") { _, _ in }
-        let (stream, opened) = AsyncStream<Void>.makeStream()
-        let service = PushService(receiver, [Idle(opened: opened)])
+        let transport = HandTransport()
+        let service = PushService(receiver, [transport])
         let running = Task { try await service.run() }
-        for await _ in stream {}
+        _ = await transport.intake()
         let answer = await command(StateSession(deadLetters: letters, receiver: receiver, service: service))
         running.cancel()
         _ = try await running.value
@@ -94,8 +80,7 @@ struct NothingDoneTests {
         for number in 0..<letters {
             let payload = RawPayload(Array("{\(number)".utf8), transport: .mqtt)
             _ = try store.add(
-                DeadLetter(
-                    payload: payload, reason: .failed, routes: ["settings"], arrivedAt: .init(nanoseconds: 0)))
+                DeadLetter(payload: payload, reason: .failed, routes: ["settings"], arrivedAt: .seconds(0)))
         }
         return session
     }

@@ -18,7 +18,7 @@ struct InspectTests {
                  "objectScopeUserID":"u-1","mine":[1,{"x":"\\u00e9"}],"empty":"","from":"761750217637"}
                 """)
         #expect(run.code == .fine && run.errors.isEmpty)
-        let key = try #require(run.output.first?.suffix(from: "\"dedupe\":{\"key\":\"", length: 32))
+        let key = try #require(run.output.first?.split(separator: #""dedupe":{"key":""#).last?.prefix(32))
         #expect(key.allSatisfy { $0.isHexDigit })
         #expect(
             run.output == [
@@ -56,6 +56,29 @@ struct InspectTests {
         ] {
             #expect(line.contains(part), "\(part) is missing in \(line)")
         }
+    }
+
+    @Test("a command is reported key for key, its actions as they were sent")
+    func command() async throws {
+        let line = try await ToolRun.inspect(
+            """
+            {"schema":"Lamp","schemaVersion":2,"issuer":"user:u-1","commandID":"c-1",
+             "actions":[ {"turnPower":{"power":true}} , {"setColor":[0,128,1.50]} ]}
+            """)
+        for part in [
+            #""kind":"directPush","certainty":"certain","dialect":"thingIF","evidence":["commandID","actions"]"#,
+            #""conflicts":[],"appID":null,"origin":null,"event":null,"scope":null"#,
+            #""command":{"id":"c-1","issuer":"user:u-1","schema":"Lamp","#
+                + #""actions":[{"turnPower":{"power":true}},{"setColor":[0,128,1.50]}]},"data":{"schema":"Lamp","#,
+            #""fields":{},"dedupe":{"#, #""strength":"strong""#,
+        ] {
+            #expect(line.contains(part), "\(part) is missing in \(line)")
+        }
+        let traits = try await ToolRun.inspect(#"{"commandID":7,"actions":[{"Air":[{"on":true},{"temp":25}]}]}"#)
+        #expect(
+            traits.contains(
+                #""command":{"id":"7","issuer":null,"schema":null,"actions":[{"Air":[{"on":true},{"temp":25}]}]},"data":{"#
+            ))
     }
 
     @Test("the text names the kind in Kii's words, and says why")
@@ -124,14 +147,29 @@ struct InspectTests {
         #expect(run.errors == ["kiipush inspect: a payload itself goes to standard input"])
     }
 
-    @Test("as JSON an error is an object too")
-    func errorAsJSON() async throws {
-        let run = try await ToolRun("inspect", "--format", "json", file: "[1]")
+    @Test(
+        "as JSON an error is an object too, with the code and the byte that the receiver would name",
+        arguments: [
+            ("[1]", "notAnObject", 0, "a push is a JSON object"), ("  ", "empty", 0, "there is nothing to read"),
+            (#"{"a":1,"\u0061":2}"#, "duplicateKey", 7, "duplicate key; send it once"),
+        ])
+    func errorAsJSON(text: String, code: String, offset: Int, message: String) async throws {
+        let run = try await ToolRun("inspect", "--format", "json", file: text)
+        let error = #"{"code":"\#(code)","offset":\#(offset),"message":"\#(message)"}"#
+        #expect(run.output == [#"{"source":"FILE","error":\#(error)}"#])
+        #expect(run.errors == ["FILE:1:\(offset + 1): \(code): \(message)"] && run.code == .failed)
+    }
+
+    @Test("a reply of the API over MQTT is no push, and no broken JSON", arguments: ["\r\n", "\n"])
+    func apiReply(lineEnd: String) async throws {
+        let lines = ["HTTP/1.1 200 OK", "X-Kii-RequestID: r-1", "", #"{"commandID":"c-1"}"#]
+        let run = try await ToolRun(
+            "inspect", "--format", "json", "--transport", "mqtt", file: lines.joined(separator: lineEnd))
+        #expect(run.code == .failed && run.output.count == 1)
         #expect(
-            run.output == [
-                #"{"source":"FILE","error":{"code":"notAnObject","offset":0,"message":"a push is a JSON object"}}"#
-            ])
-        #expect(run.errors == ["FILE:1:1: notAnObject: a push is a JSON object"] && run.code == .failed)
+            run.output.first?.contains(#""error":{"code":"notAPush","offset":0,"message":"a reply of Kii's API"#)
+                == true)
+        #expect(run.errors.first?.hasPrefix("FILE:1:1: notAPush: ") == true)
     }
 
     @Test("by lines each payload stands alone, empty lines are passed over, and a long one costs no neighbour")
@@ -140,21 +178,12 @@ struct InspectTests {
         let run = try await ToolRun(
             "inspect", "--lines", file: "{\"topic\":\"a\"}\r\n\n{\"topic\"\n\(long)\n{\"topic\":\"b\"}")
         #expect(run.code == .failed)
-        #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "FILE", length: 2) } == [":1", ":5"])
+        #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.prefix(7) } == ["FILE:1:", "FILE:5:"])
         #expect(
             run.errors == [
                 "FILE:3:9: unexpectedEnd: the text ends where a colon is expected; it may have been cut",
                 "FILE:4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
             ])
-    }
-
-    @Test("a file over the limit is refused, one at the limit is read")
-    func size() async throws {
-        func payload(_ size: Int) -> String { #"{"x":""# + String(repeating: "x", count: size - 8) + #""}"# }
-        let full = try TemporaryFile(payload(65_536))
-        #expect(await ToolRun("inspect", full.path).code == .fine)
-        let run = try await ToolRun("inspect", file: payload(65_537))
-        #expect(run.code == .failed && run.errors.first?.contains("limitExceeded") == true)
     }
 
     @Test("--strict ends with 2 for an ambiguous payload, and an error wins over it")
@@ -179,16 +208,8 @@ struct InspectTests {
         #expect(same.output.first?.contains(#""conflicts":[]"#) == true)
         let filled = try await ToolRun(
             "inspect", "--app", "other", "--format", "json", file: #"{"aps":{},"bi":"b","st":"APP","w":1}"#)
-        let dedupe = { (run: ToolRun) in run.output.first?.suffix(from: "\"dedupe\"", length: 60) }
+        let dedupe = { (run: ToolRun) in run.output.first?.split(separator: #""dedupe""#).last?.prefix(60) }
         #expect(dedupe(filled) == dedupe(same))
-    }
-
-    @Test("--transport decides how keys are read")
-    func transport() async throws {
-        let run = try await ToolRun(
-            "inspect", "--transport", "apns", "--format", "json", file: #"{"bi":"b","topic":"t"}"#)
-        #expect(run.output.first?.contains(#""kind":"pushToApp","certainty":"certain","dialect":"apns""#) == true)
-        #expect(run.output.first?.contains(#""data":{"topic":"t"}"#) == true)
     }
 
     @Test(
@@ -227,17 +248,5 @@ struct InspectTests {
         let run = try await ToolRun("inspect", file: payload)
         #expect(run.code == .fine && run.output.contains(line), "\(run.output)")
         #expect(try await ToolRun.inspect(payload).contains(#""topic":null"#))
-    }
-}
-
-extension String {
-    /// The `length` characters behind `marker`.
-    fileprivate func suffix(from marker: String, length: Int) -> String? {
-        guard let found = firstRange(of: marker) else { return nil }
-        return String(self[found.upperBound...].prefix(length))
-    }
-
-    private func firstRange(of marker: String) -> Range<Index>? {
-        indices.first { self[$0...].hasPrefix(marker) }.map { $0..<index($0, offsetBy: marker.count) }
     }
 }

@@ -23,6 +23,12 @@ struct SendProblemTests {
     @Test(
         "each problem is told with its network, its place and its code",
         arguments: [
+            (#"{"fcm":{"timeToLive":2419201}}"#, ["fcm fcm.timeToLive outOfRange"]),
+            (#"{"gcm":{"timeToLive":-1}}"#, ["fcm gcm.timeToLive outOfRange"]),
+            (#"{"mqtt":{"qos":3}}"#, ["mqtt mqtt.qos outOfRange"]),
+            (#"{"mqtt":{"qos":-1}}"#, ["mqtt mqtt.qos outOfRange"]),
+            (#"{"fcm":{"timeToLive":2419200},"mqtt":{"qos":0}}"#, []), (#"{"fcm":{"timeToLive":0}}"#, []),
+            (#"{"mqtt":{"qos":1}}"#, ["mqtt mqtt.qos undocumented"]),
             (#"{"data":{"k":{"b":1}}}"#, ["all data.k nestedValue"]),
             (#"{"data":{"k":[]}}"#, ["all data.k nestedValue"]),
             (#"{"data":{"k":null}}"#, ["all data.k nullValue"]),
@@ -55,6 +61,19 @@ struct SendProblemTests {
         ] as [(String, [String])])
     func problems(body: String, expected: [String]) throws {
         #expect(try told(body) == expected)
+    }
+
+    @Test(
+        "a topic that Kii cannot have is a problem, and another user's a warning",
+        arguments: [
+            ("my topic", "u-77", SendProblem.Code.impossibleName), ("a.b", "u-77", .impossibleName),
+            (String(repeating: "t", count: 65), "u-77", .impossibleName),
+            (String(repeating: "t", count: 64), "u-77", nil), ("t", "u-78", .notOwner),
+        ] as [(String, String, SendProblem.Code?)])
+    func topics(name: String, owner: String, code: SendProblem.Code?) {
+        let topic = KiiTopic(scope: .user(KiiUser(id: owner)), name: name)
+        let address = PushAddress(app: "a", topic: topic, sender: .user(id: "u-77"), sentAt: 1)
+        #expect(OutgoingMessage().problems(sentTo: address).map(\.code) == (code.map { [$0] } ?? []))
     }
 
     @Test(

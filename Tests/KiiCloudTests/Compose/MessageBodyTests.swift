@@ -145,14 +145,6 @@ struct HostileBodyTests {
         #expect(accepted > 100)
     }
 
-    @Test("one that is cut is refused at its end or before", arguments: Array(stride(from: 0, to: 300, by: 7)))
-    func cut(length: Int) throws {
-        let bytes = Array(Self.body.utf8)
-        guard length < bytes.count else { return }
-        let error = try #require(throws: MessageBodyError.self) { try OutgoingMessage(body: Array(bytes[..<length])) }
-        #expect(error.offset <= length)
-    }
-
     @Test("one that is too large, too deep or has too many members is refused")
     func bounds() {
         let large = #"{"data":{"k":""# + String(repeating: "x", count: OutgoingMessage.mostBodyBytes) + #""}}"#

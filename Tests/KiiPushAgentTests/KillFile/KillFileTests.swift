@@ -140,34 +140,6 @@ struct KillFileTests {
         #expect(try folder.read("kill.json") == text)
     }
 
-    @Test("a file of 64 KiB is read, and one byte more refused")
-    func size() throws {
-        let text = #"{"version":1,"kills":[{"target":"a","until":"2027-01-01T00:00:00Z"}]}"#
-        try write(text + String(repeating: "\n", count: KillFile.largestSize - text.utf8.count))
-        #expect(try file.read().kills.count == 1)
-        try write(text + String(repeating: "\n", count: KillFile.largestSize + 1 - text.utf8.count))
-        let error = #expect(throws: KillFileError.self) { try file.read() }
-        #expect(error == .unreadable(.tooLarge(name: file.path, limit: KillFile.largestSize)))
-    }
-
-    @Test("a directory or a pipe in the file's place is an error and never blocks")
-    func noFile() throws {
-        try folder.makeFolder("kill.json")
-        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
-        try folder.remove("kill.json")
-        guard unsafe mkfifo(file.path, 0o600) == 0 else { throw TestFailure(what: "mkfifo", code: errno) }
-        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.read() }
-    }
-
-    @Test("a path with NUL or through a file is unreadable")
-    func badPath() throws {
-        try write("{}")
-        for (path, number) in [("\(file.path)\0x", EINVAL), (file.path + "/kill.json", ENOTDIR)] {
-            let error = #expect(throws: KillFileError.self) { try KillFile(path: path).read() }
-            #expect(error == .unreadable(.unreadable(name: path, ErrorNumber(rawValue: number))))
-        }
-    }
-
     // MARK: Editing
 
     @Test("writes one kill a line, with mode 0600, and leaves only the lock beside it")
@@ -318,12 +290,5 @@ struct KillFileTests {
             unsafe stat(folder[name], &status)
             #expect(status.st_uid == 12_345 && status.st_gid == 12_346)
         }
-    }
-
-    @Test("names with control characters stay on one line of an error")
-    func safeName() {
-        let file = KillFile(path: "/none/a\n\u{1B}b")
-        let error = #expect(throws: KillFileError.self) { try file.revive(.everything) }
-        #expect(error?.description.contains("\n") == false && error?.description.contains("\u{1B}") == false)
     }
 }

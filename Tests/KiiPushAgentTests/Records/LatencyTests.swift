@@ -195,7 +195,8 @@ struct TransportLinkTests {
         let transport = ScriptedTransport { intake in
             do { _ = try intake.submit([RawPayload([UInt8](repeating: 32, count: 10)), RawPayload("{}")]) } catch {}
         }
-        let service = PushService(PushReceiver(), [WatchedTransport(transport, counts)], inbox: FullInbox())
+        let inbox = SpyInbox { _, what in what.hasPrefix("add") }
+        let service = PushService(PushReceiver(), [WatchedTransport(transport, counts)], inbox: inbox)
         try await service.run()
         #expect(counts.links.first?.lastMessageAt == nil && counts.links.first?.messages == 0)
     }
@@ -223,13 +224,4 @@ struct TransportLinkTests {
             #expect(lines.filter { $0 == line }.count == 1, "\(line)")
         }
     }
-}
-
-/// An inbox that takes nothing.
-private struct FullInbox: Inbox {
-    var isDurable: Bool { false }
-    func entries(of ids: [UInt64]) throws -> [InboxEntry] { [] }
-    func add(_ payloads: [RawPayload]) throws -> [UInt64] { throw TestFailure(what: "full", code: 28) }
-    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] { [] }
-    func record(_ records: [InboxRecord]) async throws {}
 }

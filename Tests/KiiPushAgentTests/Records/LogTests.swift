@@ -189,7 +189,7 @@ struct LogOutputTests {
         #expect(lines.allSatisfy { !$0.contains("\0") && !$0.contains("KIIPUSH") })
     }
 
-    @Test("lines to a terminal have neither")
+    @Test("lines to a terminal have neither a priority nor fields")
     func plain() async throws {
         // A new terminal's other end, which is one too.
         let screen = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -222,7 +222,7 @@ struct LogOutputTests {
         #expect(!datagrams.joined().contains { $0.contains("settings/") })
     }
 
-    @Test("where the journal is away, or another stream, the lines go on as they did", arguments: [true, false])
+    @Test("lines go on as plain text if the journal is away, or is another stream", arguments: [true, false])
     func away(isJournal: Bool) async throws {
         let pipe = try Pipe()
         var status = stat()

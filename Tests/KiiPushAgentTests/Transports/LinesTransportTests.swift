@@ -56,15 +56,6 @@ struct LinesTransportTests {
         #expect(intake.events == [.ignored("line 2 is longer than the limit of a payload")])
     }
 
-    @Test("what is ready is handed over at once, at most 64 payloads, in order")
-    func batches() async throws {
-        pipe.write((1...150).map { "\($0)\n" }.joined())
-        pipe.endInput()
-        try await run(transport())
-        #expect(intake.texts == (1...150).map { "\($0)" })
-        #expect(intake.batches == [64, 64, 22])
-    }
-
     @Test("reads nothing while the service is full, and reports what it had read when it is cancelled then")
     func full() async throws {
         intake.setRoom(0)

@@ -315,5 +315,3 @@ struct SocketTransportTests {
         try await socket.task.value
     }
 }
-
-private struct TestError: Error {}

@@ -71,16 +71,6 @@ struct FileWatcherTests {
         #expect(watcher.wait(timeout: .zero) == .timedOut)
     }
 
-    @Test("keeps a change that happens while nobody waits")
-    func beforeTheWait() throws {
-        let watcher = watcher("a")
-        for number in 0..<3 {
-            try folder.replace("a", with: "\(number)")
-            try folder.remove("a")
-            #expect(watcher.wait(timeout: .zero) == .changed)
-        }
-    }
-
     @Test("a wait that has begun is ended by the change, from another thread")
     func whileWaiting() async throws {
         let watcher = watcher("a")

@@ -15,7 +15,7 @@ final class ShortagesTests: Sendable {
     }
 
     @Test(
-        "one that nobody begins again for a minute has ended",
+        "a shortage that nobody reports again for a minute has ended",
         arguments: [.descriptors, .memory, .output] as [Shortage.Kind])
     func untried(kind: Shortage.Kind) {
         let shortages = shortages()
@@ -32,7 +32,7 @@ final class ShortagesTests: Sendable {
         #expect(shortages.current.map(\.detail) == ["they wait again"] && shortages.begun(kind) == 2)
     }
 
-    @Test("one that begins again after the minute is a new one")
+    @Test("a shortage that is reported again after the minute is a new one")
     func again() {
         let shortages = shortages()
         shortages.begin(.memory, "first")
@@ -43,7 +43,7 @@ final class ShortagesTests: Sendable {
     }
 
     @Test(
-        "one that is not tried again in time lasts until it is ended",
+        "a shortage that nobody retries by the minute lasts until it is ended",
         arguments: [.disk, .log, .broker] as [Shortage.Kind])
     func lasting(kind: Shortage.Kind) {
         let shortages = shortages()
@@ -56,35 +56,16 @@ final class ShortagesTests: Sendable {
 }
 
 struct ErrorNumberTests {
-    @Test("repeats a call while signals interrupt it")
-    func retries() {
-        var results = [-1, -1, 5, 6]
+    @Test(
+        "repeats a call that a signal interrupts, and no other",
+        arguments: [(EINTR, [-1, -1, 5, 6], 5, [6]), (EIO, [-1, 5], -1, [5])] as [(Int32, [Int], Int, [Int])])
+    func retries(number: Int32, results: [Int], expected: Int, left: [Int]) {
+        var results = results
         let result = retrying {
-            errno = EINTR
+            errno = number
             return results.removeFirst()
         }
-        #expect(result == 5)
-        #expect(results == [6])
-    }
-
-    @Test("does not repeat a call that fails otherwise")
-    func failure() {
-        var calls = 0
-        let result = retrying {
-            calls += 1
-            errno = EIO
-            return -1
-        }
-        #expect(result == -1)
-        #expect(ErrorNumber.current.rawValue == EIO)
-        #expect(calls == 1)
-    }
-
-    @Test(
-        "a number has Linux's own words",
-        arguments: [(ENOENT, "No such file or directory"), (EIO, "Input/output error")])
-    func words(number: Int32, text: String) {
-        #expect(ErrorNumber(rawValue: number).description == text)
+        #expect(result == expected && results == left)
     }
 }
 

@@ -80,28 +80,14 @@ struct UTCDateTests {
         #expect(date.duration(to: date.advanced(by: .seconds(-5))) == .seconds(-5))
         #expect(date < date.advanced(by: .milliseconds(1)))
     }
-
-    @Test("now is this century's")
-    func now() throws {
-        #expect(UTCDate.now > (try #require(UTCDate("2020-01-01T00:00:00Z"))))
-    }
 }
 
 struct EscapedTextTests {
     @Test(
         "escapes terminal control sequences",
         arguments: [
-            ("\u{1B}[2J\u{1B}[H", "\\u{1B}[2J\\u{1B}[H"),
-            ("\u{1B}]0;title\u{07}", "\\u{1B}]0;title\\u{7}"),
-            ("\u{9B}31m", "\\u{9B}31m"),
-            ("a\nb\rc\r\nd\te", "a\\nb\\rc\\r\\nd\\te"),
-            ("nul\0", "nul\\u{0}"),
-            ("del\u{7F}", "del\\u{7F}"),
-            ("back\u{08}space", "back\\u{8}space"),
-            ("next\u{85}line", "next\\u{85}line"),
-            ("\u{202E}txt.exe\u{202C}", "\\u{202E}txt.exe\\u{202C}"),
-            ("\u{2066}a\u{2069}\u{200F}", "\\u{2066}a\\u{2069}\\u{200F}"),
-            ("\u{2028}\u{2029}\u{061C}", "\\u{2028}\\u{2029}\\u{61C}"),
+            ("\u{1B}]0;title\u{07}", "\\u{1B}]0;title\\u{7}"), ("nul\0", "nul\\u{0}"),
+            ("a\nb\rc\r\nd\te", "a\\nb\\rc\\r\\nd\\te"), ("\u{202E}txt.exe\u{61C}", "\\u{202E}txt.exe\\u{61C}"),
             // A combining mark makes one character with what is before it; that hides nothing.
             ("\u{1B}\u{301}", "\\u{1B}\u{301}"),
         ])

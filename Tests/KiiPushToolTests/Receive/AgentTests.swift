@@ -8,7 +8,7 @@ import Testing
 @testable import kiipush
 @testable import KiiPushTestSupport
 
-@Suite("an agent with a state directory, and the commands that work on it", .serialized)
+@Suite("an agent with a state directory, and the commands that work on it", .serialized, .timeLimit(.minutes(5)))
 struct AgentTests {
     private let folder: TemporaryFile
     private var directory: String { folder.directory }
@@ -19,8 +19,9 @@ struct AgentTests {
 
     private func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
 
-    private func agent() throws -> RunningAgent {
-        try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state])
+    private func agent(_ options: [String] = [], variables: [String] = []) throws -> RunningAgent {
+        let arguments = ["--rules", folder.path, "--unix", socket, "--state", state]
+        return try RunningAgent(arguments + options, variables: variables)
     }
 
     /// Sends lines to the agent and returns its answers.
@@ -42,9 +43,7 @@ struct AgentTests {
             while let next = manager.next { last = next }
             return last.contains(text)
         }
-        let agent = try RunningAgent(
-            ["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics],
-            variables: ["NOTIFY_SOCKET=\(notify)"])
+        let agent = try agent(["--metrics", metrics], variables: ["NOTIFY_SOCKET=\(notify)"])
         #expect(try send(event(1)).first?.contains("accept") == true)
         try agent.wait { _ in isTold("STATUS=connected: listens at ") }
         // The lock that SQLite's writers share, in the log's index.
@@ -73,10 +72,29 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
+    #if MQTT
+    @Test("an agent whose broker is away is ready to its manager, which is told that it is not connected")
+    func brokerAway() throws {
+        let notify = directory + "/notify"
+        let manager = try DatagramSocket(path: notify)
+        // Nobody who is not root can listen at port 1, and nobody does.
+        let agent = try RunningAgent(
+            ["--rules", folder.path, "--state", state, "--mqtt", "mqtt://127.0.0.1:1/t"],
+            variables: ["NOTIFY_SOCKET=\(notify)"])
+        var told: [String] = []
+        try agent.wait { _ in
+            if let next = manager.next { told.append(next) }
+            return told.last?.hasPrefix("STATUS=not connected: ") == true
+        }
+        #expect(told.contains("READY=1"))
+        #expect(try agent.stop() == 0)
+    }
+    #endif
+
     @Test("a metrics file that cannot be written is told once, and in the status while it lasts; payloads are taken")
     func unwritableMetrics() throws {
         let metrics = directory + "/gone/metrics.prom"
-        let agent = try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
+        let agent = try agent(["--metrics", metrics])
         let what = "metrics.prom: cannot be written: No such file or directory"
         // The second round comes a second after the first.
         try agent.wait { _ in (try? tool("status", "--format", "json"))?.output.contains(what) == true }
@@ -209,19 +227,64 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("what waits for its pace when the agent ends is handled by the next one")
-    func pacedOverRestart() throws {
-        // Letters: of an object, the newest change passes when the next pause begins. An hour, so that a slow machine
-        // earns no other one meanwhile; the next agent has twenty anew.
-        let rules = #"{"version":1,"rules":[{"id":"l","when":{"topic":"*"},"then":{"print":true},"pace":"1h"}]}"#
-        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
-        func letter(_ number: Int) -> String { #"{"topic":"t","objectScopeType":"APP","when":\#(number)}"# }
+    // MARK: A damaged state
+
+    @Test(
+        "one whose state is damaged starts, and says what was saved, in its log, status and metrics, and at each start",
+        arguments: [0, 1])
+    func heals(kind: Int) throws {
+        let metrics = directory + "/metrics.prom"
         let first = try agent()
-        for number in 0..<20 { #expect(try send(letter(number)) == [handled]) }
-        #expect(try send(letter(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
-        #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
+        #expect(try send("nonsense").first?.contains("undecodable") == true)
+        #expect(try first.stop() == 0)
+        let file = state + "/kiipush.db"
+        let size = kind == 0 ? 0 : try Data(contentsOf: URL(filePath: file)).count - 4096
+        #expect(unsafe truncate(file, size) == 0)
+        // A command would hide it.
+        let refused = try tool("dead-letters", "list")
+        #expect(refused.code != 0 && refused.errors.contains(kind == 0 ? "empty or missing" : "damaged"))
+
+        let second = try agent(["--metrics", metrics])
+        let letters = kind == 0 ? 0 : 1
+        #expect(second.log.contains("the state was \(kind == 0 ? "empty or missing" : "damaged")"), "\(second.log)")
+        #expect(second.log.contains("\(letters) dead letter\(letters == 1 ? "" : "s"), "), "\(second.log)")
+        try second.wait { $0.log.contains("state: messages may be lost") }
+        let status = try #require(AgentStatus(json: try tool("status", "--format", "json").output))
+        #expect(status.healed?.contains("\(state)/kiipush.db.damaged-") == true)
+        #expect(status.isHealthy && status.deadLetters.count == Int64(letters))
+        #expect(try tool("status").output.contains("healed      the state was"))
+        // Until a message is accepted, the next start says it as if for the first time.
+        #expect(try send(event(1)) == [handled])
+        #expect(try second.stop() == 0)
+        let written = try String(contentsOfFile: metrics, encoding: .utf8)
+        #expect(written.contains(#"kiipush_transport_events_total{transport="state",event="possibleGap"} 1"#))
+
+        let third = try agent()
+        #expect(third.log.contains("at an earlier start: the state was"))
+        #expect(try third.stop() == 0 && !third.log.contains("messages may be lost"))
+    }
+
+    @Test(
+        "one whose state is damaged while it runs takes nothing more in and ends with 1; the next knows what was done",
+        arguments: ["removed", "emptied", "replaced"])
+    func ends(how: String) throws {
+        let first = try agent()
+        #expect(try send(event(1)).first?.contains(#""disposition":"accept""#) == true)
+        let file = state + "/kiipush.db"
+        switch how {
+        case "removed": #expect(unsafe unlink(file) == 0)
+        case "emptied": #expect(unsafe truncate(file, 0) == 0)
+        default:
+            try FileManager.default.copyItem(atPath: file, toPath: file + ".copy")
+            #expect(unsafe rename(file + ".copy", file) == 0)
+        }
+        let answer = try send(event(2))
+        #expect(answer.first?.contains(#""disposition":"accept""#) == false, "\(answer)")
+        #expect(try first.end() == 1)
+        #expect(first.log.contains("the state is damaged: \(file): is empty or missing"), "\(first.log)")
         let second = try agent()
-        try second.wait { $0.output.split(separator: "\n").count == 1 }
+        #expect(second.log.contains("the state was empty or missing") == (how != "replaced"), "\(second.log)")
+        #expect(try send(event(1)).first?.contains(#""outcome":"duplicate""#) == true)
         #expect(try second.stop() == 0)
     }
 }

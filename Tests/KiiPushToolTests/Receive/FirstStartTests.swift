@@ -88,15 +88,15 @@ struct FirstStartTests {
         #expect(unsafe access(state, F_OK) != 0)
     }
 
-    @Test("rules that are no regular file are refused at once", arguments: [true, false])
-    func noRegularFile(isPipe: Bool) throws {
-        let folder = try TemporaryFile("", name: "x")
-        let path = folder.path + ".rules"
-        #expect(unsafe (isPipe ? mkfifo(path, 0o600) : mkdir(path, 0o700)) == 0)
-        let run = try ChildRun(["receive", "--rules", path, "--stdin", "--state", folder.path + ".state"])
+    @Test("rules that are missing, or no regular file, are refused at once", arguments: ["none", "pipe", "folder"])
+    func noRegularFile(kind: String) throws {
+        let folder = try Folder()
+        if kind == "pipe" { #expect(unsafe mkfifo(folder["pipe"], 0o600) == 0) }
+        if kind == "folder" { try folder.makeFolder(kind) }
+        let run = try ChildRun(["receive", "--rules", folder[kind], "--stdin", "--state", folder["state"]])
         #expect(run.code == 1)
-        #expect(run.errors.contains("\(path): cannot be read: not a regular file"), "\(run.errors)")
-        #expect(unsafe access(folder.path + ".state", F_OK) != 0)
-        #expect(unsafe (isPipe ? unlink(path) : rmdir(path)) == 0)
+        let why = kind == "none" ? "No such file or directory" : "not a regular file"
+        #expect(run.errors.contains("\(folder[kind]): cannot be read: \(why)"), "\(run.errors)")
+        #expect(!folder.names.contains("state"))
     }
 }

@@ -93,8 +93,8 @@ extension RunningAgent {
     }
 }
 
-@Suite("an agent whose log nobody reads", .timeLimit(.minutes(5)))
-struct AgentLogTests {
+@Suite("what an agent logs, and one whose log nobody reads", .timeLimit(.minutes(5)))
+struct LogOfAgentTests {
     private static let rules = """
         {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"pace":"unlimited"}]}
         """

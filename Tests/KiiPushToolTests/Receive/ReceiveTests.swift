@@ -32,22 +32,6 @@ struct ReceiveTests {
         #expect(!run.errors.contains("news") || !run.errors.contains("nonsense"))
     }
 
-    @Test("what comes in is captured in its order, once each, be it a message or not and however it ends")
-    func capture() throws {
-        let rules = try TemporaryFile(Self.rules, name: "rules.json")
-        let input = try TemporaryFile(Self.lines, name: "lines")
-        let file = try TemporaryFile("", name: "corpus")
-        let run = try ChildRun(
-            ["receive", "--rules", rules.path, "--stdin", "--capture", file.path], input: input.path)
-        #expect(run.code == 1 && run.errors.contains("lost: 1 dead letter, kept"), "\(run.errors)")
-        let captured = try file.contents().split(separator: "\n").map { $0.drop { $0 != "," } }
-        #expect(
-            captured
-                == Self.lines.split(separator: "\n").map {
-                    $0 == "nonsense" ? #","raw":"nonsense"}"# : #","payload":\#($0)}"#
-                })
-    }
-
     @Test("what waits for its pace when the input ends is handled before the agent ends, of an object the newest")
     func pacedAtTheEnd() throws {
         let rules = try TemporaryFile(Self.rules, name: "rules.json")
@@ -80,12 +64,5 @@ struct ReceiveTests {
         let kept = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--state", state])
         #expect(kept.code == 1 && kept.errors.contains(what))
         #expect(unsafe access(state, F_OK) != 0)
-    }
-
-    @Test("a file that is not there is told", arguments: [["--stdin"], ["--unix", "/nowhere/at/all.sock"]])
-    func noFile(source: [String]) throws {
-        let run = try ChildRun(["receive", "--rules", "/nowhere/rules.json"] + source)
-        #expect(run.code == 1)
-        #expect(run.errors.contains("/nowhere/rules.json"))
     }
 }

@@ -6,6 +6,7 @@ import Testing
 @testable import kiipush
 @testable import KiiPushAgent
 @testable import KiiPushSystem
+@testable import KiiPushTestSupport
 
 @Suite("an agent and the signals of an operator", .timeLimit(.minutes(5)))
 struct SignalTests {
@@ -34,18 +35,6 @@ struct SignalTests {
         #expect(agent.log.contains("stopping"))
         #expect(agent.output.isEmpty)
         #expect(!agent.log.contains("ready"))
-    }
-
-    @Test(
-        "a request is obeyed once, whether it is made before somebody waits for it or after", arguments: [true, false])
-    func request(isEarly: Bool) {
-        let request = StopRequest()
-        let calls = Atomic<Int>(0)
-        if isEarly { request.make() }
-        request.onMade { calls.add(1, ordering: .relaxed) }
-        #expect(calls.load(ordering: .relaxed) == (isEarly ? 1 : 0))
-        if !isEarly { request.make() }
-        #expect(calls.load(ordering: .relaxed) == 1 && request.isMade)
     }
 }
 
@@ -84,7 +73,7 @@ struct OrphanTests {
         try run.send(lines[0])
         try run.agent.wait { _ in processes().count == 6 }
         #expect(try run.agent.stop(SIGKILL) == 256 + SIGKILL)
-        try run.agent.wait { _ in processes().allSatisfy { Self.isOver($0) } }
+        try run.agent.wait { _ in processes().allSatisfy { isOver($0) } }
     }
 
     private static func children(of process: pid_t) throws -> [pid_t] {
@@ -92,16 +81,6 @@ struct OrphanTests {
             let bytes = try ByteReader(regularFile: "/proc/\(process)/task/\(thread)/children").readAll(limit: 4096)
             return String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
         }
-    }
-
-    /// Whether a process is gone, or waits for nothing but its parent.
-    private static func isOver(_ process: pid_t) -> Bool {
-        let file = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return true }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = unsafe read(file, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).contains(") Z ")
     }
 }
 

@@ -94,6 +94,7 @@ struct AgentStatusTests {
         Change(problems: ["the dead letters fail"]) { $0.failures = ["the dead letters fail"] },
         Change(problems: ["mqtt is reconnecting"]) { $0.transports[0].state = .reconnecting },
         Change(problems: ["mqtt is ended"]) { $0.transports[0].state = .ended },
+        Change(problems: ["mqtt is refused"]) { $0.transports[0].state = .refused },
         Change(problems: ["short of descriptors"]) { $0.shortages = full.shortages },
         Change(problems: ["the queue is full"]) { $0.queue.isFull = true },
         Change(problems: ["the dead letters are full"]) { $0.deadLetters.isFull = true },
@@ -132,6 +133,9 @@ struct AgentStatusTests {
             (Figures.column("abc", 5), "abc  "), (Figures.column("abc", 5, isRight: true), "  abc"),
             (Figures.column("abcdef", 5), "abcd…"),
             (Figures.wrapped("aa bb ccccccccccc", 8).joined(separator: "|"), "aa bb|cccccccc|ccc"),
+            (Figures.folded("12:00 handled a/o-1", 14).joined(separator: "|"), "12:00 handled|    a/o-1"),
+            (Figures.folded("12:00 handled", 14).joined(separator: "|"), "12:00 handled"),
+            (Figures.folded("abcdefghijklmnopqrst", 12).joined(separator: "|"), "abcdefghijkl|    mnopqrst"),
         ])
     func figures(shown: String, expected: String) { #expect(shown == expected) }
 }

@@ -61,17 +61,6 @@ struct StatusTests {
         #expect(run.errors == ["kiipush \(command): no agent runs on \(state); --state names another directory"])
         #expect(unsafe access(state, F_OK) != 0)
     }
-
-    @Test("an agent that is stopped is there, and does not answer: not healthy")
-    func stopped() async throws {
-        let agent = try WatchedRun(folder.path, state)
-        kill(agent.agent.process, SIGSTOP)
-        let run = await ToolRun("status", "--state", state)
-        #expect(run.code == .failed)
-        #expect(run.errors.first?.contains("does not answer") == true, "\(run.errors)")
-        kill(agent.agent.process, SIGCONT)
-        #expect(try agent.agent.stop() == 0)
-    }
 }
 
 /// An agent on a pipe that stays open; one with a state directory answers commands when this is made.

@@ -64,18 +64,6 @@ struct TapTests {
         #expect(try run.agent.stop() == 0)
     }
 
-    @Test("a line is broken between words for a terminal, and none is longer than it is wide")
-    func folded() {
-        let line = "12:00:00.000 handled               settings     bucket settings/o-1; waited 0.1 ms; took 0.2 ms"
-        #expect(
-            Figures.folded(line, 80) == [
-                "12:00:00.000 handled               settings     bucket settings/o-1; waited 0.1",
-                "    ms; took 0.2 ms",
-            ])
-        #expect(Figures.folded(line, 200) == [line])
-        #expect(Figures.folded(String(repeating: "x", count: 100), 80).map(\.count) == [80, 24])
-    }
-
     @Test("it ends after a count, on a pipe that is closed, and when the agent is killed")
     func ends() async throws {
         let run = try WatchedRun(folder.path, state)
@@ -157,14 +145,6 @@ struct TapTests {
     }
 }
 
-struct TapOutcomeTests {
-    @Test("the outcomes that can be asked for are all there are")
-    func outcomes() throws {
-        let known = Set(PushReceiver().metrics.outcomes.map(\.outcome))
-        #expect(known.symmetricDifference(TapOptions.outcomes) == [])
-    }
-}
-
 @Suite("what is kept for those who watch messages pass")
 struct TapBoardTests {
     private let board = TapBoard()
@@ -205,6 +185,11 @@ struct TapBoardTests {
         #expect(again.messages.isEmpty)
     }
 
+    @Test("the outcomes that can be asked for are all there are")
+    func outcomes() {
+        #expect(Set(receiver().metrics.outcomes.map(\.outcome)) == Set(TapOptions.outcomes))
+    }
+
     @Test("what comes faster than it is read is left out beyond a bound, and counted")
     func slow() async throws {
         let reader = try #require(try board.add(TapOptions()))
@@ -215,6 +200,12 @@ struct TapBoardTests {
         _ = await receiver.receive(RawPayload("nonsense"))
         let next = reader.take()
         #expect(next.messages.count == 1 && next.leftOut == 0)
+    }
+
+    @Test("nobody may watch an agent that has ended")
+    func ended() throws {
+        board.end()
+        #expect(try board.add(TapOptions()) == nil)
     }
 
     @Test("payloads that wait for a reader have a bound in bytes")
@@ -230,29 +221,6 @@ struct TapBoardTests {
         let bytes = taken.messages.reduce(0) { $0 + ($1.trace.message?.raw.bytes.count ?? 0) }
         #expect(bytes <= TapReader.mostBytes && bytes > TapReader.mostBytes - 2 * size)
         #expect(taken.messages.count + taken.leftOut == 30)
-    }
-
-    @Test("a few may watch at once, each is let go, and none comes when the agent has ended")
-    func bounded() async throws {
-        var readers: [TapReader] = []
-        for _ in 0..<TapBoard.mostReaders { readers.append(try #require(try board.add(TapOptions()))) }
-        #expect(try board.add(TapOptions()) == nil)
-        board.remove(readers.removeLast())
-        readers.append(try #require(try board.add(TapOptions())))
-        for reader in readers { board.remove(reader) }
-        #expect(board.count == 0)
-        board.end()
-        #expect(try board.add(TapOptions()) == nil)
-    }
-
-    @Test("a reader with a count is over when it has as many, and takes no more")
-    func counted() async throws {
-        let options = try #require(try TapOptions.read(["--count", "2"]))
-        let reader = try #require(try board.add(options))
-        let receiver = receiver()
-        for _ in 0..<3 { _ = await receiver.receive(RawPayload("nonsense")) }
-        let taken = reader.take()
-        #expect(taken.messages.count == 2 && taken.isOver && !reader.hasAgentEnded)
     }
 
     @Test("a line says how a message ended, how long it waited and took, and why it was dropped; no text ends a line")

@@ -1,0 +1,74 @@
+#if SQLite
+import Glibc
+import KiiPush
+import KiiPushDelivery
+import KiiPushSystem
+import Synchronization
+import Testing
+
+@testable import KiiPushSQLite
+
+@Suite("an inbox that must not fill its own disk", .timeLimit(.minutes(5)))
+struct DiskReserveTests {
+    /// A disk of its own; nil where none can be mounted, which takes root.
+    private final class Disk {
+        let path: String
+        private let folder = StateFolder()
+
+        init?(megabytes: Int) throws {
+            path = folder.next()
+            unsafe mkdir(path, 0o700)
+            guard unsafe mount("none", path, "tmpfs", 0, "size=\(megabytes)m,mode=700") == 0 else { return nil }
+        }
+
+        deinit { unsafe umount2(path, Int32(MNT_DETACH)) }
+    }
+
+    private func payload(_ number: Int) -> RawPayload {
+        RawPayload([UInt8](repeating: UInt8(number & 0x7F), count: 2000))
+    }
+
+    @Test(
+        "on a small disk intake is refused while all that is there can still end, again and again",
+        .enabled(if: geteuid() == 0, "only root can mount a disk"), arguments: [1, 3, 16])
+    func smallDisk(megabytes: Int) async throws {
+        let disk = try #require(try Disk(megabytes: megabytes))
+        let database = try SQLiteDatabase(directory: disk.path)
+        let changes = Mutex<[String]>([])
+        let shortages = Shortages({ change in changes.withLock { $0.append("\(change)".prefix(9).description) } })
+        let inbox = try SQLiteInbox(database, shortages: shortages)
+        let seen = try SQLiteSeenStore(writtenBy: inbox, window: SeenWindow(count: 70))
+        var number = 0
+        for round in 0..<3 {
+            var ids: [UInt64] = []
+            while ids.count < 20_000 {
+                do { ids += try inbox.add([payload(number)]) } catch is InboxNoRoom { break }
+                number += 1
+            }
+            #expect((10..<20_000).contains(ids.count), "\(ids.count)")
+            #expect(shortages.current.map(\.kind) == [.disk])
+            for id in ids {
+                try await inbox.record([.begun(id, attempt: 1)])
+                try seen.handle(.numbered(Int(id)), at: .seconds(0))
+                try await inbox.record([.ended(id)])
+            }
+            #expect(inbox.count == 0 && shortages.current.isEmpty, "round \(round)")
+        }
+        #expect(changes.withLock { $0 } == (1...3).flatMap { _ in ["short of ", "no longer"] })
+    }
+
+    @Test("what another program has taken of the disk keeps payloads out until it gives it back")
+    func others() throws {
+        let folder = StateFolder()
+        let database = try SQLiteDatabase(directory: folder.next())
+        let shortages = Shortages()
+        let inbox = try SQLiteInbox(database, shortages: shortages)
+        inbox.reserve.withLock { $0?.free = { _ in 1 << 20 } }
+        #expect(throws: InboxNoRoom.self) { try inbox.add([payload(1)]) }
+        #expect(inbox.count == 0 && shortages.isShort(of: .disk))
+        inbox.reserve.withLock { $0?.free = { _ in 1 << 30 } }
+        #expect(try inbox.add([payload(1)]).count == 1)
+        #expect(!shortages.isShort(of: .disk))
+    }
+}
+#endif
