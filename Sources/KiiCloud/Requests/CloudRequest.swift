@@ -51,21 +51,12 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
     public func answer(_ response: HTTPResponse) throws -> Answer { try read(response) }
 }
 
-extension CloudRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension CloudRequest: CustomStringConvertible, CustomReflectable {
     /// The method, the path without the app, and the size of the body.
     public var description: String { "\(method.rawValue) \(path), \(body.count) bytes" }
 
-    /// The same.
-    public var debugDescription: String { description }
-
-    /// The method, the path, the headers' names, and the size of the body.
-    public var customMirror: Mirror {
-        Mirror(
-            self,
-            children: [
-                "method": method.rawValue, "path": "\(path)", "headers": headers.map(\.name), "bytes": body.count,
-            ])
-    }
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A path at Kii's servers, below the app.
