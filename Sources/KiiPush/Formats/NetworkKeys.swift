@@ -14,6 +14,9 @@ enum NetworkKeys {
     /// FCM's id of a message for Apple's devices, beside `aps`.
     static let fcmIDForApple = "gcm.message_id"
 
+    /// The prefix of JPush's own extras.
+    static let jpush = "cn.jpush.android."
+
     /// Whether the network adds this key, differently for each delivery.
     static func isAdded(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
         if key.hasEscapes {
@@ -22,7 +25,7 @@ enum NetworkKeys {
         }
         return text.matches(key.range, "from") || text.matches(key.range, "collapse_key")
             || text.begins(key.range, with: "google.") || text.begins(key.range, with: "gcm.")
-            || text.begins(key.range, with: "cn.jpush.android.")
+            || text.begins(key.range, with: jpush)
     }
 }
 

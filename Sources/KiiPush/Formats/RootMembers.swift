@@ -10,7 +10,10 @@ struct RootMembers {
 
     /// A bit for each key that is not known; see ``KeyBits``.
     private var otherBits: UInt64 = 0
-    private(set) var wrapped = WrappedMembers()
+    /// Whether there is one of JPush's extras.
+    private(set) var hasJPush = false
+    /// Whether there is an object, or a text that may be one, in which a payload may be.
+    private(set) var hasObject = false
     init() {}
 
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) { try read(text, limits: limits) }
@@ -57,10 +60,18 @@ struct RootMembers {
                 others.note(key.token, text)
                 otherBits |= KeyBits.bit(text, key.token)
                 let value = try reader.readValue(text, depth: 1)
-                if WrappedMembers.isCandidate(key.token, value) { wrapped.note(text, key.token, value) }
+                if value.kind == .object || value.hasEscapes || key.token.range.count > NetworkKeys.jpush.utf8.count {
+                    noteEnvelope(text, key.token, value)
+                }
             }
         }
         return reader
+    }
+
+    private mutating func noteEnvelope(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
+        // An object in a string has escapes, since its keys are quoted.
+        if value.kind == .object || value.hasEscapes && text[Int(value.start)] == UInt8(ascii: "{") { hasObject = true }
+        if key.begins(with: NetworkKeys.jpush, in: text) { hasJPush = true }
     }
 
     // MARK: What was found
@@ -122,6 +133,12 @@ extension JSONToken {
         if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
         let bytes = JSONString.unescaped(text, range)
         return bytes.span.matches(0..<bytes.count, in: name, 0..<name.count)
+    }
+
+    func begins(with prefix: String, in text: Span<UInt8>) -> Bool {
+        if !hasEscapes { return text.begins(range, with: prefix) }
+        let bytes = JSONString.unescaped(text, range)
+        return bytes.span.begins(0..<bytes.count, with: prefix)
     }
 
     /// The token's bytes, unescaped if it is a string.
