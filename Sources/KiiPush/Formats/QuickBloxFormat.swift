@@ -56,7 +56,7 @@ public struct QuickBloxFormat: PayloadFormat {
     private func push(
         _ data: ForeignPush.Contents, _ members: [(key: String, value: DataValue)]
     ) -> ForeignPush {
-        let contents = QuickBloxPush({ name in members.first { $0.key.isExactly(name) }?.value }, alert: nil)
+        let contents = QuickBloxPush(members.value, alert: nil)
         let party = (contents.call?.participants.first ?? contents.userID).map { "user:\($0)" }
         var push = ForeignPush(
             subject: contents.dialogID ?? party,
