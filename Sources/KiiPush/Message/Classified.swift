@@ -137,9 +137,8 @@ package struct Classified {
         if isEvent {
             // With long keys, EVENT alone makes a Push to App, and contradicts a topic; with short keys, it always
             // contradicts.
-            let isAlone = forBucket.isEmpty
-            let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
-            if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }
+            let contradicts = !evidence.contains(.origin) || fields[.topic].isPresent
+            if forBucket.isEmpty, contradicts { conflictSet.insert(.eventWithoutBucket) }
         } else if !forBucket.isEmpty, text.matches(fields[.origin].range, "EXPLICIT") {
             conflictSet.insert(.explicitWithBucket)
         }
@@ -176,11 +175,9 @@ package struct Classified {
 
     private mutating func noteHandles() {
         guard scopeIsComplete else { return }
-        switch kind {
-        case .pushToApp where bucket.isPresent: handles = object.isPresent ? [.bucket, .object] : .bucket
-        case .pushToUser where topic.isPresent: handles = .topic
-        case .pushToApp, .pushToUser, .directPush: break
-        }
+        // Only a Push to App has read a bucket, and only a Push to User a topic.
+        if bucket.isPresent { handles = object.isPresent ? [.bucket, .object] : .bucket }
+        if topic.isPresent { handles = .topic }
     }
 
     var hasBucket: Bool { handles.contains(.bucket) }
@@ -203,8 +200,9 @@ package struct Classified {
         }
         switch (kind, source.resource) {
         case (.pushToApp, .bucket):
-            let isPlain = fields[.bucketType].isPresent && !text.matchesCryptoType(fields[.bucketType].range)
-            if differs(bucket, source.name) || source.isEncrypted && isPlain { conflictSet.insert(.sourceBucket) }
+            let type = fields[.bucketType]
+            let isPlain = source.isEncrypted && type.isPresent && KiiBucketType(text.string(type.range)) != .crypto
+            if isPlain || differs(bucket, source.name) { conflictSet.insert(.sourceBucket) }
             if let id = source.object, differs(object, id) { conflictSet.insert(.sourceObject) }
         case (.pushToUser, .topic):
             if differs(topic, source.name) { conflictSet.insert(.sourceTopic) }
@@ -285,15 +283,6 @@ extension MessageScope.Kind {
         case .thing: .scopeThingID
         case .app, .unknown: nil
         }
-    }
-}
-
-extension Span where Element == UInt8 {
-    /// Whether `range` holds `crypto`, in any case.
-    fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
-        range.count == 6
-            && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
-                == "crypto".utf8.span.word(at: 0, length: 6)
     }
 }
 
