@@ -108,16 +108,5 @@ struct CloudPath: Sendable, CustomStringConvertible {
         return all.map { "/" + Self.escaped($0) }.joined()
     }
 
-    private static func escaped(_ segment: String) -> String { segment.utf8.map(escaped).joined() }
-
-    private static func escaped(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: ":"):
-            return String(UnicodeScalar(byte))
-        default:
-            return byte.percentEncoded
-        }
-    }
+    private static func escaped(_ segment: String) -> String { segment.percentEncoded(except: "-._~:") }
 }
