@@ -120,42 +120,29 @@ struct RootMembers {
 }
 
 extension JSONToken {
-    func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
-        hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
+    /// Calls `body` with the token's text and its place in it: what the payload has, or a string without its escapes.
+    @inline(__always)
+    func read<Result>(_ text: Span<UInt8>, _ body: (Span<UInt8>, Range<Int>) -> Result) -> Result {
+        guard hasEscapes else { return body(text, range) }
+        let bytes = JSONString.unescaped(text, range)
+        return body(bytes.span, 0..<bytes.count)
     }
 
-    private func unescapedRootKey(in text: Span<UInt8>, _ table: KeyTable) -> RootKey? {
-        let bytes = JSONString.unescaped(text, range)
-        return table.find(bytes.span, 0..<bytes.count)
-    }
+    func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? { read(text) { table.find($0, $1) } }
 
     func matches(_ name: Span<UInt8>, in text: Span<UInt8>) -> Bool {
-        if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
-        let bytes = JSONString.unescaped(text, range)
-        return bytes.span.matches(0..<bytes.count, in: name, 0..<name.count)
+        read(text) { $0.matches($1, in: name, 0..<name.count) }
     }
 
-    func begins(with prefix: String, in text: Span<UInt8>) -> Bool {
-        if !hasEscapes { return text.begins(range, with: prefix) }
-        let bytes = JSONString.unescaped(text, range)
-        return bytes.span.begins(0..<bytes.count, with: prefix)
-    }
+    func begins(with prefix: String, in text: Span<UInt8>) -> Bool { read(text) { $0.begins($1, with: prefix) } }
 
     /// The token's bytes, unescaped if it is a string.
     package func bytes(in text: Span<UInt8>) -> [UInt8] {
-        if hasEscapes { return JSONString.unescaped(text, range) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(range.count)
-        for index in range { bytes.append(text[index]) }
-        return bytes
+        hasEscapes ? JSONString.unescaped(text, range) : range.map { text[$0] }
     }
 
     /// The token's text: a string unescaped, a number or a container as written.
-    package func string(in text: Span<UInt8>) -> String {
-        guard hasEscapes else { return text.string(range) }
-        let bytes = JSONString.unescaped(text, range)
-        return bytes.span.string(0..<bytes.count)
-    }
+    package func string(in text: Span<UInt8>) -> String { read(text) { $0.string($1) } }
 }
 
 /// Sets of keys, each as one of 64 bits by its first and last byte and its length: a key whose bit is missing is not in
