@@ -103,12 +103,9 @@ struct BodyObject {
         }
     }
 
-    func any(_ key: String) -> DataValue? { value(key).map { DataValue($0) } }
-
-    /// A sender's own data with any values; the check reports those that Kii does not accept.
+    /// An object with any values, such as a sender's own data; the check reports those that Kii does not accept.
     func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
-        guard let object = try object(key) else { return nil }
-        return KeyedData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
+        try object(key).map { KeyedData($0.members.map { (key: $0.key, value: DataValue($0.value)) }) }
     }
 }
 
