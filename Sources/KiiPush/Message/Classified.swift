@@ -33,7 +33,8 @@ package struct Classified {
         let sendersURI = Self.uri(text, fields[.senderURI])
         judgeKind(text, fields, dialect, source, sendersURI)
         readScope(text, fields)
-        readHandles(fields)
+        if kind == .pushToApp { (bucket, object) = (fields[.bucketID], fields[.objectID]) }
+        if kind == .pushToUser { topic = fields[.topic] }
         if let source {
             compare(text, fields, source)
             if conflictSet.isDisjoint(with: .ofSource) { fill(from: source) }
@@ -54,7 +55,7 @@ package struct Classified {
         _ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect, _ source: KiiURIParts?,
         _ sendersURI: KiiURIParts?
     ) {
-        let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
+        let isEvent = text.matches(fields[.origin].range, "EVENT")
         var forApp = fields.present.intersection(.bucketKeys)
         if dialect.hasShortKeys {
             forApp.formUnion(fields.present.intersection(.objectKeys))
@@ -157,16 +158,6 @@ package struct Classified {
             (scopeKind, scopeID) = (.group, fields[.scopeGroupID])
         } else if text.matches(type.range, "APP") {
             scopeKind = .app
-        }
-    }
-
-    private mutating func readHandles(_ fields: FieldTable) {
-        switch kind {
-        case .pushToApp:
-            bucket = fields[.bucketID]
-            object = fields[.objectID]
-        case .pushToUser: topic = fields[.topic]
-        case .directPush: break
         }
     }
 
