@@ -71,10 +71,11 @@ public struct QuickBloxFormat: PayloadFormat {
 
     private static func event(_ payload: borrowing PayloadView) throws(DecodeError) -> QuickBloxEvent {
         let bytes = payload.bytes
-        if let offset = JSONString.firstInvalid(bytes.span) {
-            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
+        let text: String
+        do throws(UTF8.ValidationError) { text = String(copying: try UTF8Span(validating: bytes.span)) } catch {
+            throw DecodeError(.invalidUTF8, at: error.byteOffsets.lowerBound, "these bytes are not UTF-8")
         }
-        return try QuickBloxEvent(String(decoding: bytes, as: UTF8.self))
+        return try QuickBloxEvent(text)
     }
 
     private static func marks(_ payload: borrowing PayloadView) -> [String] {

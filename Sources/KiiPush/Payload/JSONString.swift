@@ -55,16 +55,6 @@ enum JSONString {
         return length
     }
 
-    /// The position of the first byte that is not UTF-8; nil if all are.
-    static func firstInvalid(_ text: Span<UInt8>) -> Int? {
-        var offset = 0
-        while offset < text.count {
-            guard let length = sequenceLength(text, at: offset) else { return offset }
-            offset += length
-        }
-        return nil
-    }
-
     // MARK: Escapes
 
     /// Reads the escape that begins with the backslash at `offset`; a surrogate pair is one escape.
