@@ -22,7 +22,7 @@ extension OutgoingMessage {
                     "Kii's guide lets only the topic's owner send to it, but shows a push of another user: the server "
                         + "decides"))
         }
-        if let fault = KiiName.topic.fault(address.topic.name) {
+        if let fault = KiiName.topic.fault(pieces: [address.topic.name]) {
             problems.append(SendProblem(.impossibleName, at: "topic", fault))
         }
         if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
