@@ -154,7 +154,7 @@ final class Transfer {
         _ add: (inout AnswerParts, [UInt8], CurlSettings) -> Void
     ) -> Int {
         unsafe add(&answer, Array(UnsafeRawBufferPointer(start: bytes, count: count)), settings)
-        return answer.isTooLarge ? Int(CURL_WRITEFUNC_ERROR) : count
+        return answer.passedLimit == nil ? count : Int(CURL_WRITEFUNC_ERROR)
     }
 
     // MARK: The end
@@ -192,9 +192,6 @@ struct AnswerParts {
     private(set) var hasAllHeaders = false
     /// The bytes of all header lines, including those of interim answers.
     private var headerBytes = 0
-
-    /// Whether further parts are rejected.
-    var isTooLarge: Bool { passedLimit != nil }
 
     /// Appends a part of the body.
     mutating func addBody(_ bytes: [UInt8], limit: Int) {

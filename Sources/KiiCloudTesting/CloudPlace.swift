@@ -37,15 +37,12 @@ enum CloudPlace: Hashable {
 
     private init?(_ parts: [String]) {
         var (scope, words) = (KiiScope.app, parts)
-        if let kind = parts.first, ["users", "groups", "things"].contains(kind) {
-            guard parts.count > 1 else { return nil }
-            let id = parts[1]
-            scope =
-                switch kind {
-                case "users": .user(KiiUser(id: id))
-                case "groups": .group(KiiGroup(id: id))
-                default: .thing(KiiThing(id: id))
-                }
+        let owners: [String: (String) -> KiiScope] = [
+            "users": { .user(KiiUser(id: $0)) }, "groups": { .group(KiiGroup(id: $0)) },
+            "things": { .thing(KiiThing(id: $0)) },
+        ]
+        if parts.count > 1, let owner = owners[parts[0]] {
+            scope = owner(parts[1])
             words.removeFirst(2)
         }
         switch (words.first, words.count) {

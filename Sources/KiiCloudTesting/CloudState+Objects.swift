@@ -11,32 +11,33 @@ extension CloudState {
     }
 
     mutating func answer(_ request: HTTPRequest, about object: KiiObject, by sender: Sender) -> HTTPResponse {
-        let old = objects[object]
-        if request[header: "If-None-Match"] != nil, old != nil { return .refusal(409, "OBJECT_ALREADY_EXISTS") }
-        if let wanted = request[header: "If-Match"], let old, wanted != "\(old.version)" {
+        guard let old = objects[object] else {
+            // Only a replacement without a version creates an object.
+            guard request.method == .put, request[header: "If-Match"] == nil else {
+                return .refusal(404, "OBJECT_NOT_FOUND")
+            }
+            return .of(201, ["createdAt": .integer(put(object, request.fields, by: sender))], version: 1)
+        }
+        if request[header: "If-None-Match"] != nil { return .refusal(409, "OBJECT_ALREADY_EXISTS") }
+        if let wanted = request[header: "If-Match"], wanted != "\(old.version)" {
             return .refusal(409, "OBJECT_VERSION_IS_STALE")
         }
-        // Only a replacement without a version creates an object.
-        if old == nil, request.method != .put || request[header: "If-Match"] != nil {
-            return .refusal(404, "OBJECT_NOT_FOUND")
-        }
         switch request.method {
-        case .get: return read(object)
+        case .get: return read(object, old)
         case .delete:
             objects[object] = nil
             push(.objectDeleted, of: object, by: sender, modifiedAt: nil)
             return .of(204)
-        case .put, .post:
-            var fields = request.method == .post ? old?.fields ?? [:] : [:]
-            for (key, value) in request.fields.members { fields[key] = value }
-            let time = put(object, fields, by: sender)
-            let key = old == nil ? "createdAt" : request.method == .post ? "_modified" : "modifiedAt"
-            return .of(old == nil ? 201 : 200, [key: .integer(time)], version: objects[object]?.version)
+        case .put:
+            let time = put(object, request.fields, by: sender)
+            return .of(200, ["modifiedAt": .integer(time)], version: old.version + 1)
+        case .post:
+            let time = put(object, old.fields.merging(request.fields), by: sender)
+            return .of(200, ["_modified": .integer(time)], version: old.version + 1)
         }
     }
 
-    private func read(_ object: KiiObject) -> HTTPResponse {
-        guard let kept = objects[object] else { return .refusal(404, "OBJECT_NOT_FOUND") }
+    private func read(_ object: KiiObject, _ kept: Kept) -> HTTPResponse {
         var fields = kept.fields
         fields["_id"] = .string(object.id)
         fields["_created"] = .integer(kept.createdAt)

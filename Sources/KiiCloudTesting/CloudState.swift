@@ -80,7 +80,7 @@ struct CloudState {
     private mutating func answer(_ request: HTTPRequest, at place: CloudPlace, by sender: Sender) -> HTTPResponse {
         switch place {
         case .record:
-            guard let record = records[place] else { return .refusal(404, place.missingCode) }
+            guard let record = records[place] else { return .refusal(404, place.missingRecord) }
             return .of(200, record)
         case .objects(let bucket): return create(in: bucket, request.fields, by: sender)
         case .object(let object): return answer(request, about: object, by: sender)
@@ -89,7 +89,7 @@ struct CloudState {
         case .subscription(let source, _): return answer(request.method, subscription: place, of: source)
         case .installations: return install(request.fields)
         case .installation(let id):
-            return devices.remove(id) == nil ? .refusal(404, place.missingCode) : .of(204)
+            return devices.remove(id) == nil ? .refusal(404, "INSTALLATION_NOT_FOUND") : .of(204)
         case .endpoint(let id): return endpoint(of: id)
         case .results: return .of(204)
         }
@@ -97,17 +97,12 @@ struct CloudState {
 }
 
 extension CloudPlace {
-    var missingCode: String {
+    /// The code for a record that does not exist.
+    fileprivate var missingRecord: String {
         switch self {
         case .record(.group): "GROUP_NOT_FOUND"
         case .record(.thing): "THING_NOT_FOUND"
-        case .record: "USER_NOT_FOUND"
-        case .objects: "BUCKET_NOT_FOUND"
-        case .object: "OBJECT_NOT_FOUND"
-        case .topic, .messages: "TOPIC_NOT_FOUND"
-        case .subscription: "PUSH_SUBSCRIPTION_NOT_FOUND"
-        case .installations, .installation, .endpoint: "INSTALLATION_NOT_FOUND"
-        case .results: "COMMAND_NOT_FOUND"
+        default: "USER_NOT_FOUND"
         }
     }
 }

@@ -173,7 +173,7 @@ extension RulesReader {
     private mutating func writes(_ node: RulesNode) -> [RoutingRule.Target] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected, fills: true) { $0.resource != .none }
+            target(node, expected, fills: true) { $0.bucket != nil || $0.topic != nil }
                 .map { RoutingRule.Target(uri: $0, position: position(node.offset), template: nil) }
         } ?? []
     }

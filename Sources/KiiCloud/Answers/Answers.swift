@@ -24,8 +24,9 @@ extension HTTPResponse {
     ///
     /// - Throws: `CloudError` with the code `NOT_UNDERSTOOD` if the answer is not an object.
     func members() throws(CloudError) -> KeyedData {
+        let text = body.span
         do throws(DecodeError) {
-            guard case .object(let members) = DataValue(try PlacedValue(body, limits: Self.limits)).withFirstKeys else {
+            guard case .object(let members) = DataValue(text, try JSONToken(only: text, Self.limits)) else {
                 throw DecodeError(.notAnObject, at: 0, "expected an object")
             }
             return KeyedData(members)
@@ -53,19 +54,5 @@ extension HTTPResponse {
         if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
         if tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { tag = tag.dropFirst().dropLast() }
         return tag.isEmpty ? nil : String(tag)
-    }
-}
-
-extension DataValue {
-    /// The value with the first member of each key, as payloads are read.
-    fileprivate var withFirstKeys: DataValue {
-        switch self {
-        case .array(let elements): return .array(elements.map(\.withFirstKeys))
-        case .object(let members):
-            var seen: Set<ExactText> = []
-            let first = members.filter { seen.insert(ExactText($0.key)).inserted }
-            return .object(first.map { ($0.key, $0.value.withFirstKeys) })
-        default: return self
-        }
     }
 }

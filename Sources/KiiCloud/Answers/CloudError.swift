@@ -26,21 +26,20 @@ public struct CloudError: Error, Sendable, Hashable {
     public let status: Int
     /// The number of seconds to wait before a retry; nil if the server does not say.
     public let retryAfter: Int?
-
-    private let kept: Kept
+    /// Kii's message for people; for this library's own codes, what is wrong.
+    public let message: String
+    private let fields: KeyedData
 
     init(_ code: Code, status: Int, retryAfter: Int? = nil, message: String = "", fields: KeyedData = [:]) {
         self.code = code
         self.status = status
         self.retryAfter = retryAfter
-        kept = Kept(message: message, fields: fields)
+        self.message = message
+        self.fields = fields
     }
 
-    /// Kii's message for people; for this library's own codes, what is wrong.
-    public var message: String { kept.message }
-
     /// Another field of the answer, such as `field` or `objectScope`; a token in the answer is removed.
-    public subscript(field: String) -> DataValue? { kept.fields[field] }
+    public subscript(field: String) -> DataValue? { fields[field] }
 
     /// Whether the token is invalid or expired, so that a new one may help.
     public var isTokenEnded: Bool { code == .wrongToken || status == 401 && code == .unknown }
@@ -49,16 +48,7 @@ public struct CloudError: Error, Sendable, Hashable {
     public var isTemporary: Bool { status == 503 }
 }
 
-extension CloudError: CustomStringConvertible {
-    /// Fields that are kept but not printed.
-    private struct Kept: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-        let message: String
-        let fields: KeyedData
-
-        var description: String { "(not shown)" }
-        var customMirror: Mirror { Mirror(self, children: []) }
-    }
-
+extension CloudError: CustomStringConvertible, CustomReflectable {
     /// The code and the status, on one line, and a hint where there is one.
     public var description: String {
         var text = Suggestion.shown(code.name)
@@ -68,6 +58,9 @@ extension CloudError: CustomStringConvertible {
         if code == .unsendable || code == .notUnderstood { text += ": \(message)" }
         return text
     }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 // Those of Kii's error codes that a program acts on, by status. The set is open: compare with the text of any other.
@@ -102,8 +95,6 @@ extension CloudError.Code {
     public static let groupNotFound: Self = "GROUP_NOT_FOUND"
     /// There is no such object.
     public static let objectNotFound: Self = "OBJECT_NOT_FOUND"
-    /// There is no such topic.
-    public static let topicNotFound: Self = "TOPIC_NOT_FOUND"
     /// The bucket of a subscription does not exist.
     public static let filterNotFound: Self = "FILTER_NOT_FOUND"
     /// There is no such installation.

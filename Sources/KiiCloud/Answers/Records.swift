@@ -60,20 +60,14 @@ public struct Written: Sendable, Hashable {
     public let version: String?
     /// The time of the write by the server's clock, in milliseconds since 1970, for `OwnWrite.done(modifiedAt:)`.
     public let modifiedAt: Int64?
+}
 
+extension Written {
     init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
         let fields = response.body.isEmpty ? [:] : try response.members()
         self.object = object
         isNew = response.status == 201
         version = response.version ?? fields["_version"]?.string
         modifiedAt = (fields["modifiedAt"] ?? fields["_modified"] ?? fields["createdAt"])?.integer
-    }
-
-    /// The result of a write that left this object.
-    init(_ record: ObjectRecord, isNew: Bool) {
-        object = record.object
-        self.isNew = isNew
-        version = record.version
-        modifiedAt = record.modifiedAt
     }
 }

@@ -22,7 +22,7 @@ extension OutgoingMessage {
                     "Kii's guide lets only the topic's owner send to it, but shows a push of another user: the server "
                         + "decides"))
         }
-        if let fault = KiiName.topic.fault(address.topic.name) {
+        if let fault = KiiName.topic.fault(pieces: [address.topic.name]) {
             problems.append(SendProblem(.impossibleName, at: "topic", fault))
         }
         if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
@@ -92,7 +92,7 @@ extension OutgoingMessage {
             }
         }
         for (data, path) in [(data, "data"), (fcm.data, path)] {
-            for (key, _) in data.members where ReservedKeys.isReserved(key) {
+            for (key, _) in data.members where isReserved(key) {
                 problems.append(
                     SendProblem(
                         .reservedKey, .fcm, at: "\(path).\(Suggestion.shown(key))",
@@ -172,18 +172,11 @@ extension OutgoingMessage {
 }
 
 /// The keys that data may not use if FCM is enabled, from the lists for FCM and GCM in Kii's REST reference.
-private enum ReservedKeys {
-    private static let names: Set<String> = [
-        "from", "registration_ids", "collapse_key", "data", "delay_while_idle", "time_to_live",
-        "restricted_package_name", "dry_run", "message_type", "priority", "ttl", "notification", "fcm_options",
-        "direct_boot_ok",
-    ]
+private let reservedKeys = [
+    "from", "registration_ids", "collapse_key", "data", "delay_while_idle", "time_to_live", "restricted_package_name",
+    "dry_run", "message_type", "priority", "ttl", "notification", "fcm_options", "direct_boot_ok",
+]
 
-    private static let longest = 24
-
-    /// Whether FCM reserves a key.
-    static func isReserved(_ key: String) -> Bool {
-        // No reserved key is longer: hashing a long key from untrusted input may be slow.
-        key.utf8.count <= longest && names.contains(key) || key.hasPrefix("google.") || key.hasPrefix("gcm.")
-    }
+private func isReserved(_ key: String) -> Bool {
+    reservedKeys.containsExactly(key) || key.begins(exactlyWith: "google.") || key.begins(exactlyWith: "gcm.")
 }

@@ -9,18 +9,11 @@ public import KiiPush
 public enum SendingRights {
     /// Why `sender` may not send to `topic`, in words; nil if they may, or if only the server knows.
     public static func refusal(of sender: Sender, to topic: KiiTopic) -> String? {
-        if case .admin = sender { return nil }
-        switch topic.scope {
-        case .app: return "only the app's developer may send to a topic of the app"
-        case .user: return sender.isThing ? "only a user may send to a user's topic" : nil
-        case .group: return sender.isThing ? "only members of the group may send to its topic" : nil
-        case .thing: return nil
+        switch (topic.scope, sender) {
+        case (.app, .user), (.app, .thing): "only the app's developer may send to a topic of the app"
+        case (.user, .thing): "only a user may send to a user's topic"
+        case (.group, .thing): "only members of the group may send to its topic"
+        case (.user, .user), (.group, .user), (.thing, _), (_, .admin): nil
         }
-    }
-}
-
-extension Sender {
-    fileprivate var isThing: Bool {
-        if case .thing = self { true } else { false }
     }
 }

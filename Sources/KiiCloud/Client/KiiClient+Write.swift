@@ -60,7 +60,10 @@ extension KiiClient {
         for sent in 1...settings.attempts {
             do {
                 guard let record = try await refresh(object) else { return nil }
-                return writes.last { $0.isDone(in: record) }.map { Written(record, isNew: $0.creates) }
+                return writes.last { $0.isDone(in: record) }.map { write in
+                    Written(
+                        object: object, isNew: write.creates, version: record.version, modifiedAt: record.modifiedAt)
+                }
             } catch let error as CancellationError {
                 throw error
             } catch is CloudError {
@@ -99,14 +102,13 @@ struct WriteAttempts {
     /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies the pause by up to a fifth.
     mutating func step(after error: any Error, jitter: Double) -> Step {
         guard made.last?.happensOnce == true, !(error is CancellationError) else { return .fail }
-        let isAnswer = error is CloudError
-        if let error = error as? CloudError, error.isConflict { return .look(isCertain: !hasLost) }
-        if let error = error as? CloudError, error.leavesOpen { hasLost = true }
-        if !isAnswer, isOut, (error as? any TransportError)?.wasSent ?? true { hasLost = true }
+        let answer = error as? CloudError
+        if let answer, answer.isConflict { return .look(isCertain: !hasLost) }
+        if answer?.leavesOpen ?? (isOut && (error as? any TransportError)?.wasSent ?? true) { hasLost = true }
         // The write certainly did not happen.
         guard hasLost else { return .fail }
         sent += 1
-        let mayHelp = !isAnswer || (error as? CloudError)?.leavesOpen == true
+        let mayHelp = answer?.leavesOpen ?? true
         guard mayHelp, sent < settings.attempts else { return .look(isCertain: false) }
         return .wait(settings.pause(behind: sent, jitter: jitter))
     }

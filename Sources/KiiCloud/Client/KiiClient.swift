@@ -195,7 +195,7 @@ struct CallAttempts {
     }
 }
 
-// A payload names these resources without their contents: these calls read the current state.
+// A payload names these resources without their contents: these calls read the current state, and throw as `perform`.
 extension KiiClient {
     /// Reads an object; nil if it does not exist, as after a push about its deletion.
     ///
@@ -203,17 +203,11 @@ extension KiiClient {
     public func refresh(_ object: KiiObject) async throws -> ObjectRecord? { try await perform(.readObject(object)) }
 
     /// Reads a user; nil if it does not exist.
-    ///
-    /// - Throws: the errors of ``perform(_:)``.
     public func refresh(_ user: KiiUser) async throws -> UserRecord? { try await perform(.readUser(user)) }
 
     /// Reads a group; nil if it does not exist.
-    ///
-    /// - Throws: the errors of ``perform(_:)``.
     public func refresh(_ group: KiiGroup) async throws -> GroupRecord? { try await perform(.readGroup(group)) }
 
     /// Reads a thing; nil if it does not exist.
-    ///
-    /// - Throws: the errors of ``perform(_:)``.
     public func refresh(_ thing: KiiThing) async throws -> ThingRecord? { try await perform(.readThing(thing)) }
 }

@@ -2,9 +2,7 @@ import KiiPush
 
 /// An object of a request's body during parsing: members are read by name, and unknown ones are reported.
 struct BodyObject {
-    let path: String
-    let offset: Int
-    private let text: [UInt8]
+    private let path: String
     private let members: [PlacedValue.Member]
 
     /// The whole body.
@@ -13,17 +11,15 @@ struct BodyObject {
         do throws(DecodeError) {
             root = try PlacedValue(text, limits: PayloadLimits(bytes: OutgoingMessage.mostBodyBytes))
         } catch { throw MessageBodyError("", at: error.offset, "\(error.code.rawValue): \(error.detail)") }
-        try self.init(root, path: "", text)
+        try self.init(root, path: "")
     }
 
-    init(_ value: PlacedValue, path: String, _ text: [UInt8]) throws(MessageBodyError) {
+    private init(_ value: PlacedValue, path: String) throws(MessageBodyError) {
         guard case .object(let members) = value.content else {
             throw MessageBodyError(path, at: value.range.lowerBound, "expected an object, as {…}")
         }
         self.path = path
-        self.text = text
         self.members = members
-        offset = value.range.lowerBound
         var seen: Set<ExactText> = []
         for member in members where !seen.insert(ExactText(member.key)).inserted {
             throw MessageBodyError(place(member.key), at: member.keyOffset, "duplicate key; send it once")
@@ -66,7 +62,7 @@ struct BodyObject {
 
     func object(_ key: String) throws(MessageBodyError) -> BodyObject? {
         guard let value = value(key) else { return nil }
-        return try BodyObject(value, path: place(key), text)
+        return try BodyObject(value, path: place(key))
     }
 
     func string(_ key: String) throws(MessageBodyError) -> String? {
@@ -107,12 +103,9 @@ struct BodyObject {
         }
     }
 
-    func any(_ key: String) -> DataValue? { value(key).map { DataValue($0) } }
-
-    /// A sender's own data with any values; the check reports those that Kii does not accept.
+    /// An object with any values, such as a sender's own data; the check reports those that Kii does not accept.
     func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
-        guard let object = try object(key) else { return nil }
-        return KeyedData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
+        try object(key).map { KeyedData($0.members.map { (key: $0.key, value: DataValue($0.value)) }) }
     }
 }
 

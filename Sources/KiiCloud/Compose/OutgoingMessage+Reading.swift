@@ -39,10 +39,10 @@ extension OutgoingMessage {
     public init(body: String) throws(MessageBodyError) { try self.init(body: Array(body.utf8)) }
 
     private mutating func readNetworks(_ root: BodyObject) throws(MessageBodyError) {
-        var stated: [PushNetwork: Bool] = [:]
+        var named: Set<PushNetwork> = []
         if let fields = try root.object("apns") {
             apns = try APNSFields(fields)
-            stated[.apns] = apns.isEnabled
+            named.insert(.apns)
         }
         let (new, old) = (try root.object("fcm"), try root.object("gcm"))
         if let new { fcm = try FCMFields(new) }
@@ -50,28 +50,20 @@ extension OutgoingMessage {
             fcm = fields
             fcm.isNamedGCM = true
         }
-        if new != nil || old != nil { stated[.fcm] = fcm.isEnabled }
+        if new != nil || old != nil { named.insert(.fcm) }
         if let fields = try root.object("jpush") {
             jpush = try JPushFields(fields)
-            stated[.jpush] = jpush.isEnabled
+            named.insert(.jpush)
         }
         if let fields = try root.object("mqtt") {
             mqtt = try MQTTFields(fields)
-            stated[.mqtt] = mqtt.isEnabled
+            named.insert(.mqtt)
         }
-        let isChosen = stated.values.contains(true)
-        for network in PushNetwork.allCases where stated[network] == nil {
-            enable(network, !isChosen && Self.standardNetworks.contains(network))
-        }
-    }
-
-    private mutating func enable(_ network: PushNetwork, _ isEnabled: Bool) {
-        switch network {
-        case .apns: apns.isEnabled = isEnabled
-        case .fcm: fcm.isEnabled = isEnabled
-        case .jpush: jpush.isEnabled = isEnabled
-        case .mqtt: mqtt.isEnabled = isEnabled
-        }
+        guard named.contains(where: isEnabled) else { return }
+        // JPush is disabled unless it is named.
+        if !named.contains(.apns) { apns.isEnabled = false }
+        if !named.contains(.fcm) { fcm.isEnabled = false }
+        if !named.contains(.mqtt) { mqtt.isEnabled = false }
     }
 }
 
@@ -107,7 +99,7 @@ extension FCMFields {
         timeToLive = try fields.integer("timeToLive")
         restrictedPackageName = try fields.string("restrictedPackageName")
         dryRun = try fields.bool("dryRun")
-        notification = try fields.object("notification") == nil ? nil : fields.any("notification")
+        notification = try fields.data("notification").map { .object($0.members) }
     }
 }
 

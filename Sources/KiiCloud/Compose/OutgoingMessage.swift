@@ -34,9 +34,6 @@ public struct OutgoingMessage: Sendable, Hashable {
     /// A push with `data` for APNs, FCM and MQTT devices.
     public init(data: KeyedData = [:]) { self.data = data }
 
-    /// The networks that are enabled by default, as in Kii's own SDKs.
-    static let standardNetworks: Set<PushNetwork> = [.apns, .fcm, .mqtt]
-
     /// The networks that the push goes to, in alphabetical order.
     public var networks: [PushNetwork] { PushNetwork.allCases.filter(isEnabled) }
 

@@ -51,21 +51,12 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
     public func answer(_ response: HTTPResponse) throws -> Answer { try read(response) }
 }
 
-extension CloudRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension CloudRequest: CustomStringConvertible, CustomReflectable {
     /// The method, the path without the app, and the size of the body.
     public var description: String { "\(method.rawValue) \(path), \(body.count) bytes" }
 
-    /// The same.
-    public var debugDescription: String { description }
-
-    /// The method, the path, the headers' names, and the size of the body.
-    public var customMirror: Mirror {
-        Mirror(
-            self,
-            children: [
-                "method": method.rawValue, "path": "\(path)", "headers": headers.map(\.name), "bytes": body.count,
-            ])
-    }
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A path at Kii's servers, below the app.
@@ -117,16 +108,5 @@ struct CloudPath: Sendable, CustomStringConvertible {
         return all.map { "/" + Self.escaped($0) }.joined()
     }
 
-    private static func escaped(_ segment: String) -> String { segment.utf8.map(escaped).joined() }
-
-    private static func escaped(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: ":"):
-            return String(UnicodeScalar(byte))
-        default:
-            return byte.percentEncoded
-        }
-    }
+    private static func escaped(_ segment: String) -> String { segment.percentEncoded(except: "-._~:") }
 }

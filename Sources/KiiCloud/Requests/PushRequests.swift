@@ -20,13 +20,6 @@ extension CloudRequest where Answer == PushMessageID {
     }
 }
 
-extension CloudRequest where Answer == Bool {
-    /// Creates a topic; the answer is false if it already exists.
-    public static func createTopic(_ topic: KiiTopic) -> Self {
-        Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
-    }
-}
-
 /// A source of pushes.
 @nonexhaustive
 public enum PushSource: Sendable, Hashable {
@@ -46,17 +39,25 @@ public enum PushSubscriber: Sendable, Hashable {
 }
 
 extension CloudRequest where Answer == Bool {
+    /// Creates a topic; the answer is false if it already exists.
+    public static func createTopic(_ topic: KiiTopic) -> Self {
+        Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
+    }
+
     /// Subscribes; the answer is false if the subscription already existed.
     public static func subscribe(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
-        Self(.put, CloudPath(source, subscriber)) {
-            try $0.isDone(204, 201, no: .pushSubscriptionAlreadyExists)
-        }
+        Self(.put, CloudPath(source, subscriber)) { try $0.isDone(204, 201, no: .pushSubscriptionAlreadyExists) }
     }
 
     /// Unsubscribes, which ends a loop of pushes from outside; the answer is false if there was no subscription.
     public static func unsubscribe(_ subscriber: PushSubscriber, from source: PushSource) -> Self {
-        Self(.delete, CloudPath(source, subscriber)) {
-            try $0.isDone(204, 200, no: .pushSubscriptionNotFound)
+        Self(.delete, CloudPath(source, subscriber)) { try $0.isDone(204, 200, no: .pushSubscriptionNotFound) }
+    }
+
+    /// Removes an installation; the answer is false if it did not exist.
+    public static func uninstall(_ installation: String) -> Self {
+        Self(.delete, CloudPath(.app, "installations", installation)) {
+            try $0.isDone(204, 200, no: .installationNotFound)
         }
     }
 }
@@ -88,15 +89,6 @@ extension CloudRequest where Answer == Installation {
         return Self(.post, CloudPath(.app, "installations"), headers: [type], body: body) { response in
             try response.expect(201, 200)
             return Installation(id: try response.text("installationID", in: try response.members()))
-        }
-    }
-}
-
-extension CloudRequest where Answer == Bool {
-    /// Removes an installation; the answer is false if it did not exist.
-    public static func uninstall(_ installation: String) -> Self {
-        Self(.delete, CloudPath(.app, "installations", installation)) {
-            try $0.isDone(204, 200, no: .installationNotFound)
         }
     }
 }

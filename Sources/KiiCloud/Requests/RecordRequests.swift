@@ -4,9 +4,7 @@ extension CloudRequest where Answer == ObjectRecord? {
     /// Reads an object; the answer is nil if it does not exist, as after a push about its deletion.
     public static func readObject(_ object: KiiObject) -> Self {
         Self(.get, CloudPath(object)) { response in
-            if response.status == 404, response.error().code == .objectNotFound { return nil }
-            try response.expect(200)
-            return try ObjectRecord(object, response)
+            try response.isDone(200, no: .objectNotFound) ? ObjectRecord(object, response) : nil
         }
     }
 }
@@ -73,9 +71,9 @@ extension KeyedData {
 }
 
 extension HTTPResponse {
-    /// Whether a call had an effect: true for one of two statuses, false for a code that says there was nothing to do.
-    func isDone(_ first: Int, _ second: Int, no code: CloudError.Code) throws(CloudError) -> Bool {
-        if status == first || status == second { return true }
+    /// Whether a call had an effect: true for one of the statuses, false for a code that says there was nothing to do.
+    func isDone(_ statuses: Int..., no code: CloudError.Code) throws(CloudError) -> Bool {
+        if statuses.contains(status) { return true }
         let error = error()
         if error.code == code { return false }
         throw error
@@ -111,11 +109,7 @@ extension CloudRequest where Answer == ThingRecord? {
 
 extension CloudRecord {
     fileprivate init?(_ handle: Handle, _ response: HTTPResponse, none code: CloudError.Code) throws(CloudError) {
-        if response.status != 200 {
-            let error = response.error()
-            guard error.code == code else { throw error }
-            return nil
-        }
+        guard try response.isDone(200, no: code) else { return nil }
         self.init(handle: handle, fields: try response.members())
     }
 }

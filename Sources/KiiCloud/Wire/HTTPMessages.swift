@@ -57,22 +57,12 @@ public struct HTTPRequest: Sendable, Hashable {
     public subscript(header name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// Method, host, path and the size of the body.
     public var description: String { "\(method.rawValue) https://\(host)\(path), \(body.count) bytes" }
 
-    /// The same.
-    public var debugDescription: String { description }
-
-    /// Method, host, path, the headers' names, and the size of the body.
-    public var customMirror: Mirror {
-        Mirror(
-            self,
-            children: [
-                "method": method.rawValue, "host": host, "path": path, "headers": headers.map(\.name),
-                "bytes": body.count,
-            ])
-    }
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// An answer of Kii's servers; printing it shows neither header values nor the body.
@@ -95,17 +85,12 @@ public struct HTTPResponse: Sendable, Hashable {
     public subscript(header name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The status and the size of the body.
     public var description: String { "\(status), \(body.count) bytes" }
 
-    /// The same.
-    public var debugDescription: String { description }
-
-    /// The status, the headers' names, and the size of the body.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["status": status, "headers": headers.map(\.name), "bytes": body.count])
-    }
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPHeader {

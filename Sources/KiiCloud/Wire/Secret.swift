@@ -12,13 +12,10 @@ public struct Secret: Sendable, Hashable {
     public var revealed: String { text }
 }
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Secret: CustomStringConvertible, CustomReflectable {
     /// A placeholder for the text.
     public var description: String { "(secret)" }
 
-    /// A placeholder for the text.
-    public var debugDescription: String { description }
-
-    /// Nothing.
+    /// Nothing but the description.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

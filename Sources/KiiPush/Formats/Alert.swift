@@ -36,16 +36,15 @@ public struct Alert: Sendable, Hashable {
 }
 
 extension Alert {
-    init?(_ text: Span<UInt8>, _ token: JSONToken) {
-        if token.kind == .string {
-            self.init(title: nil, subtitle: nil, body: token.string(in: text))
+    init?(_ value: DataValue) {
+        if case .string(let text) = value {
+            self.init(title: nil, subtitle: nil, body: text)
             return
         }
-        guard token.kind == .object else { return nil }
-        let text = text.extracting(token.range)
-        func string(_ name: String) -> String? { ObjectMembers.token(of: name, text)?.plainString(in: text) }
+        guard case .object = value else { return nil }
+        func string(_ name: String) -> String? { if case .string(let text)? = value[name] { text } else { nil } }
         func strings(_ name: String) -> [String] {
-            guard case .array(let elements)? = ObjectMembers.value(of: name, text) else { return [] }
+            guard case .array(let elements)? = value[name] else { return [] }
             // Arguments are positional, so one that is not a text becomes an empty one.
             return elements.map { $0.string ?? "" }
         }

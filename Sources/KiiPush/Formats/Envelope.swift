@@ -14,9 +14,7 @@ struct Envelope {
     static func open(
         _ outer: RootMembers, _ text: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
-        if format == .jpush || format == .unknown && outer.wrapped.isJPush {
-            return try jpush(outer, text, limits)
-        }
+        if format == .jpush || format == .unknown && outer.hasJPush { return try jpush(outer, text, limits) }
         if outer.mayBeKiis || format == .mqtt { return nil }
         if format == .apns, !outer.fields(in: .apns).isEmpty { return nil }
         return try wrapped(text, format, limits)
@@ -27,23 +25,18 @@ struct Envelope {
     private static func jpush(
         _ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope {
-        let id = Self.text(outer.wrapped.jpushID, bytes).map { NetworkID(id: $0, isJPush: true) }
-        for (name, token) in [("MESSAGE", outer.wrapped.jpushMessage), ("EXTRA", outer.wrapped.jpushExtra)]
-        where token.kind == .string {
-            let found = try payload(in: token, at: [WrappedMembers.jpush + name], bytes, limits) { _, _ in .jpush }
-            if var found {
+        let id = ObjectMembers.value(of: NetworkKeys.jpush + "MSG_ID", bytes.span)?.idText.map {
+            NetworkID(id: $0, isJPush: true)
+        }
+        for name in [NetworkKeys.jpush + "MESSAGE", NetworkKeys.jpush + "EXTRA"] {
+            guard let token = ObjectMembers.token(of: name, bytes.span), token.kind == .string else { continue }
+            if var found = try payload(in: token, at: [name], bytes, limits, { _, _ in .jpush }) {
                 found.messageID = id
                 return found
             }
         }
         if !outer.mayBeKiis, let envelope = try wrapped(bytes, .jpush, limits) { return envelope }
         return Envelope(text: bytes, root: outer, dialect: .jpush, messageID: id)
-    }
-
-    private static func text(_ token: JSONToken, _ bytes: [UInt8]) -> String? {
-        guard token.kind == .string || token.kind == .number else { return nil }
-        let text = token.string(in: bytes.span)
-        return text.isEmpty ? nil : text
     }
 
     // MARK: FCM and client libraries
@@ -69,7 +62,7 @@ struct Envelope {
         _ bytes: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
         for (index, place) in places.enumerated() {
-            let token = value(at: place[...], bytes.span, 0)
+            let token = value(at: place, bytes.span)
             let isFCMs = index < fcmPlaces
             guard token.kind == .object || token.kind == .string && format == .unknown, !isFCMs || format != .jpush
             else { continue }
@@ -113,53 +106,11 @@ struct Envelope {
         throw DecodeError(failure.code, at: Int(token.start), detail)
     }
 
-    /// The value under a path of keys in the object at an offset, the first of duplicates; absent without one.
-    private static func value(at path: ArraySlice<String>, _ text: Span<UInt8>, _ offset: Int) -> JSONToken {
-        guard let name = path.first else { return .absent }
-        var members = ObjectMembers(text, at: offset)
-        while let (key, value) = members.next(text) {
-            guard key.matches(name.utf8.span, in: text) else { continue }
-            if path.count == 1 { return value }
-            return value.kind == .object ? Self.value(at: path.dropFirst(), text, Int(value.start)) : .absent
+    /// The value under a path of keys, the first of duplicates; absent without one.
+    private static func value(at path: [String], _ text: Span<UInt8>) -> JSONToken {
+        path.reduce(JSONToken(.object, 0, text.count)) { value, name in
+            guard value.kind == .object else { return .absent }
+            return ObjectMembers.token(of: name, text, at: Int(value.start)) ?? .absent
         }
-        return .absent
-    }
-}
-
-/// The root members by which an envelope is recognised, recorded while the payload is read.
-struct WrappedMembers {
-    private(set) var jpushMessage = JSONToken.absent
-    private(set) var jpushExtra = JSONToken.absent
-    private(set) var jpushID = JSONToken.absent
-    private(set) var isJPush = false
-    /// Whether there is an object, or a text that may be one, in which a payload may be.
-    private(set) var hasObject = false
-    var isAny: Bool { isJPush || hasObject }
-
-    /// Whether a member could be one of these; a cheap test.
-    static func isCandidate(_ key: JSONToken, _ value: JSONToken) -> Bool {
-        value.kind == .object || value.hasEscapes || key.range.count > Self.jpush.utf8.count
-    }
-
-    static let jpush = "cn.jpush.android."
-
-    mutating func note(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
-        // An object in a string has escapes, since its keys are quoted.
-        if value.kind == .object || value.hasEscapes && text[Int(value.start)] == UInt8(ascii: "{") { hasObject = true }
-        if key.hasEscapes {
-            let name = key.bytes(in: text)
-            noteJPush(name.span, 0..<name.count, value)
-        } else {
-            noteJPush(text, key.range, value)
-        }
-    }
-
-    private mutating func noteJPush(_ text: Span<UInt8>, _ range: Range<Int>, _ value: JSONToken) {
-        guard text.begins(range, with: Self.jpush) else { return }
-        isJPush = true
-        let name = (range.lowerBound + Self.jpush.utf8.count)..<range.upperBound
-        if text.matches(name, "MESSAGE") { jpushMessage = value }
-        if text.matches(name, "EXTRA") { jpushExtra = value }
-        if text.matches(name, "MSG_ID") { jpushID = value }
     }
 }

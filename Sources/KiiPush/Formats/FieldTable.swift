@@ -122,8 +122,3 @@ struct FieldSet: OptionSet, Hashable {
     /// The keys that name an object: they identify a Push to App on APNs only.
     static let objectKeys: FieldSet = [FieldSet(.objectID), FieldSet(.objectModifiedAt)]
 }
-
-extension KiiField {
-    /// All fields; unlike `allCases`, not a new array each time.
-    static let inOrder: [KiiField] = allCases
-}

@@ -1,17 +1,7 @@
 /// Text in form encoding (CGI): a space is `+`, and special characters are `%` and two hexadecimal digits.
 enum FormText {
     static func encode(_ text: String) -> String {
-        var escaped = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): escaped += "+"
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default: escaped += byte.percentEncoded
-            }
-        }
-        return escaped
+        text.percentEncoded(except: "-_. ").replacingScalars { $0 == " " ? "+" : nil }
     }
 
     /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was.

@@ -14,15 +14,15 @@ enum NetworkKeys {
     /// FCM's id of a message for Apple's devices, beside `aps`.
     static let fcmIDForApple = "gcm.message_id"
 
+    /// The prefix of JPush's own extras.
+    static let jpush = "cn.jpush.android."
+
     /// Whether the network adds this key, differently for each delivery.
     static func isAdded(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        if key.hasEscapes {
-            let name = key.bytes(in: text)
-            return isAdded(name.span, JSONToken(.string, 0, name.count))
+        key.read(text) { name, range in
+            name.matches(range, "from") || name.matches(range, "collapse_key") || name.begins(range, with: "google.")
+                || name.begins(range, with: "gcm.") || name.begins(range, with: jpush)
         }
-        return text.matches(key.range, "from") || text.matches(key.range, "collapse_key")
-            || text.begins(key.range, with: "google.") || text.begins(key.range, with: "gcm.")
-            || text.begins(key.range, with: "cn.jpush.android.")
     }
 }
 

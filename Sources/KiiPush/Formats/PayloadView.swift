@@ -70,6 +70,6 @@ public struct PayloadView: ~Copyable, Sendable {
     /// The payload as JSON of any type, read at each access; nil if it is none within the limits.
     public var json: DataValue? {
         let text = buffer.span.extracting(..<count)
-        return JSONToken(only: text, limits).map { DataValue(text, $0) }
+        return (try? JSONToken(only: text, limits)).map { DataValue(text, $0) }
     }
 }

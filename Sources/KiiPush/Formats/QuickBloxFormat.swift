@@ -56,7 +56,7 @@ public struct QuickBloxFormat: PayloadFormat {
     private func push(
         _ data: ForeignPush.Contents, _ members: [(key: String, value: DataValue)]
     ) -> ForeignPush {
-        let contents = QuickBloxPush({ name in members.first { $0.key.isExactly(name) }?.value }, alert: nil)
+        let contents = QuickBloxPush(members.value, alert: nil)
         let party = (contents.call?.participants.first ?? contents.userID).map { "user:\($0)" }
         var push = ForeignPush(
             subject: contents.dialogID ?? party,
@@ -71,10 +71,11 @@ public struct QuickBloxFormat: PayloadFormat {
 
     private static func event(_ payload: borrowing PayloadView) throws(DecodeError) -> QuickBloxEvent {
         let bytes = payload.bytes
-        if let offset = JSONString.firstInvalid(bytes.span) {
-            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
+        let text: String
+        do throws(UTF8.ValidationError) { text = String(copying: try UTF8Span(validating: bytes.span)) } catch {
+            throw DecodeError(.invalidUTF8, at: error.byteOffsets.lowerBound, "these bytes are not UTF-8")
         }
-        return try QuickBloxEvent(String(decoding: bytes, as: UTF8.self))
+        return try QuickBloxEvent(text)
     }
 
     private static func marks(_ payload: borrowing PayloadView) -> [String] {

@@ -10,7 +10,10 @@ struct RootMembers {
 
     /// A bit for each key that is not known; see ``KeyBits``.
     private var otherBits: UInt64 = 0
-    private(set) var wrapped = WrappedMembers()
+    /// Whether there is one of JPush's extras.
+    private(set) var hasJPush = false
+    /// Whether there is an object, or a text that may be one, in which a payload may be.
+    private(set) var hasObject = false
     init() {}
 
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) { try read(text, limits: limits) }
@@ -57,10 +60,18 @@ struct RootMembers {
                 others.note(key.token, text)
                 otherBits |= KeyBits.bit(text, key.token)
                 let value = try reader.readValue(text, depth: 1)
-                if WrappedMembers.isCandidate(key.token, value) { wrapped.note(text, key.token, value) }
+                if value.kind == .object || value.hasEscapes || key.token.range.count > NetworkKeys.jpush.utf8.count {
+                    noteEnvelope(text, key.token, value)
+                }
             }
         }
         return reader
+    }
+
+    private mutating func noteEnvelope(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
+        // An object in a string has escapes, since its keys are quoted.
+        if value.kind == .object || value.hasEscapes && text[Int(value.start)] == UInt8(ascii: "{") { hasObject = true }
+        if key.begins(with: NetworkKeys.jpush, in: text) { hasJPush = true }
     }
 
     // MARK: What was found
@@ -109,36 +120,29 @@ struct RootMembers {
 }
 
 extension JSONToken {
-    func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
-        hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
+    /// Calls `body` with the token's text and its place in it: what the payload has, or a string without its escapes.
+    @inline(__always)
+    func read<Result>(_ text: Span<UInt8>, _ body: (Span<UInt8>, Range<Int>) -> Result) -> Result {
+        guard hasEscapes else { return body(text, range) }
+        let bytes = JSONString.unescaped(text, range)
+        return body(bytes.span, 0..<bytes.count)
     }
 
-    private func unescapedRootKey(in text: Span<UInt8>, _ table: KeyTable) -> RootKey? {
-        let bytes = JSONString.unescaped(text, range)
-        return table.find(bytes.span, 0..<bytes.count)
-    }
+    func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? { read(text) { table.find($0, $1) } }
 
     func matches(_ name: Span<UInt8>, in text: Span<UInt8>) -> Bool {
-        if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
-        let bytes = JSONString.unescaped(text, range)
-        return bytes.span.matches(0..<bytes.count, in: name, 0..<name.count)
+        read(text) { $0.matches($1, in: name, 0..<name.count) }
     }
+
+    func begins(with prefix: String, in text: Span<UInt8>) -> Bool { read(text) { $0.begins($1, with: prefix) } }
 
     /// The token's bytes, unescaped if it is a string.
     package func bytes(in text: Span<UInt8>) -> [UInt8] {
-        if hasEscapes { return JSONString.unescaped(text, range) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(range.count)
-        for index in range { bytes.append(text[index]) }
-        return bytes
+        hasEscapes ? JSONString.unescaped(text, range) : range.map { text[$0] }
     }
 
     /// The token's text: a string unescaped, a number or a container as written.
-    package func string(in text: Span<UInt8>) -> String {
-        guard hasEscapes else { return text.string(range) }
-        let bytes = JSONString.unescaped(text, range)
-        return bytes.span.string(0..<bytes.count)
-    }
+    package func string(in text: Span<UInt8>) -> String { read(text) { $0.string($1) } }
 }
 
 /// Sets of keys, each as one of 64 bits by its first and last byte and its length: a key whose bit is missing is not in

@@ -22,63 +22,46 @@ public struct AppleDictionary: Sendable {
     /// Whether the push shows nothing: it wakes the app and has no alert.
     public var isSilent: Bool { contentAvailable && alert == nil }
 
-    private let storage: MessageStorage
+    /// All members, in the order of the payload; those that a format has read follow.
+    public let members: [(key: String, value: DataValue)]
 
     init?(_ storage: MessageStorage) {
-        self.storage = storage
-        let parameters = storage.foreign?.push.apple ?? []
-        let hasOwn = storage.aps.kind == .object
-        guard hasOwn || !parameters.isEmpty else { return nil }
         let buffer = storage.buffer
-        let text = buffer.span.extracting(hasOwn ? storage.aps.range : 0..<0)
-        func own(_ name: String) -> JSONToken? { hasOwn ? ObjectMembers.token(of: name, text) : nil }
-        func made(_ name: String) -> DataValue? { parameters.first { $0.key.isExactly(name) }?.value }
+        let foreign = storage.foreign?.push
+        let read = foreign?.apple ?? []
+        var sent: [(key: String, value: DataValue)] = []
+        if case .object(let members) = DataValue(buffer.span, storage.aps) {
+            sent = members
+        } else if read.isEmpty {
+            return nil
+        }
+        // What was sent must have Apple's type. What a format has read may be a string, like most of QuickBlox's.
         func string(_ name: String) -> String? {
-            if let token = own(name) { token.plainString(in: text) } else { made(name)?.string }
+            switch sent.value(of: name) {
+            case .string(let text)?: text
+            case nil: read.value(of: name)?.string
+            default: nil
+            }
         }
+        // Other forms of 1 are what relays make of it.
         func flag(_ name: String) -> Bool {
-            if let token = own(name) { Self.isOne(text, token) } else { made(name)?.bool ?? false }
+            sent.value(of: name).map { $0 == .bool(true) || $0.integer == 1 } ?? read.value(of: name)?.bool ?? false
         }
+        badge =
+            switch sent.value(of: "badge") {
+            case .number(let text)?: DataValue.number(text).integer
+            case nil: read.value(of: "badge")?.integer
+            default: nil
+            }
         // The text counts as a parameter only beside others: a push with nothing but text has no dictionary.
-        alert = own("alert").flatMap { Alert(text, $0) } ?? (parameters.isEmpty ? nil : storage.foreign?.push.alert)
-        if let token = own("badge") {
-            badge = token.kind == .number ? JSONNumber.integer(text, token.range) : nil
-        } else {
-            // Numbers that a format has read may be strings, like most of QuickBlox's.
-            badge = made("badge")?.integer
-        }
+        alert = sent.value(of: "alert").flatMap { Alert($0) } ?? (read.isEmpty ? nil : foreign?.alert)
         (sound, category, threadID) = (string("sound"), string("category"), string("thread-id"))
         (contentAvailable, mutableContent) = (flag("content-available"), flag("mutable-content"))
+        members = sent + read.filter { sent.value(of: $0.key) == nil }
     }
 
-    /// Whether a value is true: 1 as Apple requires, or another form that relays make of it.
-    private static func isOne(_ text: Span<UInt8>, _ token: JSONToken) -> Bool {
-        if token.kind == .true { return true }
-        return (token.kind == .number || token.kind == .string) && JSONNumber.integer(text, token.range) == 1
-    }
-}
-
-extension AppleDictionary {
     /// The value of any key of the dictionary, such as `interruption-level`; nil if the payload does not have it.
-    public subscript(key: String) -> DataValue? {
-        if storage.aps.kind == .object {
-            let buffer = storage.buffer
-            if let value = ObjectMembers.value(of: key, buffer.span.extracting(storage.aps.range)) { return value }
-        }
-        return storage.foreign?.push.apple.first { $0.key.isExactly(key) }?.value
-    }
-
-    /// All members, in the order of the payload.
-    public var members: [(key: String, value: DataValue)] {
-        let buffer = storage.buffer
-        var members: [(key: String, value: DataValue)] = []
-        if case .object(let own) = DataValue(buffer.span, storage.aps) { members = own }
-        for parameter in storage.foreign?.push.apple ?? []
-        where !members.contains(where: { $0.key.isExactly(parameter.key) }) {
-            members.append(parameter)
-        }
-        return members
-    }
+    public subscript(key: String) -> DataValue? { members.value(of: key) }
 
     /// The keys, in the order of the payload.
     public var keys: [String] { members.map(\.key) }
@@ -102,8 +85,4 @@ extension AppleDictionary: Hashable {
         hasher.combine(alert)
         hasher.combine(badge)
     }
-}
-
-extension JSONToken {
-    func plainString(in text: Span<UInt8>) -> String? { kind == .string ? string(in: text) : nil }
 }

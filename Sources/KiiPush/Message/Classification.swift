@@ -76,7 +76,7 @@ struct ConflictSet: OptionSet, Hashable {
             let field = Self.scopeFields.first { fields.present.contains($0) } ?? .scopeType
             add(field, "a scope on a push that names neither a bucket nor a topic")
         }
-        for field in KiiField.inOrder where fields.wrongTypes.contains(field) {
+        for field in KiiField.allCases where fields.wrongTypes.contains(field) {
             add(field, field.isTime ? "this is no time in milliseconds" : "this is neither a string nor a number")
         }
         return conflicts

@@ -33,7 +33,8 @@ package struct Classified {
         let sendersURI = Self.uri(text, fields[.senderURI])
         judgeKind(text, fields, dialect, source, sendersURI)
         readScope(text, fields)
-        readHandles(fields)
+        if kind == .pushToApp { (bucket, object) = (fields[.bucketID], fields[.objectID]) }
+        if kind == .pushToUser { topic = fields[.topic] }
         if let source {
             compare(text, fields, source)
             if conflictSet.isDisjoint(with: .ofSource) { fill(from: source) }
@@ -54,7 +55,7 @@ package struct Classified {
         _ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect, _ source: KiiURIParts?,
         _ sendersURI: KiiURIParts?
     ) {
-        let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
+        let isEvent = text.matches(fields[.origin].range, "EVENT")
         var forApp = fields.present.intersection(.bucketKeys)
         if dialect.hasShortKeys {
             forApp.formUnion(fields.present.intersection(.objectKeys))
@@ -137,9 +138,8 @@ package struct Classified {
         if isEvent {
             // With long keys, EVENT alone makes a Push to App, and contradicts a topic; with short keys, it always
             // contradicts.
-            let isAlone = forBucket.isEmpty
-            let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
-            if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }
+            let contradicts = !evidence.contains(.origin) || fields[.topic].isPresent
+            if forBucket.isEmpty, contradicts { conflictSet.insert(.eventWithoutBucket) }
         } else if !forBucket.isEmpty, text.matches(fields[.origin].range, "EXPLICIT") {
             conflictSet.insert(.explicitWithBucket)
         }
@@ -161,26 +161,14 @@ package struct Classified {
         }
     }
 
-    private mutating func readHandles(_ fields: FieldTable) {
-        switch kind {
-        case .pushToApp:
-            bucket = fields[.bucketID]
-            object = fields[.objectID]
-        case .pushToUser: topic = fields[.topic]
-        case .directPush: break
-        }
-    }
-
     /// Whether the scope is known and has the id that it needs.
     var scopeIsComplete: Bool { scopeKind == .app || scopeKind != .unknown && scopeID.isPresent }
 
     private mutating func noteHandles() {
         guard scopeIsComplete else { return }
-        switch kind {
-        case .pushToApp where bucket.isPresent: handles = object.isPresent ? [.bucket, .object] : .bucket
-        case .pushToUser where topic.isPresent: handles = .topic
-        case .pushToApp, .pushToUser, .directPush: break
-        }
+        // Only a Push to App has read a bucket, and only a Push to User a topic.
+        if bucket.isPresent { handles = object.isPresent ? [.bucket, .object] : .bucket }
+        if topic.isPresent { handles = .topic }
     }
 
     var hasBucket: Bool { handles.contains(.bucket) }
@@ -203,8 +191,9 @@ package struct Classified {
         }
         switch (kind, source.resource) {
         case (.pushToApp, .bucket):
-            let isPlain = fields[.bucketType].isPresent && !text.matchesCryptoType(fields[.bucketType].range)
-            if differs(bucket, source.name) || source.isEncrypted && isPlain { conflictSet.insert(.sourceBucket) }
+            let type = fields[.bucketType]
+            let isPlain = source.isEncrypted && type.isPresent && KiiBucketType(text.string(type.range)) != .crypto
+            if isPlain || differs(bucket, source.name) { conflictSet.insert(.sourceBucket) }
             if let id = source.object, differs(object, id) { conflictSet.insert(.sourceObject) }
         case (.pushToUser, .topic):
             if differs(topic, source.name) { conflictSet.insert(.sourceTopic) }
@@ -285,15 +274,6 @@ extension MessageScope.Kind {
         case .thing: .scopeThingID
         case .app, .unknown: nil
         }
-    }
-}
-
-extension Span where Element == UInt8 {
-    /// Whether `range` holds `crypto`, in any case.
-    fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
-        range.count == 6
-            && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
-                == "crypto".utf8.span.word(at: 0, length: 6)
     }
 }
 

@@ -19,11 +19,7 @@ public struct MessageData: Sendable {
     }
 
     /// The keys, in the order of the payload.
-    public var keys: [String] {
-        var keys: [String] = []
-        forEach { text, key, _ in keys.append(key.string(in: text)) }
-        return keys
-    }
+    public var keys: [String] { members.map(\.key) }
 
     /// Whether the sender sent no data.
     public var isEmpty: Bool { first { _, _, _ in true } == nil }

@@ -43,9 +43,8 @@ public struct BucketEvent: MessageView {
 
     /// Views a message as an event in a bucket; nil if it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.classified.hasBucket else { return nil }
-        self.message = message
-        bucket = message.storage.provenBucket
+        guard let bucket = message.bucket else { return nil }
+        (self.message, self.bucket) = (message, bucket)
     }
 
     /// What happened: the message's event.
@@ -54,7 +53,8 @@ public struct BucketEvent: MessageView {
     public var scope: KiiScope { bucket.scope }
     /// The object, if one is named; nil if the bucket itself was deleted.
     public var object: KiiObject? {
-        message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
+        let storage = message.storage
+        return storage.classified.hasObject ? bucket.object(storage.string(storage.classified.object)) : nil
     }
 }
 
@@ -67,15 +67,14 @@ public struct ObjectEvent: MessageView {
 
     /// Views a message as an event of an object; nil if it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.classified.hasObject else { return nil }
-        self.message = message
-        bucket = message.storage.provenBucket
+        guard message.storage.classified.hasObject, let bucket = message.bucket else { return nil }
+        (self.message, self.bucket) = (message, bucket)
     }
 
     /// What happened: the message's event.
     public var type: KiiEvent? { message.event }
     /// The object that the event is about; of a deleted object, only the id is left.
-    public var object: KiiObject { message.storage.provenObject(in: bucket) }
+    public var object: KiiObject { bucket.object(message.storage.string(message.storage.classified.object)) }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
 }
@@ -106,9 +105,8 @@ public struct TopicMessage: MessageView {
 
     /// Views a message as one sent to a topic; nil if it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.classified.hasTopic else { return nil }
-        self.message = message
-        topic = message.storage.provenTopic
+        guard let topic = message.topic else { return nil }
+        (self.message, self.topic) = (message, topic)
     }
 
     /// The topic's scope.

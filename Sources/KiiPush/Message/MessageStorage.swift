@@ -9,8 +9,7 @@ package final class MessageStorage: Sendable {
     /// The payload's own text, without the unescaped texts after it.
     let payloadRange: Range<Int>
     let envelopeID: NetworkID?
-    let dialect: Dialect
-    /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
+    /// The dialect whose keys were read as Kii's fields.
     let keyDialect: Dialect
     /// Whether it is a Thing-IF command, strictly read.
     package let isCommand: Bool
@@ -33,7 +32,9 @@ package final class MessageStorage: Sendable {
         var foreign = try formats.read(&buffer, into: &root, &raw, limits)
         var dialect = Dialect.plain(format, root, buffer.span)
         var envelopeID: NetworkID?
-        if root.wrapped.isAny, foreign == nil, let envelope = try Envelope.open(root, buffer, format, limits) {
+        if root.hasJPush || root.hasObject, foreign == nil,
+            let envelope = try Envelope.open(root, buffer, format, limits)
+        {
             raw.bytes = buffer
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
@@ -45,11 +46,10 @@ package final class MessageStorage: Sendable {
         classified.read(buffer.span, fields, dialect)
         var isCommand = false
         if foreign == nil, classified.mayBeForeign(fields) || classified.kind == .directPush {
-            let isKiis = classified.kind == .directPush && classified.isKiis(fields)
             let view = PayloadView(
                 buffer, count: payloadRange.count, raw.transport, keyBits: root.keyBits, isWrapped: !raw.bytes.isEmpty,
                 limits)
-            if !isKiis, format != .gap {
+            if format != .gap, classified.mayBeForeign(fields) {
                 foreign = try formats.claim(view, appendingTo: &buffer, besideTopic: classified.kind == .pushToUser)
             }
             if foreign != nil {
@@ -58,18 +58,15 @@ package final class MessageStorage: Sendable {
                 classified = Classified()
             } else if classified.kind == .directPush {
                 isCommand = ThingCommand.isOne(view)
-                if isKiis { classified.judgeByScope(fields, isCommand: isCommand) }
+                if classified.isKiis(fields) { classified.judgeByScope(fields, isCommand: isCommand) }
             }
         }
-        if foreign != nil { dialect = .foreign }
-        let keyDialect = dialect
-        if isCommand { dialect = .thingIF }
         if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
         received = consume raw
         self.buffer = buffer
         (self.payloadRange, self.envelopeID, self.foreign) = (payloadRange, envelopeID, foreign)
-        (self.dialect, self.keyDialect, self.isCommand) = (dialect, keyDialect, isCommand)
+        (keyDialect, self.isCommand) = (foreign == nil ? dialect : .foreign, isCommand)
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
         stamp = root.slots.span[RootKey.stamp.slot]
@@ -81,6 +78,8 @@ package final class MessageStorage: Sendable {
     }
 
     // MARK: What is derived
+
+    var dialect: Dialect { isCommand ? .thingIF : keyDialect }
 
     package var dataRange: Range<Int> { foreign?.dataRange ?? payloadRange }
 
@@ -131,21 +130,12 @@ package final class MessageStorage: Sendable {
 
     // MARK: Handles, made when asked for
 
-    /// The scope; only for a message whose scope is complete.
-    var completeScope: KiiScope {
-        let buffer = buffer
-        return completeScope(buffer.span)
-    }
-
-    private func completeScope(_ text: Span<UInt8>) -> KiiScope {
-        KiiScope(classified.scopeKind, id: text.string(classified.scopeID.range)) ?? .app
-    }
-
-    /// The bucket; only for a message that has one.
+    /// The bucket of a Push to App; nil if the payload does not state it and its scope.
     // One span for all its strings: each access to the buffer is counted as one reference more.
-    var provenBucket: KiiBucket {
+    var bucket: KiiBucket? {
         let buffer = buffer
         let text = buffer.span
+        guard classified.hasBucket, let scope = scope(text) else { return nil }
         var type: KiiBucketType?
         if classified.bucketIsEncrypted {
             type = .crypto
@@ -154,12 +144,20 @@ package final class MessageStorage: Sendable {
             let isPlain = text.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
             type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
         }
-        return KiiBucket(scope: completeScope(text), name: text.string(classified.bucket.range), type: type)
+        return KiiBucket(scope: scope, name: text.string(classified.bucket.range), type: type)
     }
 
-    func provenObject(in bucket: KiiBucket) -> KiiObject { KiiObject(bucket: bucket, id: string(classified.object)) }
+    /// The topic of a Push to User; nil if the payload does not state it and its scope.
+    var topic: KiiTopic? {
+        let buffer = buffer
+        let text = buffer.span
+        guard classified.hasTopic, let scope = scope(text) else { return nil }
+        return KiiTopic(scope: scope, name: text.string(classified.topic.range))
+    }
 
-    var provenTopic: KiiTopic { KiiTopic(scope: completeScope, name: string(classified.topic)) }
+    private func scope(_ text: Span<UInt8>) -> KiiScope? {
+        KiiScope(classified.scopeKind, id: text.string(classified.scopeID.range))
+    }
 
     var sender: Sender? {
         switch classified.senderKind {

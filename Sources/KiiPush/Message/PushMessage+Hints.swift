@@ -17,7 +17,7 @@ extension PushMessage {
         guard storage.fields.present.contains(.scopeType) else { return [] }
         let stated = storage.fields.present.intersection(.scopeOwners)
         let used = storage.classified.scopeKind.ownerField
-        return KiiField.inOrder.filter { stated.contains($0) && $0 != used }
+        return KiiField.allCases.filter { stated.contains($0) && $0 != used }
     }
 }
 
@@ -45,7 +45,7 @@ package enum MisplacedKeys {
     }
 
     private static let deepest = 6
-    private static let fields: [KiiField] = KiiField.inOrder.filter { FieldSet.resourceKeys.contains($0) }
+    private static let fields: [KiiField] = KiiField.allCases.filter { FieldSet.resourceKeys.contains($0) }
     private static let longKeys = fields.map(\.longName) + [KiiField.sourceURI.longName]
     private static let shortKeys = fields.map(\.shortName)
 

@@ -56,7 +56,7 @@ public struct PushMessage: Sendable {
 
     /// The kind, its certainty, and the evidence for and against it.
     public var classification: Classification {
-        let fields = KiiField.inOrder.filter { storage.classified.evidence.contains($0) }
+        let fields = KiiField.allCases.filter { storage.classified.evidence.contains($0) }
         let evidence = fields.map { dialect.hasShortKeys ? $0.shortName : $0.longName }
         let others = storage.isCommand ? ThingCommand.evidence : storage.foreign?.evidence ?? []
         var conflicts = storage.classified.conflictSet.conflicts(in: storage.fields)
@@ -108,15 +108,13 @@ public struct PushMessage: Sendable {
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
     ///
     /// Nil if the scope is unknown or incomplete, or no bucket is named; the message may still be a Push to App.
-    public var bucket: KiiBucket? { storage.classified.hasBucket ? storage.provenBucket : nil }
+    public var bucket: KiiBucket? { storage.bucket }
 
     /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
-    public var object: KiiObject? {
-        storage.classified.hasObject ? storage.provenObject(in: storage.provenBucket) : nil
-    }
+    public var object: KiiObject? { ObjectEvent(self)?.object }
 
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
-    public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
+    public var topic: KiiTopic? { storage.topic }
 
     /// The user who owns the scope, not the sender; the counterpart of `eventSourceUser`.
     public var scopeUser: KiiUser? { if case .user(let user)? = scope.owner { user } else { nil } }

@@ -4,9 +4,6 @@ package enum KiiName: String, Sendable {
     case topic
     case object
 
-    /// Why nothing of this sort can have the name; nil if something can.
-    package func fault(_ name: String) -> String? { fault(pieces: [name]) }
-
     /// Why nothing of this sort can have a name that consists of these pieces with any text between them; nil if
     /// something can.
     package func fault(pieces: [String]) -> String? {

@@ -59,9 +59,10 @@ public struct KiiURI: Sendable, Hashable {
     public init?(_ text: String) {
         let bytes = text.utf8.span
         guard let parts = KiiURIParts(bytes, 0..<bytes.count) else { return nil }
-        appID = parts.app.map { bytes.string($0) }
         let id = bytes.string(parts.ownerID)
-        owner = parts.isAdmin ? .admin(id) : Owner(KiiScope(parts.scopeKind, id: id) ?? .app)
+        guard let scope = KiiScope(parts.scopeKind, id: id) else { return nil }
+        appID = parts.app.map { bytes.string($0) }
+        owner = parts.isAdmin ? .admin(id) : Owner(scope)
         let name = bytes.string(parts.name)
         resource =
             switch (parts.resource, parts.object) {
@@ -79,24 +80,6 @@ extension KiiURI {
 
     /// Hashes the URI's bytes.
     public func hash(into hasher: inout Hasher) { description.hashExactly(into: &hasher) }
-}
-
-extension KiiURI.Owner: Hashable {
-    /// Whether two owners have the same URI, to the byte.
-    public static func == (left: Self, right: Self) -> Bool { KiiURI(owner: left) == KiiURI(owner: right) }
-
-    /// Hashes the owner's URI.
-    public func hash(into hasher: inout Hasher) { KiiURI(owner: self).hash(into: &hasher) }
-}
-
-extension KiiURI.Resource: Hashable {
-    /// Whether two resources of one owner have the same URI, to the byte.
-    public static func == (left: Self, right: Self) -> Bool {
-        KiiURI(owner: .app, resource: left) == KiiURI(owner: .app, resource: right)
-    }
-
-    /// Hashes the resource's URI.
-    public func hash(into hasher: inout Hasher) { KiiURI(owner: .app, resource: self).hash(into: &hasher) }
 }
 
 extension KiiURI: CustomStringConvertible {

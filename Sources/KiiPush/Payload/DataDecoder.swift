@@ -119,11 +119,6 @@ private struct UnkeyedDataContainer: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    init(elements: [DataValue], codingPath: [any CodingKey]) {
-        self.elements = elements
-        self.codingPath = codingPath
-    }
-
     mutating func decodeNil() throws -> Bool {
         if !isAtEnd, elements[currentIndex] != .null { return false }
         return try next { $0.decodeNil() }

@@ -59,7 +59,7 @@ public enum DataValue: Sendable, Hashable {
     /// Reads a text as JSON; for structured values, which senders put into strings.
     package init?(json: String) {
         let text = json.utf8.span
-        guard let token = JSONToken(only: text, .ofString) else { return nil }
+        guard let token = try? JSONToken(only: text, .ofString) else { return nil }
         self.init(text, token)
     }
 
@@ -102,8 +102,7 @@ public enum DataValue: Sendable, Hashable {
 
     /// The value of a key, if this is an object or a string that contains one.
     public subscript(key: String) -> DataValue? {
-        guard case .object(let members) = structured else { return nil }
-        return members.first { $0.key.isExactly(key) }?.value
+        if case .object(let members) = structured { members.value(of: key) } else { nil }
     }
 
     /// The value, or the value in a string that is JSON.
@@ -145,11 +144,16 @@ public enum DataValue: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .string(let text): text.hashExactly(into: &hasher)
-        case .number(let text): hasher.combine(DecimalText(text)?.canonical ?? text)
+        case .number(let text): hasher.combine(DecimalText(text))
         case .bool(let value): hasher.combine(value)
         case .null: hasher.combine(0)
         case .array(let elements): hasher.combine(elements)
         case .object(let members): hasher.combine(members.count)
         }
     }
+}
+
+extension [(key: String, value: DataValue)] {
+    /// The value of the first member with a key.
+    func value(of key: String) -> DataValue? { first { $0.key.isExactly(key) }?.value }
 }

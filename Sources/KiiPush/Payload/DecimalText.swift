@@ -7,10 +7,8 @@ package struct DecimalText: Hashable {
     private let digits: [UInt8]
     /// The power of ten, with the decimal point before the first digit; 0 for zero.
     private let exponent: Int
-    /// The digits of an exponent after the `e` that is too large to count with; only equal ones are equal.
-    private let farExponent: [UInt8]
 
-    /// Beyond this exponent, a larger one makes no difference to the order of a payload's numbers.
+    /// A larger exponent counts as this one.
     private static let mostPower = 1_000_000_000_000_000
 
     /// Reads the number in `range`; nil if it is not a JSON number.
@@ -23,26 +21,20 @@ package struct DecimalText: Hashable {
         var digits = written.drop { $0 == UInt8(ascii: "0") }
         let zeros = written.count - digits.count
         while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-        guard !digits.isEmpty else {
-            (isNegative, self.digits, exponent, farExponent) = (false, [], 0, [])
-            return
-        }
-        let exponent = number.dropFirst(mantissa.count + 1)
-        let power = Self.power(exponent)
-        isNegative = hasMinus
+        let point = mantissa.firstIndex(of: UInt8(ascii: ".")) ?? mantissa.count
+        let power = Self.power(number.dropFirst(mantissa.count + 1))
+        isNegative = hasMinus && !digits.isEmpty
+        exponent = digits.isEmpty ? 0 : point - zeros + power
         self.digits = Array(digits)
-        self.exponent = (mantissa.firstIndex(of: UInt8(ascii: ".")) ?? mantissa.count) - zeros + power
-        let isFar = power.magnitude >= Self.mostPower
-        farExponent = isFar ? Array(exponent.filter(\.isDigit).drop { $0 == UInt8(ascii: "0") }) : []
     }
 
     package init?(_ text: String) { self.init(text.utf8.span, 0..<text.utf8.count) }
 
-    /// The exponent after the `e`, up to about ten times the largest that counts.
+    /// The exponent after the `e`.
     private static func power(_ text: ArraySlice<UInt8>) -> Int {
         var power = 0
-        for digit in text where digit.isDigit && power < mostPower {
-            power = power * 10 + Int(digit - UInt8(ascii: "0"))
+        for digit in text where digit.isDigit {
+            power = min(power * 10 + Int(digit - UInt8(ascii: "0")), mostPower)
         }
         return text.first == UInt8(ascii: "-") ? -power : power
     }
@@ -67,16 +59,17 @@ package struct DecimalText: Hashable {
 
     /// The value as a whole number; nil if it has a fraction, or does not fit.
     package func whole<Value: FixedWidthInteger>(_ type: Value.Type = Value.self) -> Value? {
-        guard !digits.isEmpty else { return 0 }
-        // No number of 128 bits has more digits.
-        guard exponent >= digits.count, exponent < 40 else { return nil }
-        let zeros = String(repeating: "0", count: exponent - digits.count)
-        return Value("\(isNegative ? "-" : "")\(String(decoding: digits, as: UTF8.self))\(zeros)")
+        exponent >= digits.count ? truncated() : nil
     }
 
-    package var canonical: String {
-        let point = farExponent.isEmpty ? "" : "e\(String(decoding: farExponent, as: UTF8.self))"
-        return "\(isNegative ? "-" : "")0.\(String(decoding: digits, as: UTF8.self))e\(exponent)\(point)"
+    /// The value without its fraction; nil if it does not fit.
+    func truncated<Value: FixedWidthInteger>() -> Value? {
+        guard exponent > 0 else { return 0 }
+        // No number of 128 bits has more digits.
+        guard exponent < 40 else { return nil }
+        let whole = String(decoding: digits.prefix(exponent), as: UTF8.self)
+        let zeros = String(repeating: "0", count: max(exponent - digits.count, 0))
+        return Value("\(isNegative ? "-" : "")\(whole)\(zeros)")
     }
 
     private func isSmaller(than other: DecimalText) -> Bool {

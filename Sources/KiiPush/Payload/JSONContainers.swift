@@ -22,10 +22,10 @@ package struct ObjectMembers {
         token(of: name, text).map { DataValue(text, $0) }
     }
 
-    /// The token of a root member's value; nil without one.
-    static func token(of name: String, _ text: Span<UInt8>) -> JSONToken? {
+    /// The token of a member's value in the object at `offset`, by default the payload's own; nil without one.
+    static func token(of name: String, _ text: Span<UInt8>, at offset: Int = 0) -> JSONToken? {
         let wanted = name.utf8.span
-        var members = ObjectMembers(text)
+        var members = ObjectMembers(text, at: offset)
         while let (key, value) = members.next(text) {
             if key.matches(wanted, in: text) { return value }
         }
@@ -46,11 +46,13 @@ extension JSONReader {
 }
 
 extension JSONToken {
-    /// The value that is all of a text; nil if it is not one within the limits.
-    init?(only text: Span<UInt8>, _ limits: PayloadLimits) {
+    /// The value that is all of a text.
+    package init(only text: Span<UInt8>, _ limits: PayloadLimits) throws(DecodeError) {
+        guard text.count <= limits.bytes else { throw limits.tooLarge }
         var reader = JSONReader(limits: limits)
-        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
-        self = token
+        guard reader.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
+        self = try reader.readValue(text, depth: 0)
+        guard reader.peek(text) == nil else { throw reader.unexpected(text, "the end") }
     }
 }
 

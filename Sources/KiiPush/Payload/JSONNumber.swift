@@ -7,7 +7,7 @@ package enum JSONNumber {
 
     /// The number in `range` without its fraction; for times, whose fractions do not matter.
     static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        plain(text, range) ?? viaDouble(text, range)
+        plain(text, range) ?? DecimalText(text, range)?.truncated()
     }
 
     /// The number in `range` if it is nothing but a few digits, as most are.
@@ -24,17 +24,6 @@ package enum JSONNumber {
             value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
         }
         return isNegative ? -value : value
-    }
-
-    private static func viaDouble(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        guard isNumber(text, range) else { return nil }
-        let number = text.string(range)
-        // Without an exponent, the digits before the point are the value; a Double would round values beyond 53 bits.
-        guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
-            return Int64(number.prefix { $0 != "." })
-        }
-        guard let value = double(text, range) else { return nil }
-        return Int64(exactly: value.rounded(.towardZero))
     }
 
     /// The JSON number in `range`; nil if it is not one, or beyond the range of `Double`.

@@ -218,7 +218,7 @@ package struct JSONReader {
             if byte == UInt8(ascii: "\"") { return JSONToken(.string, start, offset, hasEscapes: hasEscapes) }
             if byte == UInt8(ascii: "\\") {
                 hasEscapes = true
-                offset = try JSONString.escapeEnd(text, from: offset)
+                offset = try JSONString.escape(text, at: offset).end
             } else if byte < 0x20 {
                 throw DecodeError(.unexpectedCharacter, at: offset, "a control character in a string must be escaped")
             } else {

@@ -55,38 +55,33 @@ enum JSONString {
         return length
     }
 
-    /// The position of the first byte that is not UTF-8; nil if all are.
-    static func firstInvalid(_ text: Span<UInt8>) -> Int? {
-        var offset = 0
-        while offset < text.count {
-            guard let length = sequenceLength(text, at: offset) else { return offset }
-            offset += length
-        }
-        return nil
-    }
-
     // MARK: Escapes
 
-    /// The end of the escape that begins with the backslash at `offset`; a surrogate pair is one escape.
-    static func escapeEnd(_ text: Span<UInt8>, from offset: Int) throws(DecodeError) -> Int {
+    /// Reads the escape that begins with the backslash at `offset`; a surrogate pair is one escape.
+    static func escape(
+        _ text: Span<UInt8>, at offset: Int
+    ) throws(DecodeError) -> (character: Unicode.Scalar, end: Int) {
         guard offset + 1 < text.count else { throw cut(text) }
-        switch text[offset + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
-            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            return offset + 2
+        let byte = text[offset + 1]
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return (Unicode.Scalar(byte), offset + 2)
+        case UInt8(ascii: "b"): return ("\u{8}", offset + 2)
+        case UInt8(ascii: "f"): return ("\u{C}", offset + 2)
+        case UInt8(ascii: "n"): return ("\n", offset + 2)
+        case UInt8(ascii: "r"): return ("\r", offset + 2)
+        case UInt8(ascii: "t"): return ("\t", offset + 2)
         case UInt8(ascii: "u"):
             let unit = try codeUnit(text, at: offset)
-            switch unit {
-            case 0xD800...0xDBFF:
-                try expect(text, UInt8(ascii: "\\"), at: offset + 6, escape: offset)
-                try expect(text, UInt8(ascii: "u"), at: offset + 7, escape: offset)
-                guard case 0xDC00...0xDFFF = try codeUnit(text, at: offset + 6) else { throw half(offset) }
-                return offset + 12
-            case 0xDC00...0xDFFF:
-                throw half(offset)
-            default:
-                return offset + 6
-            }
+            // Half of a surrogate pair is no character.
+            if let character = Unicode.Scalar(unit) { return (character, offset + 6) }
+            guard unit < 0xDC00 else { throw half(offset) }
+            try expect(text, UInt8(ascii: "\\"), at: offset + 6, escape: offset)
+            try expect(text, UInt8(ascii: "u"), at: offset + 7, escape: offset)
+            let low = try codeUnit(text, at: offset + 6)
+            guard case 0xDC00...0xDFFF = low,
+                let character = Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF)
+            else { throw half(offset) }
+            return (character, offset + 12)
         default:
             throw DecodeError(.invalidEscape, at: offset, "a backslash must begin one of JSON's escapes")
         }
@@ -139,43 +134,15 @@ enum JSONString {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let byte = text[offset]
-            if byte == UInt8(ascii: "\\") {
-                offset = append(escape: text, at: offset, to: &bytes)
-            } else {
+            // Checked text cannot fail again; if it did, the backslash would stay.
+            guard byte == UInt8(ascii: "\\"), let (character, end) = try? escape(text, at: offset) else {
                 bytes.append(byte)
                 offset += 1
+                continue
             }
+            if character.isASCII { bytes.append(UInt8(character.value)) } else { bytes += character.utf8 }
+            offset = end
         }
         return bytes
-    }
-
-    /// Appends the character of the escape at `offset`, and returns the escape's end.
-    private static func append(escape text: Span<UInt8>, at offset: Int, to bytes: inout [UInt8]) -> Int {
-        switch text[offset + 1] {
-        case UInt8(ascii: "b"): bytes.append(0x08)
-        case UInt8(ascii: "f"): bytes.append(0x0C)
-        case UInt8(ascii: "n"): bytes.append(0x0A)
-        case UInt8(ascii: "r"): bytes.append(0x0D)
-        case UInt8(ascii: "t"): bytes.append(0x09)
-        case UInt8(ascii: "u"):
-            let unit = checkedUnit(text, at: offset)
-            guard (0xD800...0xDBFF).contains(unit) else {
-                append(scalar: unit, to: &bytes)
-                return offset + 6
-            }
-            let low = checkedUnit(text, at: offset + 6)
-            append(scalar: 0x10000 &+ (unit & 0x3FF) << 10 &+ low & 0x3FF, to: &bytes)
-            return offset + 12
-        default: bytes.append(text[offset + 1])
-        }
-        return offset + 2
-    }
-
-    private static func checkedUnit(_ text: Span<UInt8>, at offset: Int) -> UInt32 {
-        (try? codeUnit(text, at: offset)) ?? 0
-    }
-
-    private static func append(scalar: UInt32, to bytes: inout [UInt8]) {
-        if let scalar = Unicode.Scalar(scalar) { bytes += scalar.utf8 }
     }
 }

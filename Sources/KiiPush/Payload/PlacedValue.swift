@@ -25,12 +25,8 @@ package struct PlacedValue {
 
     /// Reads a whole text by the same strict rules as a payload; its root may be any value.
     package init(_ bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
-        guard bytes.count <= limits.bytes else { throw limits.tooLarge }
         let text = bytes.span
-        var checker = JSONReader(limits: limits)
-        guard checker.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
-        _ = try checker.readValue(text, depth: 0)
-        guard checker.peek(text) == nil else { throw checker.unexpected(text, "the end") }
+        _ = try JSONToken(only: text, limits)
         var reader = JSONReader(limits: .checked)
         try self.init(text, &reader)
     }

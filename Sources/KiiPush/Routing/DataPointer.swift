@@ -67,7 +67,7 @@ package struct DataPointer: Sendable, Hashable {
             let bytes = value.bytes(in: text)
             let first = bytes.first { $0 > 0x20 }
             guard first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
-                let inner = JSONToken(only: bytes.span, .ofString)
+                let inner = try? JSONToken(only: bytes.span, .ofString)
             else { break }
             return contains(bytes.span, inner, from: index, test)
         case .number, .true, .false, .null, .absent: break

@@ -11,7 +11,13 @@ extension BinaryInteger {
     }
 }
 
-extension UInt8 {
-    /// The byte as `%` and two hexadecimal digits, as forms and URLs escape it.
-    package var percentEncoded: String { "%" + digits(2, radix: 16, uppercase: true) }
+extension String {
+    /// The text as forms and URLs escape it: each byte is `%` and two hexadecimal digits, except for ASCII letters,
+    /// digits and the characters of `kept`.
+    package func percentEncoded(except kept: String) -> String {
+        utf8.reduce(into: "") { text, byte in
+            let isPlain = byte.isASCIILetter || byte.isDigit || kept.utf8.contains(byte)
+            text += isPlain ? String(Unicode.Scalar(byte)) : "%" + byte.digits(2, radix: 16, uppercase: true)
+        }
+    }
 }

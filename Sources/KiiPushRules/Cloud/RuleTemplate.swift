@@ -163,7 +163,9 @@ package struct RuleTarget: Sendable, Hashable {
             parts.append(template)
             return template.source
         }
-        if uri.resource == .none { throw RuleTemplateError(what: "a URI that names nothing to write or send to") }
+        if uri.bucket == nil, uri.topic == nil {
+            throw RuleTemplateError(what: "a URI that names nothing to write or send to")
+        }
         self.uri = filled ?? uri
         self.parts = parts
     }

@@ -130,7 +130,8 @@ struct RuleCloudReadingTests {
         let test = try TestedRule(then)
         let receipt = await test.receiver.send(RawPayload(TestedRule.payload))
         guard case .write(let uri, _, _)? = receipt.cloud.first else { return #expect(Bool(false)) }
-        #expect(uri.resource == .object(bucket: "b", isEncrypted: false, id: "../../users/u"))
+        let named = KiiURI.Resource.object(bucket: "b", isEncrypted: false, id: "../../users/u")
+        #expect(uri == KiiURI(owner: .app, resource: named))
     }
 }
 
