@@ -59,11 +59,11 @@ struct LoopState {
 
     /// What may be the event of an own write.
     private func ownEvent(_ message: RoutedMessage) -> (ResourceKey, OwnWrites.Event)? {
-        guard message.message.storage.classified.hasObject, message.isOfApp else { return nil }
+        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, secret) else { return nil }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
-        return (ResourceKey(objectOf: message.message, secret), event)
+        return (object, event)
     }
 
     /// Whether this device caused a message by a write that its handlers have declared, or that names it.

@@ -18,8 +18,7 @@ public final class Route: Sendable {
     let objects: Pace.Limits
     let letters: Pace.Limits
     let newKeys: Pace.Limits
-    /// The id as two words, for keys that include the route: the same in every process, and after the rules are
-    /// reloaded.
+    /// The id as two words, for keys that include the route: the same in every process.
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
@@ -46,7 +45,7 @@ public final class Route: Sendable {
         maxAge = options.delivery == nil ? standardMaxAge : options.delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
-        digest.add(0, id.utf8.span, 0..<id.utf8.count)
+        digest.add(0, id)
         self.digest = digest.finish()
         self.handlerName = handlerName ?? id
         step = "handle \(id)"
@@ -99,7 +98,9 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
 /// The routing table's result for one message.
 package struct RouteMatch {
-    package var routes = MatchedRoutes()
+    package var routes: MatchedRoutes
     /// Whether a route would have matched if the message were not ambiguous.
     package var isTooAmbiguous = false
+
+    package init(_ routes: MatchedRoutes = MatchedRoutes()) { self.routes = routes }
 }
