@@ -11,8 +11,6 @@ struct LoopState {
     var stamps = FoundStamps()
     var paces = Paces()
     var budgets = WriteBudgets()
-    var listeners = Listeners<LoopRisk>()
-    var paceListeners = Listeners<PacedKey>()
 
     init(_ identities: Identities, _ settings: LoopSettings) {
         self.identities = identities
@@ -83,7 +81,7 @@ struct LoopState {
         } else if message.heard != .no {
             for route in killed { paces.leaveStopped(message, route) }
         }
-        for route in killed { message.stop(route, .looped(.killSwitch)) }
+        message.stopRoutes(.looped(.killSwitch)) { route in killed.contains { $0 === route } }
         return false
     }
 
@@ -124,11 +122,6 @@ struct LoopState {
         // Outside of a lane, the layers before this one have just found that it is not.
         let isOwn = isInLane && isOwn(message)
         paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn)
-    }
-
-    /// The keys that have just begun to let messages wait, and the listeners to tell.
-    mutating func takeNews() -> (keys: [PacedKey], listeners: Listeners<PacedKey>)? {
-        paces.hasNews ? (paces.takeNews(), paceListeners) : nil
     }
 }
 
