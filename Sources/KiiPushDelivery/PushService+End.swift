@@ -153,10 +153,8 @@ extension PushService {
 
     /// Has the chain forget a message that arrived and has not ended.
     func forget(_ delivery: Delivery) {
-        let failure = Outcome.Failure(
-            place: "service", isStage: true, error: ServiceStopped(), handled: delivery.incoming.succeeded)
         var delivery = delivery
-        undo(&delivery, .failed(failure))
+        undo(&delivery, .failure(of: "service", isStage: true, ServiceStopped(), handled: delivery.incoming.succeeded))
         receiver.loopGuard?.forget(delivery.message)
     }
 }

@@ -178,7 +178,7 @@ extension PushService {
             state.isOversleeping = true
             state.report.left += state.onDisk
             let (waiting, unread) = state.room.removeAll()
-            let receipts = unread.map(\.receipt) + state.putOff.removeAll().map(\.receipt)
+            let receipts = unread.map(\.receipt) + state.putOff.removeAll { _ in true }.map(\.receipt)
             return (waiting, receipts, state.pauses.values.map(\.task), state.drain)
         }
         for pause in pauses { pause.cancel() }

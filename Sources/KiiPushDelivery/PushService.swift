@@ -43,7 +43,7 @@ public final class PushService: Sendable {
     let abilities: [TransportAbilities]
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
-    let listeners = Mutex(Listeners<ServiceEvent>())
+    let listeners = Listeners<ServiceEvent>()
     /// Whether the state has failures, so that calls that succeed need no lock.
     let isFailing = Atomic<Bool>(false)
 
@@ -112,11 +112,10 @@ public final class PushService: Sendable {
     /// `PushReceiver.onTrace(_:)`.
     @discardableResult
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
-        let number = listeners.withLock { $0.add(listener) }
-        return ListenerToken { [weak self] in _ = self?.listeners.withLock { $0.remove(number) } }
+        listeners.add(listener)
     }
 
-    func tell(_ event: ServiceEvent) { listeners.withLock { $0 }.call(event) }
+    func tell(_ event: ServiceEvent) { listeners.call(event) }
 
     /// The current state of the service.
     public var status: ServiceStatus {

@@ -350,8 +350,8 @@ struct WaitingRoom {
         var deliveries = later.map(\.delivery)
         var unread: [Unread] = []
         for var lane in lanes.values {
-            deliveries += lane.head.removeAll()
-            unread += lane.tail.removeAll()
+            deliveries += lane.head.removeAll { _ in true }
+            unread += lane.tail.removeAll { _ in true }
         }
         for item in unread { disk.add(-item.use, item.keys) }
         (lanes, count, later) = ([:], 0, [])

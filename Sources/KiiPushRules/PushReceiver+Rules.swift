@@ -27,7 +27,7 @@ extension PushReceiver {
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop)
             ScopeFilter(serving: rules.serving)
         }
-        chainSettings = ChainSettings(rules, app: app)
+        chainSettings = (app, rules.serving, rules.dedupe)
     }
 
     /// Replaces the routes that were loaded before with those of a rules file.
@@ -60,12 +60,6 @@ extension PushReceiver {
     }
 }
 
-extension ChainSettings {
-    init(_ rules: RoutingRules, app: String?) {
-        self.init(givenApp: app, app: rules.app, serving: rules.serving, dedupe: rules.dedupe)
-    }
-}
-
 extension PushReceiver {
     /// Applies the settings of loaded rules to the chain, as far as it can change while it runs; returns the names of
     /// those that it does not follow.
@@ -76,11 +70,10 @@ extension PushReceiver {
         guard let chain = chainSettings else { return differences(from: rules) }
         // A rules file does not choose the active layers.
         loopGuard?.change(me: rules.me, writesAs: rules.writesAs) { rules.loop.with($0.layers) }
-        let new = ChainSettings(rules, app: chain.givenApp)
         var names: [String] = []
-        if new.app != chain.app { names.append("app") }
-        if new.serving != chain.serving { names.append("serving") }
-        if new.dedupe != chain.dedupe { names.append("dedupe") }
+        if (chain.app ?? rules.app) != app { names.append("app") }
+        if rules.serving != chain.serving { names.append("serving") }
+        if rules.dedupe != chain.dedupe { names.append("dedupe") }
         return names
     }
 

@@ -40,10 +40,9 @@ extension RoutedMessage {
     init(
         _ payload: RawPayload, id: UInt64 = 1, at seconds: Int64 = 0, app: String? = nil, routes: [Route] = []
     ) throws {
-        var match = RouteMatch()
-        match.routes = MatchedRoutes(routes)
         self.init(
-            try PushMessage(payload), id: id, arrivedAt: payload.arrivedAt ?? .seconds(seconds), app: app, match: match)
+            try PushMessage(payload), id: id, arrivedAt: payload.arrivedAt ?? .seconds(seconds), app: app,
+            match: RouteMatch(MatchedRoutes(routes)))
     }
 }
 

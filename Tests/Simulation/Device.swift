@@ -155,7 +155,7 @@ final class Device {
     /// Ends the first of a lane, and what it replaces.
     private func end(_ lane: Lane, _ now: Double, isSuperseded: Bool = false) {
         for var older in lane.replaced {
-            older.message.bypass(.superseded)
+            older.message.bypass = .superseded
             _ = loopGuard.admit(&older.message)
             count(older, now, isSuperseded: true)
         }

@@ -22,10 +22,10 @@ public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
 public struct DedupeKeys: Sendable, Hashable {
     /// What an equal key proves.
     public enum Strength: String, Sendable, Hashable {
-        /// An equal key means the same message, over any transport.
+        /// An equal key means the same message, over any transport; it is dropped within ``SeenWindow/age``.
         case strong
         /// An equal key means the same bytes; two legitimate messages may have them, so it counts only for messages
-        /// that arrived shortly after one another.
+        /// that arrived within ``SeenWindow/weakAge``.
         case weak
     }
 

@@ -25,29 +25,29 @@
 public struct DedupeKeyMaker: Sendable {
     /// Identifies a message of one kind: adds the parts of its identity to the key, and returns the strength; nil
     /// leaves the message its automatic keys.
-    ///
-    /// `.strong` means that an equal key is the same message, which is dropped within the window's age, by default ten
-    /// minutes; `.weak` that it may be another message, which is dropped only if it arrived within five seconds of the
-    /// first.
     public typealias Replacement<Message> = @Sendable (Message, inout DedupeKeyBuilder) -> DedupeKeys.Strength?
 
     /// Replaces nothing.
     public static let automatic = DedupeKeyMaker()
 
-    private let pushToApp: Replacement<PushToAppMessage>?
-    private let pushToUser: Replacement<PushToUserMessage>?
-    private let directPush: Replacement<DirectPushMessage>?
-    let isAutomatic: Bool
+    private let replacement: Replacement<PushMessage>?
 
     /// Replaces the keys of some kinds; nil leaves a kind its automatic keys.
     public init(
         pushToApp: Replacement<PushToAppMessage>? = nil, pushToUser: Replacement<PushToUserMessage>? = nil,
         directPush: Replacement<DirectPushMessage>? = nil
     ) {
-        self.pushToApp = pushToApp
-        self.pushToUser = pushToUser
-        self.directPush = directPush
-        isAutomatic = pushToApp == nil && pushToUser == nil && directPush == nil
+        guard pushToApp != nil || pushToUser != nil || directPush != nil else {
+            replacement = nil
+            return
+        }
+        replacement = { message, key in
+            switch message.kind {
+            case .pushToApp: pushToApp.flatMap { make in PushToAppMessage(message).flatMap { make($0, &key) } }
+            case .pushToUser: pushToUser.flatMap { make in PushToUserMessage(message).flatMap { make($0, &key) } }
+            case .directPush: directPush.flatMap { make in DirectPushMessage(message).flatMap { make($0, &key) } }
+            }
+        }
     }
 
     /// The keys that a message has in a deduplicator with this maker; `app` counts if the payload names none.
@@ -59,21 +59,14 @@ public struct DedupeKeyMaker: Sendable {
     func keys(
         of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys {
-        if !isAutomatic, message.certainty != .ambiguous, let keys = replaced(message, app, secret) { return keys }
-        return message.dedupeKeys(app, secret, at: place)
-    }
-
-    private func replaced(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
-        var key = DedupeKeyBuilder(message, app, secret)
-        let strength: DedupeKeys.Strength? =
-            switch message.kind {
-            case .pushToApp: pushToApp.flatMap { name in PushToAppMessage(message).flatMap { name($0, &key) } }
-            case .pushToUser: pushToUser.flatMap { name in PushToUserMessage(message).flatMap { name($0, &key) } }
-            case .directPush: directPush.flatMap { name in DirectPushMessage(message).flatMap { name($0, &key) } }
+        if let replacement, message.certainty != .ambiguous {
+            var key = DedupeKeyBuilder(message, app, secret)
+            // Without a part, all messages of the kind would have the same key.
+            if let strength = replacement(message, &key), key.hasParts {
+                return DedupeKeys(primary: key.finish(strength), strength: strength)
             }
-        // Without a part, all messages of the kind would have the same key.
-        guard let strength, key.hasParts else { return nil }
-        return DedupeKeys(primary: key.finish(strength), strength: strength)
+        }
+        return message.dedupeKeys(app, secret, at: place)
     }
 }
 
@@ -90,22 +83,21 @@ public struct DedupeKeyBuilder {
     /// Begins with the parts that distinguish replaced keys: a mark, the kind, the app.
     fileprivate init(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) {
         digest = KeyedDigest(secret)
-        digest.add(UInt64(KeyPart.replaced) << 56 | UInt64(message.kind.tableIndex + 1))
-        let buffer = message.storage.buffer
-        message.addApp(app, buffer.span, &digest)
+        digest.add(.replaced, UInt64(message.kind.tableIndex + 1))
+        message.addApp(app, &digest)
     }
 
     /// Adds a text; nil is a missing part, and differs from the empty text.
     public mutating func add(_ text: String?) {
         guard let text else { return addMissing() }
-        digest.add(KeyPart.text, text)
+        digest.add(.text, text)
         hasParts = true
     }
 
     /// Adds a number, such as ``PushMessage/sentAt``; nil is a missing part, and differs from 0.
     public mutating func add(_ number: Int64?) {
         guard let number else { return addMissing() }
-        digest.add(UInt64(KeyPart.number) << 56)
+        digest.add(.number)
         digest.add(UInt64(bitPattern: number))
         hasParts = true
     }
@@ -113,10 +105,10 @@ public struct DedupeKeyBuilder {
     /// Adds a number.
     public mutating func add(_ number: Int) { add(Int64(number)) }
 
-    private mutating func addMissing() { digest.add(UInt64(KeyPart.missing) << 56) }
+    private mutating func addMissing() { digest.add(.missing) }
 
     fileprivate consuming func finish(_ strength: DedupeKeys.Strength) -> DedupeKey {
-        digest.add(UInt64(KeyPart.replaced) << 56 | (strength == .strong ? 1 : 2))
+        digest.add(.replaced, strength == .strong ? 1 : 2)
         return digest.finish()
     }
 }

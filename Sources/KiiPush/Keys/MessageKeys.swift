@@ -22,92 +22,75 @@ extension PushMessage {
     /// The same for a message whose resource is digested already, under the same secret.
     func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
-            let buffer = storage.buffer
-            if let place, let keys = eventKeys(app, buffer.span, place) { return keys }
-            let key =
-                place.flatMap { topicKey(app, buffer.span, secret, $0) } ?? commandKey(app, secret)
-                ?? foreignKey(app, secret) ?? requestKey(secret) ?? transportKey(secret)
-            if let key { return DedupeKeys(primary: key, strength: .strong) }
+            if let place, let keys = eventKeys(app, place) { return keys }
+            if let key = place.flatMap({ topicKey(app, secret, $0) }) ?? ownKey(app, secret) {
+                return DedupeKeys(primary: key, strength: .strong)
+            }
         }
         return DedupeKeys(primary: payloadKey(secret), strength: .weak)
     }
 
-    private func eventKeys(_ app: String?, _ text: Span<UInt8>, _ place: ResourceDigest) -> DedupeKeys? {
+    private func eventKeys(_ app: String?, _ place: ResourceDigest) -> DedupeKeys? {
         guard storage.classified.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
+        let buffer = storage.buffer
         var digest = place.narrow
-        addApp(app, text, &digest)
-        digest.add(KeyPart.event, text, KiiEvent.commonPart(text, storage.fields[.type].range))
-        let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
-        let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
+        addApp(app, &digest)
+        digest.add(.event, buffer.span, KiiEvent.commonPart(buffer.span, storage.fields[.type].range))
+        let bySentAt = sentAt.map { digest.key(.sentAt, $0) }
+        let byModifiedAt = modifiedAt.map { digest.key(.modifiedAt, $0) }
         guard let primary = bySentAt ?? byModifiedAt else { return nil }
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
 
-    private func topicKey(
-        _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, _ place: ResourceDigest
-    ) -> DedupeKey? {
+    private func topicKey(_ app: String?, _ secret: DedupeSecret, _ place: ResourceDigest) -> DedupeKey? {
         guard storage.classified.topic.isPresent, let sentAt else { return nil }
+        let buffer = storage.buffer
         var digest = place.wide
-        addApp(app, text, &digest)
-        digest.add(KeyPart.sender, text, storage.classified.sender.range)
+        addApp(app, &digest)
+        digest.add(.sender, buffer.span, storage.classified.sender.range)
         var sum = UnorderedDigest(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
-        return digest.key(KeyPart.sentAt, sentAt)
+        return digest.key(.sentAt, sentAt)
     }
 
-    private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
-        guard let id = DirectPushMessage(self)?.command?.id else { return nil }
+    /// The key by an id of its own: a command's, that of a push of a format, a request's, or the network's.
+    private func ownKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
         var digest = KeyedDigest(secret)
-        let buffer = storage.buffer
-        addApp(app, buffer.span, &digest)
-        digest.add(KeyPart.command, id)
-        return digest.finish()
-    }
-
-    private func foreignKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
-        guard let foreign = storage.foreign, foreign.push.id != nil else { return nil }
-        var digest = KeyedDigest(secret)
-        let buffer = storage.buffer
-        addApp(app, buffer.span, &digest)
-        digest.add(identityOf: foreign)
-        return digest.finish()
-    }
-
-    /// The key of a request over MQTT; the payload is in it, so that nobody suppresses a request of another content.
-    private func requestKey(_ secret: DedupeSecret) -> DedupeKey? {
-        guard let mqtt = storage.mqtt, let topic = mqtt.responseTopic, let correlation = mqtt.correlationData else {
+        if let id = DirectPushMessage(self)?.command?.id {
+            addApp(app, &digest)
+            digest.add(.command, id)
+        } else if let foreign = storage.foreign, foreign.push.id != nil {
+            addApp(app, &digest)
+            digest.add(identityOf: foreign)
+        } else if let mqtt = storage.mqtt, let topic = mqtt.responseTopic, let correlation = mqtt.correlationData {
+            digest.add(.request, topic)
+            digest.add(.request, correlation.span, 0..<correlation.count)
+            // So that nobody suppresses a request of another content.
+            let payload = payloadKey(secret)
+            digest.add(payload.first)
+            digest.add(payload.second)
+        } else if let transport = storage.received.transport, let id = storage.received.transportMessageID,
+            !id.isEmpty
+        {
+            digest.add(.transport, transport.name)
+            digest.add(.transportID, id)
+        } else if let network = storage.networkID {
+            digest.add(.transport, network.transport.name)
+            digest.add(.transportID, network.id)
+        } else {
             return nil
         }
-        var digest = KeyedDigest(secret)
-        digest.add(KeyPart.request, topic)
-        digest.add(KeyPart.request, correlation.span, 0..<correlation.count)
-        let payload = payloadKey(secret)
-        digest.add(payload.first)
-        digest.add(payload.second)
-        return digest.finish()
-    }
-
-    /// The key by the network's own id: the one that the transport passed on, else that of the payload or its envelope.
-    private func transportKey(_ secret: DedupeSecret) -> DedupeKey? {
-        let received = storage.received
-        let own = received.transportMessageID.flatMap { id in
-            id.isEmpty ? nil : received.transport.map { ($0.name, id) }
-        }
-        guard let (transport, id) = own ?? storage.networkID.map({ ($0.transport.name, $0.id) }) else { return nil }
-        var digest = KeyedDigest(secret)
-        digest.add(KeyPart.transport, transport)
-        digest.add(KeyPart.transportID, id)
         return digest.finish()
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
         var digest = KeyedDigest(secret)
-        if let topic = storage.mqtt?.responseTopic { digest.add(KeyPart.request, topic) }
+        if let topic = storage.mqtt?.responseTopic { digest.add(.request, topic) }
         if let foreign = storage.foreign, foreign.dataRange == storage.payloadRange {
             // No JSON object: the text that is digested below may lack what the format has read elsewhere.
             let bytes = raw.bytes
-            digest.add(KeyPart.foreign, bytes.span, 0..<bytes.count)
+            digest.add(.foreign, bytes.span, 0..<bytes.count)
             return digest.finish()
         }
         let buffer = storage.buffer
@@ -120,20 +103,21 @@ extension PushMessage {
         sum.add(to: &digest)
         if let foreign = storage.foreign, foreign.hasIdentity {
             digest.add(identityOf: foreign)
-            digest.add(KeyPart.foreign, foreign.push.type ?? "")
-            digest.add(KeyPart.foreign, foreign.push.subject ?? "")
+            digest.add(.foreign, foreign.push.type ?? "")
+            digest.add(.foreign, foreign.push.subject ?? "")
             digest.add(UInt64(bitPattern: foreign.push.sentAt ?? 0))
         }
         return digest.finish()
     }
 
     /// Adds the app: the one that the payload names, else the receiver's.
-    func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
+    func addApp(_ app: String?, _ digest: inout KeyedDigest) {
         let named = storage.classified.app
         if named.isPresent {
-            digest.add(KeyPart.app, text, named.range)
+            let buffer = storage.buffer
+            digest.add(.app, buffer.span, named.range)
         } else if let app {
-            digest.add(KeyPart.app, app)
+            digest.add(.app, app)
         }
     }
 }
@@ -145,14 +129,14 @@ extension ForeignContent {
 
 extension KeyedDigest {
     fileprivate mutating func add(identityOf foreign: ForeignContent) {
-        add(KeyPart.foreign, foreign.format)
-        add(KeyPart.foreign, foreign.push.source ?? "")
-        add(KeyPart.foreign, foreign.push.id ?? "")
+        add(.foreign, foreign.format)
+        add(.foreign, foreign.push.source ?? "")
+        add(.foreign, foreign.push.id ?? "")
     }
 
-    fileprivate func key(_ meaning: UInt8, _ time: Int64) -> DedupeKey {
+    fileprivate func key(_ part: KeyPart, _ time: Int64) -> DedupeKey {
         var copy = self
-        copy.add(UInt64(meaning) << 56)
+        copy.add(part)
         copy.add(UInt64(bitPattern: time))
         return copy.finish()
     }

@@ -1,31 +1,34 @@
 /// The meanings of the parts of a key, so that equal bytes in another part make another key.
-enum KeyPart {
-    static let app: UInt8 = 1
-    static let scopeType: UInt8 = 2
-    static let scopeID: UInt8 = 3
-    static let bucket: UInt8 = 4
-    static let object: UInt8 = 5
-    static let event: UInt8 = 6
-    static let sentAt: UInt8 = 7
-    static let modifiedAt: UInt8 = 8
-    static let topic: UInt8 = 9
-    static let sender: UInt8 = 10
-    static let transport: UInt8 = 11
-    static let transportID: UInt8 = 12
-    static let key: UInt8 = 13
-    static let scalar: UInt8 = 14
-    static let null: UInt8 = 15
-    static let array: UInt8 = 16
-    static let members: UInt8 = 17
-    static let command: UInt8 = 18
-    static let arrayEnd: UInt8 = 19
-    static let replaced: UInt8 = 20
-    static let text: UInt8 = 21
-    static let number: UInt8 = 22
-    static let missing: UInt8 = 23
-    static let routeID: UInt8 = 24
-    static let foreign: UInt8 = 25
-    static let request: UInt8 = 26
+///
+/// Their numbers are in keys on disk: a new one comes last.
+enum KeyPart: UInt8 {
+    case app = 1
+    case scopeType, scopeID, bucket, object, event, sentAt, modifiedAt, topic, sender
+    case transport, transportID
+    case key, scalar, null, array, members
+    case command
+    case arrayEnd
+    case replaced, text, number, missing
+    case routeID, foreign, request
+    case alias, action, names
+}
+
+extension KeyedDigest {
+    mutating func add(_ part: KeyPart, _ text: Span<UInt8>, _ range: Range<Int>) { add(part.rawValue, text, range) }
+
+    mutating func add(_ part: KeyPart, _ text: String) { add(part.rawValue, text) }
+
+    mutating func add(_ part: KeyPart, _ text: Span<UInt8>, string token: JSONToken) {
+        guard token.hasEscapes else { return add(part, text, token.range) }
+        let bytes = JSONString.unescaped(text, token.range)
+        add(part, bytes.span, 0..<bytes.count)
+    }
+
+    /// Adds a part that is a small number, or has none.
+    mutating func add(_ part: KeyPart, _ number: UInt64 = 0) { add(UInt64(part.rawValue) << 56 | number) }
+
+    /// Adds where a value begins or ends.
+    mutating func add(mark part: KeyPart) { add(UInt64(part.rawValue)) }
 }
 
 /// A digest of an object's members that ignores their order: the sum of a keyed digest of each.
@@ -39,7 +42,7 @@ struct UnorderedDigest {
 
     mutating func add(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
         var digest = KeyedDigest(secret)
-        digest.add(KeyPart.key, text, string: key)
+        digest.add(.key, text, string: key)
         add(text, value, to: &digest)
         add(digest)
     }
@@ -53,8 +56,8 @@ struct UnorderedDigest {
 
     private func add(_ text: Span<UInt8>, _ value: JSONToken, to digest: inout KeyedDigest) {
         switch value.kind {
-        case .string, .number, .true, .false: digest.add(KeyPart.scalar, text, string: value)
-        case .null, .absent: digest.add(UInt64(KeyPart.null))
+        case .string, .number, .true, .false: digest.add(.scalar, text, string: value)
+        case .null, .absent: digest.add(mark: .null)
         case .array, .object:
             var reader = JSONReader(at: Int(value.start), limits: .checked)
             add(text, &reader, to: &digest)
@@ -67,13 +70,13 @@ struct UnorderedDigest {
         switch reader.peek(text) {
         case UInt8(ascii: "["):
             reader.advance()
-            digest.add(UInt64(KeyPart.array))
+            digest.add(mark: .array)
             while reader.nextElement(text, isFirst: isFirst) {
                 isFirst = false
                 add(text, &reader, to: &digest)
             }
             // Differs from the first word, or `[[],[]]` and `[[[]]]` would be equal.
-            digest.add(UInt64(KeyPart.arrayEnd))
+            digest.add(mark: .arrayEnd)
         case UInt8(ascii: "{"):
             reader.advance()
             var nested = UnorderedDigest(secret)
@@ -81,7 +84,7 @@ struct UnorderedDigest {
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
                 isFirst = false
                 var member = KeyedDigest(secret)
-                member.add(KeyPart.key, text, string: key)
+                member.add(.key, text, string: key)
                 // The first of two members with one name counts, as for all nested values.
                 guard seen.insert(member.finish()) else {
                     guard (try? reader.readValue(text, depth: 0)) != nil else { break }
@@ -97,18 +100,10 @@ struct UnorderedDigest {
     }
 
     func add(to digest: inout KeyedDigest) {
-        digest.add(UInt64(KeyPart.members))
+        digest.add(mark: .members)
         digest.add(first)
         digest.add(second)
         digest.add(count)
-    }
-}
-
-extension KeyedDigest {
-    mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
-        guard token.hasEscapes else { return add(meaning, text, token.range) }
-        let bytes = JSONString.unescaped(text, token.range)
-        add(meaning, bytes.span, 0..<bytes.count)
     }
 }
 
@@ -118,8 +113,7 @@ extension KeyedDigest {
 private struct SeenNames {
     private var few = InlineArray<4, DedupeKey>(repeating: DedupeKey(first: 0, second: 0))
     private var count = 0
-    /// All of them, once there are more than four; most nested objects have so few that a set is not worth its
-    /// allocation.
+    /// All of them, once there are more than four; most objects have fewer, and need no memory for a set.
     private var many: Set<DedupeKey> = []
 
     /// Adds a name; returns whether it is new.

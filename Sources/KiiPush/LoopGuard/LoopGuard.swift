@@ -26,6 +26,8 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     private let state: Mutex<LoopState>
+    private let riskListeners = Listeners<LoopRisk>()
+    private let paceListeners = Listeners<PacedKey>()
 
     /// Makes a guard.
     ///
@@ -67,8 +69,10 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        let (verdict, news) = state.withLock { state in (judge(&message, &state), state.takeNews()) }
-        if let news { for key in news.keys { news.listeners.call(key) } }
+        let (verdict, news) = state.withLock { state in
+            (judge(&message, &state), state.paces.hasNews ? state.paces.takeNews() : [])
+        }
+        for key in news { paceListeners.call(key) }
         return verdict
     }
 
@@ -118,8 +122,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
     @discardableResult
     public func onPaced(_ listener: @escaping @Sendable (PacedKey) -> Void) -> ListenerToken {
-        let number = state.withLock { $0.paceListeners.add(listener) }
-        return ListenerToken { [weak self] in _ = self?.state.withLock { $0.paceListeners.remove(number) } }
+        paceListeners.add(listener)
     }
 
     // MARK: Kill switch
@@ -207,11 +210,10 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Calls `listener` with each expected write that could start a loop, before the write happens.
     @discardableResult
     public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
-        let number = state.withLock { $0.listeners.add(listener) }
-        return ListenerToken { [weak self] in _ = self?.state.withLock { $0.listeners.remove(number) } }
+        riskListeners.add(listener)
     }
 
-    func report(_ risk: LoopRisk) { state.withLock { $0.listeners }.call(risk) }
+    func report(_ risk: LoopRisk) { riskListeners.call(risk) }
 
     // MARK: Stamps
 

@@ -11,8 +11,6 @@ struct LoopState {
     var stamps = FoundStamps()
     var paces = Paces()
     var budgets = WriteBudgets()
-    var listeners = Listeners<LoopRisk>()
-    var paceListeners = Listeners<PacedKey>()
 
     init(_ identities: Identities, _ settings: LoopSettings) {
         self.identities = identities
@@ -59,11 +57,11 @@ struct LoopState {
 
     /// What may be the event of an own write.
     private func ownEvent(_ message: RoutedMessage) -> (ResourceKey, OwnWrites.Event)? {
-        guard message.message.storage.classified.hasObject, message.isOfApp else { return nil }
+        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, secret) else { return nil }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
-        return (ResourceKey(objectOf: message.message, secret), event)
+        return (object, event)
     }
 
     /// Whether this device caused a message by a write that its handlers have declared, or that names it.
@@ -79,7 +77,7 @@ struct LoopState {
         let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
         if isWhole { return true }
         for route in killed {
-            message.stop(route, .looped(.killSwitch))
+            message.stopRoutes(.looped(.killSwitch)) { $0 === route }
             if message.heard != .no { paces.leaveStopped(message, route) }
         }
         if message.routes.isEmpty { message.heard = .no }
@@ -123,11 +121,6 @@ struct LoopState {
         // Outside of a lane, the layers before this one have just found that it is not.
         let isOwn = isInLane && isOwn(message)
         paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn)
-    }
-
-    /// The keys that have just begun to let messages wait, and the listeners to tell.
-    mutating func takeNews() -> (keys: [PacedKey], listeners: Listeners<PacedKey>)? {
-        paces.hasNews ? (paces.takeNews(), paceListeners) : nil
     }
 }
 

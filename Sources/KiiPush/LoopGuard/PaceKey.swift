@@ -19,7 +19,7 @@ struct PaceKey {
                 return
             }
         }
-        let conversation = KeyedDigest(conversationOf: message, at: ResourceDigest(of: storage, secret), secret)
+        let conversation = KeyedDigest(conversationOf: message, secret)
         self.init(conversation.half, route, isObject: false)
     }
 

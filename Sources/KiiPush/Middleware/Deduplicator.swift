@@ -8,8 +8,7 @@
 /// ``DedupeKeyMaker`` for a kind of message.
 ///
 /// It cannot distinguish two legitimate messages with identical bytes. A message without a strong key is therefore
-/// deduplicated only if it arrives less than five seconds before or after another, however long the first one is being
-/// handled.
+/// deduplicated only if it arrives less than five seconds before or after another.
 ///
 /// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
 /// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
@@ -45,13 +44,12 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    /// The given clock, else the receiver's; the system's while there is neither.
-    private var clock: any ReceiverClock
-    private let isClockGiven: Bool
+    /// The given clock, else the receiver's.
+    private var clock: (any ReceiverClock)?
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
-    private let handledRoutes: HandledRoutes
+    private var handledRoutes: HandledRoutes
     /// The most messages that failed in part and whose successful routes are remembered.
     static let mostPartlyHandled = 256
 
@@ -65,7 +63,8 @@ public struct Deduplicator: Middleware {
     ///   - keys: how a message is identified.
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil) {
-        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
+        self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, keys: keys, clock: clock)
+        handledRoutes = HandledRoutes(weakAge: window.weakAge)
     }
 
     /// Makes a deduplicator with a store of your own.
@@ -83,25 +82,17 @@ public struct Deduplicator: Middleware {
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
         onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
-    }
-
-    private init(
-        _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
-        _ weakAge: Duration, _ clock: (any ReceiverClock)?
-    ) {
         leases = Leases(store)
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = clock ?? SystemClock()
-        isClockGiven = clock != nil
-        handledRoutes = HandledRoutes(weakAge: weakAge)
+        self.clock = clock
+        handledRoutes = HandledRoutes(weakAge: SeenWindow.standard.weakAge)
     }
 
     /// A copy with the clock of the receiver whose chain it belongs to: several may have the same deduplicator.
     func attached(to clock: any ReceiverClock) -> Deduplicator {
-        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
+        precondition(self.clock?.isSame(as: clock) ?? true, .otherClock(name))
         var attached = self
         attached.clock = clock
         return attached
@@ -156,6 +147,7 @@ public struct Deduplicator: Middleware {
             handledRoutes.remove(lease)
         }
         message.recorder?.settle(isRemembered ? .commit : .release)
-        leases.end(lease, isRemembered: isRemembered, at: isRemembered ? clock.now : message.arrivedAt)
+        let now = isRemembered ? clock?.now ?? SystemClock().now : message.arrivedAt
+        leases.end(lease, isRemembered: isRemembered, at: now)
     }
 }

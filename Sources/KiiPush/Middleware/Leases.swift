@@ -15,9 +15,7 @@ final class Leases: Sendable {
     private let store: any SeenStore
     private let failures = Atomic<Int>(0)
     private let lastFailed = Atomic<Bool>(false)
-    private let unreported = Mutex<[End]>([])
-    /// Spares the lock in the common case that there are none.
-    private let unreportedCount = Atomic<Int>(0)
+    private let unreported = RareList<End>()
 
     init(_ store: any SeenStore) { self.store = store }
 
@@ -25,21 +23,21 @@ final class Leases: Sendable {
     var counts: Deduplicator.Counts {
         Deduplicator.Counts(
             storeFailures: failures.load(ordering: .relaxed), isStoreFailing: lastFailed.load(ordering: .relaxed),
-            unreportedEnds: unreportedCount.load(ordering: .relaxed), store: store.counts)
+            unreportedEnds: unreported.count, store: store.counts)
     }
 
     /// Looks a message up in the store, and reserves it if it is new.
     ///
     /// - Throws: what the store threw.
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
-        if unreportedCount.load(ordering: .relaxed) > 0 { try reportAgain() }
+        if !unreported.isEmpty { try reportAgain() }
         return try counted { try store.begin(keys, now: now) }
     }
 
     /// Reports to the store how a message ended.
     func end(_ lease: SeenLease, isRemembered: Bool, at time: MonotonicInstant) {
         let end = End(lease: lease, isRemembered: isRemembered, time: time)
-        do { try report(end) } catch { keep(end) }
+        do { try report(end) } catch { unreported.change { $0.append(end) } }
     }
 
     private func report(_ end: End) throws {
@@ -48,32 +46,17 @@ final class Leases: Sendable {
         }
     }
 
-    private func keep(_ end: End) {
-        unreported.withLock { ends in
-            ends.append(end)
-            unreportedCount.store(ends.count, ordering: .relaxed)
-        }
-    }
-
     /// Reports the ends that the store did not take; a message that it still cannot remember is released.
     ///
     /// In the worst case the message is handled again, as at-least-once delivery allows.
     private func reportAgain() throws {
-        while let end = takeUnreported() {
+        while let end = unreported.change({ $0.popLast() }) {
             do { try report(end) } catch {
                 do { try counted { try store.release(end.lease) } } catch {
-                    keep(end)
+                    unreported.change { $0.append(end) }
                     throw error
                 }
             }
-        }
-    }
-
-    private func takeUnreported() -> End? {
-        unreported.withLock { ends in
-            let end = ends.popLast()
-            unreportedCount.store(ends.count, ordering: .relaxed)
-            return end
         }
     }
 

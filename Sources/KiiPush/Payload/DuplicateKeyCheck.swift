@@ -42,7 +42,7 @@ struct DuplicateKeyCheck {
         for index in 0..<(count + more.count) {
             let key = index < count ? few[index] : more[index - count]
             var digest = KeyedDigest(.ofProcess)
-            digest.add(0, text, string: key)
+            digest.add(.key, text, string: key)
             if !seen.insert(digest.finish()).inserted { return key }
         }
         return nil

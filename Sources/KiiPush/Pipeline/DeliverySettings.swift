@@ -64,12 +64,40 @@ extension DeliverySettings {
     package func pause(after attempt: Int, _ jitter: Double) -> Duration {
         let first = max(backoff, .zero)
         let longest = max(maxBackoff, first)
-        var (pause, left) = (first, attempt - 1)
-        while left > 0, pause > .zero, pause < longest {
-            // Compared with half of the longest, so that doubling cannot overflow.
-            pause = pause > longest / 2 ? longest : pause * 2
-            left -= 1
-        }
-        return min(pause, longest) * (1 + 0.2 * (jitter.isFinite ? min(max(jitter, -1), 1) : 0))
+        let factor = Int64(1) << min(max(attempt - 1, 0), 62)
+        let (doubled, overflow) = first.inNanoseconds.multipliedReportingOverflow(by: factor)
+        let pause = overflow ? longest : min(.nanoseconds(doubled), longest)
+        return pause * (1 + 0.2 * (jitter.isFinite ? min(max(jitter, -1), 1) : 0))
     }
+}
+
+/// An ordering key of your own, for messages that no ``DeliverySettings/Order`` keeps in order.
+///
+/// ```swift
+/// var byDevice = DeliverySettings()
+/// byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+/// ```
+///
+/// Messages with the same text, to the byte, are handled one after another, whichever routes they match.
+public struct OrderKey: Sendable, Hashable {
+    private final class Closure: Sendable {
+        let text: @Sendable (PushMessage) -> String?
+
+        init(_ text: @escaping @Sendable (PushMessage) -> String?) { self.text = text }
+    }
+
+    private let closure: Closure
+
+    /// Makes a key of a function that returns the text of a message, or nil for one that is not ordered.
+    ///
+    /// It is called once for each accepted message, while the transport waits: keep it fast.
+    public init(_ text: @escaping @Sendable (PushMessage) -> String?) { closure = Closure(text) }
+
+    package func text(of message: PushMessage) -> String? { closure.text(message) }
+
+    /// Whether both come from the same call of the initialiser.
+    public static func == (one: OrderKey, other: OrderKey) -> Bool { one.closure === other.closure }
+
+    /// Hashes the key's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(closure)) }
 }

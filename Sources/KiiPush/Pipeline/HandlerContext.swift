@@ -6,8 +6,7 @@ public struct HandlerContext: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// How many times the handler has been called with the message, including this call: 1 unless a `PushService`
-    /// retries.
+    /// How often the handler has been called with the message, this call included: 1 unless a `PushService` retries.
     ///
     /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended.
     public var attempt: Int { Int(attemptNumber) }
@@ -57,8 +56,7 @@ public struct HandlerContext: Sendable {
 
     // MARK: Writing
 
-    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event of
-    /// that write.
+    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event.
     ///
     /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One declaration
     /// drops one event, see ``OwnWrite``: declare a write that changes two things, such as fields and body, twice.
@@ -90,7 +88,9 @@ public struct HandlerContext: Sendable {
         try spendWrite()
         guard let loopGuard, matched.options.ownBucket != .allow, loopGuard.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
-        if let own = message.bucket, own.isSamePlace(as: bucket) {
+        if let own = message.bucket, own.name.isExactly(bucket.name),
+            KiiURI(owner: .init(own.scope)) == KiiURI(owner: .init(bucket.scope))
+        {
             cause = .sameBucket
         } else if matched.criteria.mayTake(bucket) {
             cause = .sameRoute
@@ -143,11 +143,6 @@ extension HandlerContext {
     /// and pass it to this method before they write again, a loop over many devices ends after ``LoopSettings/hops``
     /// writes, however slow it is.
     ///
-    /// ```swift
-    /// let context = try context.continuing(fields[Lineage.key] ?? nil)
-    /// fields[Lineage.key] = context.stamp
-    /// ```
-    ///
     /// Not each stamp counts; ``Lineage`` says which. Prefer ``continuing(fields:)`` if the fields come from Kii's REST
     /// API: of several messages that wait, the object's own time of modification shows which one caused its last write.
     ///
@@ -191,12 +186,5 @@ extension HandlerContext {
         guard let time = modifiedAt ?? told, stamp.isMade(near: time) else { return false }
         guard let loopGuard else { return true }
         return stamp.maker == loopGuard.origin ? told.map { $0 < time } ?? false : loopGuard.isCurrent(stamp, time)
-    }
-}
-
-extension KiiBucket {
-    /// Whether two buckets have the same scope and name, to the byte, whatever their types.
-    func isSamePlace(as other: KiiBucket) -> Bool {
-        name.isExactly(other.name) && KiiURI(owner: .init(scope)) == KiiURI(owner: .init(other.scope))
     }
 }

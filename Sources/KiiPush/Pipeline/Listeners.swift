@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The registration of one listener, by which it can be removed.
 ///
 /// An object calls its listeners, up to 64 of each kind, one after another in the order in which they were added, by
@@ -5,7 +7,7 @@
 public struct ListenerToken: Sendable {
     private let body: @Sendable () -> Void
 
-    package init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    fileprivate init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
     /// Removes the listener; a second call has no effect.
     ///
@@ -14,36 +16,39 @@ public struct ListenerToken: Sendable {
 }
 
 /// The listeners of one kind of event, in the order in which they were added.
-package struct Listeners<Event>: Sendable {
-    package typealias Listener = @Sendable (Event) -> Void
-
+package final class Listeners<Event>: Sendable {
     /// The most listeners at once; a program that adds more forgets to remove them.
-    package static var bound: Int { 64 }
+    private static var bound: Int { 64 }
 
-    private var all: [(number: Int, listener: Listener)] = []
-    private var last = 0
+    private let all = RareList<(number: Int, listener: @Sendable (Event) -> Void)>()
+    private let last = Atomic(0)
 
     package init() {}
 
     package var isEmpty: Bool { all.isEmpty }
 
-    /// Calls all of them; outside of a lock around this, since they may call back.
-    // Not a closure that the caller calls: one that leaves a generic type is wrapped, which allocates memory each time.
-    package func call(_ event: Event) { for (_, listener) in all { listener(event) } }
+    /// Calls all of them.
+    // Outside of the lock, since they may call back. Not a closure that the caller calls: one that leaves a generic
+    // type is wrapped, which allocates memory each time.
+    package func call(_ event: Event) { for (_, listener) in all.change({ $0 }) { listener(event) } }
 
-    /// Adds a listener after the others; returns its number, for ``remove(_:)``.
-    package mutating func add(_ listener: @escaping Listener) -> Int {
-        precondition(all.count < Self.bound, "there are \(Self.bound) listeners already; remove those that have ended")
-        last += 1
-        all.append((last, listener))
-        return last
+    /// Adds a listener after the others.
+    package func add(_ listener: @escaping @Sendable (Event) -> Void) -> ListenerToken {
+        let number = last.add(1, ordering: .relaxed).newValue
+        all.change { all in
+            precondition(
+                all.count < Self.bound, "there are \(Self.bound) listeners already; remove those that have ended")
+            all.append((number, listener))
+        }
+        return ListenerToken { [weak self] in self?.remove(number) }
     }
 
-    /// Removes a listener, if it exists; returns those before, to be released outside of the lock around this: the end
-    /// of what a listener has captured may call back.
-    package mutating func remove(_ number: Int) -> Listeners {
-        let before = self
-        all.removeAll { $0.number == number }
-        return before
+    private func remove(_ number: Int) {
+        // Released outside of the lock: the end of what a listener has captured may call back.
+        _ = all.change { all in
+            let before = all
+            all.removeAll { $0.number == number }
+            return before
+        }
     }
 }

@@ -1,7 +1,6 @@
 /// How a message ended.
 ///
-/// Every message ends in exactly one outcome. Only ``paced(until:)`` is not final: another outcome follows it when the
-/// message is delivered again.
+/// Every message ends in exactly one outcome. Only ``paced(until:)`` is not final: the message is delivered again.
 @nonexhaustive
 public enum Outcome: Sendable {
     /// All handlers of its routes succeeded.
@@ -61,13 +60,6 @@ public enum Outcome: Sendable {
         ///
         /// They do not run again when the transport delivers the message again; see ``Deduplicator``.
         public let handled: MatchedRoutes
-
-        package init(place: String, isStage: Bool, error: any Error, handled: MatchedRoutes) {
-            self.place = place
-            self.isStage = isStage
-            self.error = error
-            self.handled = handled
-        }
     }
 }
 

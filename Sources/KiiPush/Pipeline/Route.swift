@@ -20,8 +20,7 @@ public final class Route: Sendable {
     let newKeys: Pace.Limits
     /// What counts its messages of new keys: the device, or the route itself if it has a pace of its own.
     let sharedKey: ResourceKey
-    /// The id as two words, for keys that include the route: the same in every process, and after the rules are
-    /// reloaded.
+    /// The id as two words, for keys that include the route: the same in every process.
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
@@ -48,7 +47,7 @@ public final class Route: Sendable {
         maxAge = options.delivery == nil ? standardMaxAge : options.delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
-        digest.add(0, id.utf8.span, 0..<id.utf8.count)
+        digest.add(0, id)
         let routeKey = digest.finish()
         self.digest = routeKey
         sharedKey = every == nil ? .device : ResourceKey(route: routeKey)
@@ -103,7 +102,9 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
 /// The routing table's result for one message.
 package struct RouteMatch {
-    package var routes = MatchedRoutes()
+    package var routes: MatchedRoutes
     /// Whether a route would have matched if the message were not ambiguous.
     package var isTooAmbiguous = false
+
+    package init(_ routes: MatchedRoutes = MatchedRoutes()) { self.routes = routes }
 }

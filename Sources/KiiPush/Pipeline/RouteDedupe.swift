@@ -30,8 +30,7 @@ public struct RouteDedupe: Sendable, Hashable {
     /// The id of a message; nil if it has none, or is ambiguous.
     ///
     /// A number and the string of the same text are one id, since FCM makes every value a string. Ids are compared by
-    /// their text, also numbers: `17` and `17.0` are two, because a wrong match would lose a message, while a missed
-    /// one only handles it twice.
+    /// their text, also numbers: `17` and `17.0` are two. A wrong match loses a message; a missed one handles it twice.
     public func id(of message: PushMessage) -> String? {
         guard message.certainty != .ambiguous else { return nil }
         switch message.data[key] {
@@ -49,19 +48,19 @@ extension PushMessage {
         let classified = storage.classified
         let buffer = storage.buffer
         var digest = place?.wide ?? KeyedDigest(secret)
-        digest.add(UInt64(KeyPart.routeID) << 56 | UInt64(kind.tableIndex))
+        digest.add(.routeID, UInt64(kind.tableIndex))
         digest.add(route.digest.first)
         digest.add(route.digest.second)
         if place == nil {
             digest.add(UInt64(classified.scopeKind.number))
-            digest.add(KeyPart.scopeID, buffer.span, classified.scopeID.range)
+            digest.add(.scopeID, buffer.span, classified.scopeID.range)
         }
-        addApp(app, buffer.span, &digest)
+        addApp(app, &digest)
         // Only MQTT says whether a user or a thing sent it; an administrator's name is not an id of either.
         digest.add(classified.senderKind == .admin ? 1 : 0)
-        digest.add(KeyPart.sender, buffer.span, classified.sender.range)
-        digest.add(KeyPart.key, dedupe.key.utf8.span, 0..<dedupe.key.utf8.count)
-        digest.add(KeyPart.scalar, id.utf8.span, 0..<id.utf8.count)
+        digest.add(.sender, buffer.span, classified.sender.range)
+        digest.add(.key, dedupe.key)
+        digest.add(.scalar, id)
         return DedupeKeys(primary: digest.finish(), strength: .strong)
     }
 }

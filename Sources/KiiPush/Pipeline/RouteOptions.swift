@@ -2,12 +2,6 @@
 ///
 /// Every method that registers a handler accepts it as `options:`. Without options, a route stops later routes from
 /// matching its messages, and otherwise follows the settings of the receiver and of its service.
-///
-/// ```swift
-/// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
-///     print(order.topic)
-/// }
-/// ```
 public struct RouteOptions: Sendable, Hashable {
     /// What happens when a handler declares a write that would call its own route.
     @nonexhaustive

@@ -7,9 +7,7 @@ package final class RouteTable: Sendable {
     let routes: [Route]
     /// How many times rules had been loaded when it was made.
     let generation: Int
-    private let candidates: [RouteCandidate]
-    /// The routes for gaps, in order; they match nothing else.
-    private let gaps: [Route]
+    private let candidates: [Candidate]
     private let index: TextIndex
 
     init(_ routes: [Route], generation: Int = 0) {
@@ -22,23 +20,24 @@ package final class RouteTable: Sendable {
             }
         }
         var filed: [FiledText: [Int32]] = [:]
-        var unfiled = [[Int32]](repeating: [], count: PushKind.allCases.count)
-        var candidates: [RouteCandidate] = []
+        // One list for each kind, and the last one for gaps.
+        var unfiled = [[Int32]](repeating: [], count: PushKind.allCases.count + 1)
+        var candidates: [Candidate] = []
         candidates.reserveCapacity(routes.count)
         for (number, route) in routes.enumerated() {
             func commonest(_ texts: [FiledText]) -> Int { texts.map { uses[$0] ?? 0 }.max() ?? 0 }
             let choices = FiledText.all(of: route.criteria)
             let rarest = choices.min { commonest($0) < commonest($1) }
-            candidates.append(RouteCandidate(route, filedUnder: rarest?.first?.field))
-            if route.criteria.isGap { continue }
-            if let rarest {
+            candidates.append(Candidate(route, filedUnder: rarest?.first?.field))
+            if route.criteria.isGap {
+                unfiled[PushKind.allCases.count].append(Int32(number))
+            } else if let rarest {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
                 for kind in route.criteria.possibleKinds.kinds { unfiled[kind.tableIndex].append(Int32(number)) }
             }
         }
         self.candidates = candidates
-        gaps = routes.filter(\.criteria.isGap)
         index = TextIndex(filed, unfiled: unfiled)
     }
 
@@ -46,30 +45,56 @@ package final class RouteTable: Sendable {
     func match(_ storage: MessageStorage) -> RouteMatch {
         var match = RouteMatch()
         guard !routes.isEmpty else { return match }
-        if storage.isGap { return matchGap(storage) }
         let buffer = storage.buffer
         let text = buffer.span
         var lists = index.candidates(text, storage)
         while let next = lists.popFirst(of: index.routeNumbers) {
-            switch candidates[next].judge(text, storage) {
-            case .no: break
-            case .notSureEnough: if storage.certainty == .ambiguous { match.isTooAmbiguous = true }
-            case .takes:
-                match.routes.append(routes[next])
-                if candidates[next].isLast { return match }
+            guard candidates[next].matchesContent(text, storage) else { continue }
+            guard candidates[next].certainty.contains(storage.certainty) else {
+                if storage.certainty == .ambiguous { match.isTooAmbiguous = true }
+                continue
             }
+            match.routes.append(routes[next])
+            if routes[next].options.flow == .stop { break }
         }
         return match
     }
+}
 
-    private func matchGap(_ storage: MessageStorage) -> RouteMatch {
-        var match = RouteMatch()
-        let buffer = storage.buffer
-        for route in gaps where route.criteria.matchesContent(buffer.span, storage) {
-            match.routes.append(route)
-            if route.options.flow == .stop { break }
+/// A route as its table tries it: only the conditions that its index entry has not proved yet.
+///
+/// Most routes are indexed by the one text that they require, so that only the kind is left to test. Stored by value,
+/// so that a route which does not match costs no reference count.
+private struct Candidate {
+    private let kinds: KindSet
+    private let handles: HandleSet
+    let certainty: [Certainty]
+    /// The conditions that are left: no element, or one; an array, so that a candidate without them is small.
+    private let rest: [RouteCriteria]
+
+    /// Compiles a route that is indexed by exact texts of `field`, or by none.
+    init(_ route: Route, filedUnder field: FiledText.Field?) {
+        var rest = route.criteria
+        var handles: HandleSet = []
+        kinds = rest.kinds
+        certainty = rest.certainty
+        switch field {
+        case .bucket: (rest.bucket, handles) = (nil, .bucket)
+        case .object: (rest.object, handles) = (nil, .object)
+        case .topic: (rest.topic, handles) = (nil, .topic)
+        // The id alone does not prove the type of its owner.
+        case .scopeID, .sender, nil: break
         }
-        return match
+        self.handles = handles
+        (rest.kinds, rest.certainty, rest.isGap) = (.all, [], false)
+        self.rest = rest == RouteCriteria(certainty: []) ? [] : [rest]
+    }
+
+    /// Whether all but the certainty holds for a message that has the texts by which the route is indexed.
+    func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+        guard kinds.contains(KindSet(storage.classified.kind)), storage.classified.handles.isSuperset(of: handles)
+        else { return false }
+        return rest.isEmpty || rest[0].matchesContent(text, storage)
     }
 }
 

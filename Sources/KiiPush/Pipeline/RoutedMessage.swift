@@ -20,11 +20,11 @@ public struct RoutedMessage: Sendable {
     package var heard = Heard.no
     /// Whether it has taken a token from the floors of its keys.
     package var isCounted = false
+    /// The checks that it skips.
+    package var bypass = AdmissionBypass.none
     /// How many times its handlers have been run, this time included.
     package var attempt: UInt32 = 1
-    /// The state of a message that is stopped, replayed, or to be answered: no element, or one.
-    ///
-    /// An array, so that all others carry one empty reference instead of these fields.
+    /// Of a message that is stopped, or is to be answered, one element; an array, so that others are not larger.
     private var special: [Special] = []
     /// The digest of its resource, made by the deduplicator.
     package var place: ResourceDigest?
@@ -63,19 +63,11 @@ extension RoutedMessage {
 
     private struct Special {
         var stopped: DropReason?
-        var bypass = AdmissionBypass.none
-        var isReplayed = false
         var answers: GivenAnswers?
     }
 
     /// Why the first stopped route was stopped; the outcome when no other route is left.
     package var stopped: DropReason? { special.first?.stopped }
-
-    /// The checks that the message skips.
-    package var bypass: AdmissionBypass { special.first?.bypass ?? .none }
-
-    /// Whether it is replayed from the dead letters, so that its age does not count.
-    package var isReplayed: Bool { special.first?.isReplayed ?? false }
 
     /// The answers of its routes, if its sender may wait for one.
     package var answers: GivenAnswers? {
@@ -87,25 +79,18 @@ extension RoutedMessage {
     ///
     /// If none is left, the reason is the outcome.
     public mutating func stopRoutes(_ reason: DropReason, where condition: (Route) -> Bool) {
-        for route in routes where condition(route) { stop(route, reason) }
-    }
-
-    package mutating func stop(_ route: Route, _ reason: DropReason) {
-        routes = MatchedRoutes(routes.filter { $0 !== route })
+        let left = routes.filter { !condition($0) }
+        guard left.count < routes.count else { return }
+        routes = MatchedRoutes(left)
         change { $0.stopped = $0.stopped ?? reason }
     }
-
-    /// Sets the checks that it skips.
-    package mutating func bypass(_ bypass: AdmissionBypass) { change { $0.bypass = bypass } }
-
-    /// Lets a replayed message skip all that its replay overrides: deduplication, paces, and its age.
-    package mutating func replay() { change { ($0.bypass, $0.isReplayed) = (.all, true) } }
 
     /// Restarts with the routes as they are now, before the chain judges it.
     package mutating func restart(_ match: RouteMatch, now: MonotonicInstant) {
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
         isCounted = false
+        bypass = .none
         special = answers.map { [Special(answers: $0)] } ?? []
         lease = nil
         admittedAt = now
@@ -125,6 +110,6 @@ package enum AdmissionBypass: Sendable {
     case seen
     /// That of its paces: a newer change has replaced it.
     case superseded
-    /// The deduplicator's and those of all paces: somebody replays it.
+    /// The deduplicator's, those of all paces, and that of its age: somebody replays it from the dead letters.
     case all
 }

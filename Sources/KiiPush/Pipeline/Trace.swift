@@ -100,9 +100,7 @@ extension Trace: CustomStringConvertible {
     }
 }
 
-/// Records the steps of one message, while somebody listens.
-///
-/// A class, so that a message that is not traced carries only a nil.
+/// Records the steps of one message, while somebody listens; a class, so that other messages carry only a nil.
 package final class TraceRecorder: Sendable {
     private struct Record {
         /// When the step under way began; of a handler's call, its attempt and how long the message had waited by then.
@@ -156,9 +154,6 @@ package final class TraceRecorder: Sendable {
             record.stageStart = now
         }
     }
-
-    // Usually the type only: an error's own text may contain values of the payload.
-    func end(_ name: String, failed error: any Error) { end(name, .words("threw \(ErrorReport.text(error))")) }
 
     /// Records what has happened in a step that goes on.
     func note(_ name: String, _ words: String) {

@@ -8,28 +8,15 @@ struct LoadedRoutes {
     var routes: Range<Int>?
     /// How often they were loaded.
     var generation = 0
-    /// The chain's settings from such a file; nil for a receiver that was not made from one.
-    var chain: ChainSettings?
-}
-
-/// The parts of a receiver's settings that its chain uses.
-package struct ChainSettings: Sendable {
-    /// The app that code set, which overrides the file's.
-    package let givenApp: String?
-    package let app: String?
-    package let serving: ScopePattern?
-    package let dedupe: SeenWindow
-
-    package init(givenApp: String?, app: String?, serving: ScopePattern?, dedupe: SeenWindow) {
-        self.givenApp = givenApp
-        self.app = givenApp ?? app
-        self.serving = serving
-        self.dedupe = dedupe
-    }
+    var chain: PushReceiver.ChainSettings?
 }
 
 extension PushReceiver {
-    /// The chain's part of the settings that the receiver was made from; nil for a receiver without settings.
+    /// What the chain of a receiver that was made from such a file follows: the app that code set, which overrides the
+    /// file's, the scopes that are served, and the window.
+    package typealias ChainSettings = (app: String?, serving: ScopePattern?, dedupe: SeenWindow)
+
+    /// What its chain follows; nil for a receiver that was not made from a file.
     package var chainSettings: ChainSettings? {
         get { setup.withLock { $0.loaded.chain } }
         set { setup.withLock { $0.loaded.chain = newValue } }

@@ -41,17 +41,21 @@ package struct CompiledChain: Sendable {
         }
 
         /// Asks the middleware, and those after it as long as they let the message pass; tells the recorder of each.
-        func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
+        func admit(_ message: inout RoutedMessage, _ passed: inout Int) -> Outcome? {
             do {
                 let verdict = try middleware.admit(&message)
                 message.recorder?.end(name, .words(verdict.description))
-                guard verdict == .pass else { return verdict }
+                switch verdict {
+                case .pass: break
+                case .drop(let reason): return Outcome(reason)
+                case .later(let until): return .paced(until: until)
+                }
             } catch {
-                message.recorder?.end(name, failed: error)
-                throw StageFailure(stage: name, underlying: error)
+                message.recorder?.end(name, .words("threw \(ErrorReport.text(error))"))
+                return .failure(of: name, isStage: true, error)
             }
             passed += 1
-            return try next?.admit(&message, &passed) ?? .pass
+            return next?.admit(&message, &passed)
         }
 
         /// Tells the outcome to so many middlewares from this one on, the last one first.
@@ -82,10 +86,10 @@ package struct CompiledChain: Sendable {
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
 
-    /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
-    func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws(StageFailure) -> Verdict {
+    /// Sends a message through the chain, and counts in `passed` who admitted it; returns how it ends or waits, or nil.
+    func admit(_ message: inout RoutedMessage, _ passed: inout Int) -> Outcome? {
         message.recorder?.begin()
-        return try first?.admit(&message, &passed) ?? .pass
+        return first?.admit(&message, &passed)
     }
 
     /// Calls each middleware that admitted a message with its outcome, the last one first.
@@ -94,8 +98,55 @@ package struct CompiledChain: Sendable {
     }
 }
 
-/// The error of a middleware that could not decide, with its name.
-struct StageFailure: Error {
-    let stage: String
-    let underlying: any Error
+/// A probable mistake in a receiver's chain; see ``PushReceiver/chainProblems``.
+@nonexhaustive
+public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
+    /// ``LoopGuard`` comes before ``Deduplicator``, so each repeated delivery counts as one more message of a loop.
+    case guardBeforeDeduplicator
+    /// ``ScopeFilter`` comes before ``Deduplicator``, so it refuses each repetition of a message again.
+    case scopeFilterBeforeDeduplicator
+    /// ``ScopeFilter`` comes before ``LoopGuard``, so the kill switch does not see the messages that it refuses.
+    case scopeFilterBeforeGuard
+    /// There are two ``ScopeFilter``s, so only scopes that both serve pass.
+    case twoScopeFilters
+
+    /// The problem and its remedy, in words.
+    public var description: String {
+        switch self {
+        case .guardBeforeDeduplicator:
+            "LoopGuard comes before Deduplicator: each repeated delivery counts as one more message of a loop; "
+                + "put Deduplicator first"
+        case .scopeFilterBeforeDeduplicator:
+            "ScopeFilter comes before Deduplicator: put Deduplicator first, and ScopeFilter last"
+        case .scopeFilterBeforeGuard: "ScopeFilter comes before LoopGuard: put ScopeFilter last"
+        case .twoScopeFilters:
+            "there are two ScopeFilters: only scopes that both serve pass; keep one, with all scopes that are served"
+        }
+    }
+}
+
+extension ChainProblem {
+    static func problems(of chain: [any Middleware]) -> [ChainProblem] {
+        let deduplicator = chain.firstIndex { $0 is Deduplicator }
+        let loopGuard = chain.firstIndex { $0 is LoopGuard }
+        let routers = chain.indices.filter { chain[$0] is ScopeFilter }
+        var problems: [ChainProblem] = []
+        if let loopGuard, let deduplicator, loopGuard < deduplicator { problems.append(.guardBeforeDeduplicator) }
+        if let router = routers.first {
+            if let deduplicator, router < deduplicator { problems.append(.scopeFilterBeforeDeduplicator) }
+            if let loopGuard, router < loopGuard { problems.append(.scopeFilterBeforeGuard) }
+        }
+        if routers.count > 1 { problems.append(.twoScopeFilters) }
+        return problems
+    }
+
+    /// Ends the program for a chain that can never work.
+    static func refuseRepeated(_ chain: [any Middleware]) {
+        precondition(
+            chain.count { $0 is Deduplicator } <= 1,
+            "a chain has one Deduplicator: a second one would leave the first one's messages in flight for ever")
+        precondition(
+            chain.count { $0 is LoopGuard } <= 1,
+            "a chain has one LoopGuard: a service and the handlers' writes know only the first")
+    }
 }

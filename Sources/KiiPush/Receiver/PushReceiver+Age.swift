@@ -23,7 +23,7 @@ extension PushReceiver {
             let unit = message.message.sentAt?.doubtOfUnit.map { "; \($0)" } ?? ""
             return "\(shown.ruleText) old, \(name) \(limit.ruleText)\(unit)"
         }
-        if message.isReplayed { return nil }
+        if message.bypass == .all { return nil }
         if let validity = message.message.storage.mqtt?.expirySeconds {
             let (waited, limit) = (waited(message, clock.wallNow), Duration.seconds(Int64(validity)))
             if waited >= limit { return text(waited, "MQTT expiry", limit) }

@@ -30,7 +30,7 @@ extension PushReceiver {
         // Too often if another one is removed meanwhile, never too rarely.
         let counts = letter.reason != .undecodable && letter.payload.transport?.format != .gap
         if counts, let count = try? deadLetters.count, count <= before { merged.add(1, ordering: .relaxed) }
-        setup.withLock { $0.deadLetterListeners }.call(letter)
+        deadLetterListeners.call(letter)
     }
 
     /// Handles a dead letter again, and removes it from the store when it is handled.
@@ -52,7 +52,7 @@ extension PushReceiver {
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
-        message.replay()
+        message.bypass = .all
         var incoming = Incoming(message)
         let outcome = await receive(&incoming, call: call)
         // A dead letter that cannot be removed may be replayed again, which at-least-once allows.

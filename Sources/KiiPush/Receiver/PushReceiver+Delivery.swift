@@ -17,7 +17,7 @@ extension PushReceiver {
 
     /// Updates a message that has waited, to the current routes and time; `known` is of one that nothing has judged.
     package func refresh(_ message: inout RoutedMessage, _ known: RouteTable?) {
-        let table = currentSetup().table
+        let table = table
         guard table !== known else {
             message.admittedAt = clock.now
             return
@@ -41,11 +41,38 @@ extension PushReceiver {
     }
 
     /// The routes that match a message now.
-    package func match(_ message: PushMessage) -> MatchedRoutes { currentSetup().table.match(message.storage).routes }
+    package func match(_ message: PushMessage) -> MatchedRoutes { table.match(message.storage).routes }
 
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
-        let (table, isTraced) = currentSetup()
-        return (table, isTraced ? TraceRecorder(clock, generation: table.generation) : nil)
+        let table = table
+        return (table, traceListeners.isEmpty ? nil : TraceRecorder(clock, generation: table.generation))
+    }
+
+    // MARK: For the test kit
+
+    /// Receives one payload, and calls `willRun` with the message's number before any middleware or handler sees it.
+    ///
+    /// An undecodable payload has a number too, but `willRun` is not called for it.
+    ///
+    /// - Returns: what the sender of a command would get.
+    package func receive(_ payload: RawPayload, willRun: (UInt64) -> Void) async -> Answer? {
+        guard var message = try? prepare(payload) else { return nil }
+        if message.message.storage.isRequest { message.answers = GivenAnswers(message.routes) }
+        willRun(message.id)
+        var incoming = Incoming(message)
+        let outcome = await receive(&incoming)
+        return incoming.answer(outcome)
+    }
+
+    /// Shares the compiled routes of another receiver: a thousand receivers of one file then need one compilation.
+    ///
+    /// Both receivers count the results of their handlers in the same counters.
+    package func takeRoutes(of other: PushReceiver) {
+        let table = other.table
+        setup.withLock { setup in
+            setup.loaded.generation = table.generation
+            setup.replaceRoutes(table.routes, table)
+        }
     }
 }

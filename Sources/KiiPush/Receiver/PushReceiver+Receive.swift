@@ -12,8 +12,7 @@ extension PushReceiver {
     /// Receives one payload, and returns when its handlers have returned.
     ///
     /// Handlers of several routes run one after another, in order of declaration; if one fails, the next one still
-    /// runs. A duplicate of a message that is being handled ends at once, and its transport is asked to deliver it
-    /// again.
+    /// runs. A duplicate of a message that is being handled ends at once; its transport is to deliver it again.
     public func receive(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var incoming = Incoming(try prepare(payload))
@@ -102,27 +101,14 @@ extension PushReceiver {
 
     /// Asks the chain whether the handlers of a message may run; returns how it ends or waits instead.
     package func ask(_ incoming: inout Incoming, _ bypass: AdmissionBypass = .none) -> Outcome? {
-        if bypass != .none { incoming.message.bypass(bypass) }
+        if bypass != .none { incoming.message.bypass = bypass }
         incoming.table = nil
         var passed = 0
         defer { incoming.passed = passed }
-        do {
-            let verdict = try chain.admit(&incoming.message, &passed)
-            // The common case first: it does not read the rest of the message, which saves a copy of it.
-            if verdict == .pass, !incoming.message.routes.isEmpty { return nil }
-            return outcome(of: verdict, incoming.message)
-        } catch { return .failure(of: error.stage, isStage: true, error.underlying) }
-    }
-
-    private func outcome(of verdict: Verdict, _ message: RoutedMessage) -> Outcome? {
-        switch verdict {
-        case .drop(let reason): return Outcome(reason)
-        case .later(let until): return .paced(until: until)
-        case .pass:
-            guard message.routes.isEmpty else { return nil }
-            if let reason = message.stopped { return Outcome(reason) }
-            return .unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute)
-        }
+        if let outcome = chain.admit(&incoming.message, &passed) { return outcome }
+        guard incoming.message.routes.isEmpty else { return nil }
+        if let reason = incoming.message.stopped { return Outcome(reason) }
+        return .unrouted(incoming.message.isTooAmbiguous ? .ambiguous : .noRoute)
     }
 
     // MARK: Handle
@@ -203,7 +189,7 @@ extension PushReceiver {
     }
 
     /// Calls the listeners of traces, as they are now: some may have been removed since the message came.
-    func tell(_ trace: Trace) { setup.withLock { $0.traceListeners }.call(trace) }
+    func tell(_ trace: Trace) { traceListeners.call(trace) }
 }
 
 extension Outcome.Failure {

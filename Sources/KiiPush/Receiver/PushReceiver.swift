@@ -29,6 +29,8 @@ public final class PushReceiver: Sendable {
 
     let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
+    let traceListeners = Listeners<Trace>()
+    let deadLetterListeners = Listeners<DeadLetter>()
     /// How many dead letters took the place of an older one's payload; without those of gaps, and of what is no push.
     let merged = Atomic(0)
 
@@ -36,8 +38,6 @@ public final class PushReceiver: Sendable {
     struct Setup {
         private(set) var routes: [Route] = []
         var ids: Set<ExactText> = []
-        var traceListeners = Listeners<Trace>()
-        var deadLetterListeners = Listeners<DeadLetter>()
         /// The compiled routes; nil until a message needs them after routes were added.
         var table: RouteTable?
         var loaded = LoadedRoutes()
@@ -110,19 +110,21 @@ public final class PushReceiver: Sendable {
 
     // MARK: Routes
 
-    package func currentSetup() -> (table: RouteTable, isTraced: Bool) {
+    /// The compiled routes as they are now.
+    var table: RouteTable {
         setup.withLock { setup in
-            if let table = setup.table { return (table, !setup.traceListeners.isEmpty) }
+            if let table = setup.table { return table }
             let table = RouteTable(setup.routes, generation: setup.loaded.generation)
             setup.table = table
-            return (table, !setup.traceListeners.isEmpty)
+            return table
         }
     }
 
     /// Adds a route after the existing ones.
     package func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
         setup.withLock { setup in
-            let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
+            let kinds = criteria.kinds.kinds
+            let id = id ?? setup.freeID(kinds.count == 1 ? kinds[0].rawValue : "any")
             precondition(
                 setup.ids.insert(ExactText(id)).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(Route(id: id, criteria: criteria, options: options, handler: handler))
@@ -137,8 +139,7 @@ extension HandlerRegistry {
     /// waited on a service's disk, and none is made without a listener.
     @discardableResult
     public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
-        let number = receiver.setup.withLock { $0.traceListeners.add(listener) }
-        return ListenerToken { [weak receiver] in _ = receiver?.setup.withLock { $0.traceListeners.remove(number) } }
+        receiver.traceListeners.add(listener)
     }
 
     /// Calls `listener` with each message that is dead-lettered from now on.
@@ -148,9 +149,7 @@ extension HandlerRegistry {
     /// called for dead letters that were in the store before, see ``DeadLetterStore/count``.
     @discardableResult
     public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
-        let number = receiver.setup.withLock { $0.deadLetterListeners.add(listener) }
-        return ListenerToken { [weak receiver] in _ = receiver?.setup.withLock { $0.deadLetterListeners.remove(number) }
-        }
+        receiver.deadLetterListeners.add(listener)
     }
 }
 

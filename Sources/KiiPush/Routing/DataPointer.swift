@@ -19,7 +19,7 @@ package struct DataPointer: Sendable, Hashable {
             guard parts.count < Self.mostParts else {
                 throw DataPointerError(what: "a pointer has at most \(Self.mostParts) parts")
             }
-            parts.append(try Self.unescaped(Array(part)))
+            parts.append(try Self.unescaped(part))
         }
         guard let root = parts.first, !root.isExactly("*") || parts.count == 1 else {
             throw DataPointerError(what: "the first part of a pointer is a root key; '*' may stand for a later one")
@@ -28,19 +28,15 @@ package struct DataPointer: Sendable, Hashable {
         self.parts = Array(parts.dropFirst())
     }
 
-    private static func unescaped(_ part: [UInt8]) throws(DataPointerError) -> String {
-        var bytes: [UInt8] = []
-        var index = 0
-        while index < part.count {
-            if part[index] == UInt8(ascii: "~") {
-                index += 1
-                guard index < part.count, let byte = [0x30: UInt8(ascii: "~"), 0x31: UInt8(ascii: "/")][part[index]]
-                else { throw DataPointerError(what: "write '~0' for '~' and '~1' for '/' in a pointer") }
-                bytes.append(byte)
-            } else {
-                bytes.append(part[index])
+    private static func unescaped(_ part: Substring.UTF8View) throws(DataPointerError) -> String {
+        let pieces = part.split(separator: UInt8(ascii: "~"), omittingEmptySubsequences: false)
+        var bytes = Array(pieces[0])
+        for piece in pieces.dropFirst() {
+            guard let code = piece.first, let byte = [0x30: UInt8(ascii: "~"), 0x31: UInt8(ascii: "/")][code] else {
+                throw DataPointerError(what: "write '~0' for '~' and '~1' for '/' in a pointer")
             }
-            index += 1
+            bytes.append(byte)
+            bytes += piece.dropFirst()
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -50,46 +46,41 @@ package struct DataPointer: Sendable, Hashable {
 
     typealias Test = (Span<UInt8>, JSONToken) -> Bool
 
-    /// Whether a test holds for one of the values that the pointer leads to from the root value; no later one is
-    /// tested.
+    /// Whether a test holds for a value that the pointer leads to from the root value; no later one is tested.
     ///
     /// A path that does not exist, or an empty container at a star, counts as one absent value.
-    func contains(_ text: Span<UInt8>, _ value: JSONToken, where test: Test) -> Bool {
-        contains(text, value, from: 0, test)
-    }
-
-    private func contains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
+    func contains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int = 0, where test: Test) -> Bool {
         guard index < parts.count else { return test(text, value) }
         switch value.kind {
-        case .object: return memberContains(text, value, from: index, test)
-        case .array: return elementContains(text, value, from: index, test)
+        case .object: return memberContains(text, value, from: index, where: test)
+        case .array: return elementContains(text, value, from: index, where: test)
         case .string:
             let bytes = value.bytes(in: text)
             let first = bytes.first { $0 > 0x20 }
             guard first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
                 let inner = try? JSONToken(only: bytes.span, .ofString)
             else { break }
-            return contains(bytes.span, inner, from: index, test)
+            return contains(bytes.span, inner, from: index, where: test)
         case .number, .true, .false, .null, .absent: break
         }
         return test(text, .absent)
     }
 
-    private func memberContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
+    private func memberContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, where test: Test) -> Bool {
         let isEach = parts[index].isExactly("*")
         var isEmpty = true
         var members = ObjectMembers(text, at: Int(value.start))
         while let (key, value) = members.next(text) {
             guard isEach || key.matches(parts[index].utf8.span, in: text) else { continue }
             isEmpty = false
-            let isFound = contains(text, value, from: index + 1, test)
+            let isFound = contains(text, value, from: index + 1, where: test)
             // Of duplicate keys the first counts.
             if isFound || !isEach { return isFound }
         }
         return isEmpty && test(text, .absent)
     }
 
-    private func elementContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, _ test: Test) -> Bool {
+    private func elementContains(_ text: Span<UInt8>, _ value: JSONToken, from index: Int, where test: Test) -> Bool {
         let part = parts[index]
         let isEach = part.isExactly("*")
         // "01" and "-0" are no indexes.
@@ -100,7 +91,7 @@ package struct DataPointer: Sendable, Hashable {
         var count = 0
         while reader.nextElement(text, isFirst: count == 0), let element = try? reader.readValue(text, depth: 1) {
             if isEach || count == wanted {
-                let isFound = contains(text, element, from: index + 1, test)
+                let isFound = contains(text, element, from: index + 1, where: test)
                 if isFound || !isEach { return isFound }
             }
             count += 1

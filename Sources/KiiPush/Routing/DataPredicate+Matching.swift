@@ -44,8 +44,7 @@ extension JSONToken {
         }
     }
 
-    /// Whether it equals a literal, a number by value and others by text; not its own type decides, as FCM has only
-    /// strings.
+    /// Whether it equals a literal: a number by value, others by text, whatever its own type, as FCM has only strings.
     fileprivate func equals(_ wanted: DataValue, _ text: Span<UInt8>) -> Bool {
         if case .null = wanted { return kind == .null }
         guard isTextual, let wantedText = wanted.string else { return false }

@@ -36,9 +36,6 @@ package struct RouteCriteria: Sendable, Hashable {
         self.events = events.map { .anyOf($0.map { .exactly($0.documentedName) }) }
     }
 
-    /// The kind; nil if several match.
-    package var kind: PushKind? { kinds.only }
-
     /// The kinds that can match: only a Direct Push is of a format, or a command.
     package var possibleKinds: KindSet {
         format == nil && type == nil && command == nil ? kinds : kinds.intersection(KindSet(.directPush))
@@ -118,13 +115,10 @@ package struct KindSet: OptionSet, Hashable {
 
     package static let all: KindSet = [KindSet(.pushToApp), KindSet(.pushToUser), KindSet(.directPush)]
     package var kinds: [PushKind] { PushKind.allCases.filter { contains(KindSet($0)) } }
-
-    package var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }
 }
 
 extension TextPattern {
-    /// Whether it is a Thing-IF command with a matching action, or an MQTT message with a response topic, whose action
-    /// nobody knows.
+    /// Whether it is a Thing-IF command with a matching action, or a request over MQTT, whose action nobody knows.
     fileprivate func matchesCommand(_ storage: MessageStorage) -> Bool {
         guard storage.classified.kind == .directPush else { return false }
         if storage.isCommand, let command = ThingCommand(storage.member) {

@@ -11,11 +11,6 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
             self.kind = kind
             self.id = id
         }
-
-        package func takes(id token: JSONToken, in text: Span<UInt8>) -> Bool {
-            guard let id else { return true }
-            return token.isPresent && id.matches(text, token.range)
-        }
     }
 
     package let alternatives: [Alternative]
@@ -40,14 +35,12 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     /// Whether a message states such a scope; an unknown type matches only a pattern that accepts any.
     package func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
-        if storage.classified.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
-        return matches(text, storage.classified)
-    }
-
-    package func matches(_ text: Span<UInt8>, _ classified: Classified) -> Bool {
+        let (kind, id) = (storage.classified.scopeKind, storage.classified.scopeID)
+        if kind == .unknown, !storage.fields[.scopeType].isPresent { return false }
         // By index: a loop over the values would copy each pattern first.
-        for index in alternatives.indices where alternatives[index].kind == classified.scopeKind {
-            if alternatives[index].takes(id: classified.scopeID, in: text) { return true }
+        for index in alternatives.indices where alternatives[index].kind == kind {
+            guard let wanted = alternatives[index].id else { return true }
+            if id.isPresent, wanted.matches(text, id.range) { return true }
         }
         return false
     }

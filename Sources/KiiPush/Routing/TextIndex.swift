@@ -46,12 +46,11 @@ package struct TextIndex: Sendable {
 
     /// The numbers of the routes of all texts, each text's in order of declaration.
     package let routeNumbers: [Int32]
-    /// The ranges in `routeNumbers` of the routes without an exact text, by kind.
+    /// The ranges in `routeNumbers` of the routes without an exact text, by kind, and of those for gaps.
     private let unfiled: [Range<UInt32>]
     private let texts: [UInt8]
-    private let entries: [Entry]
-    /// Entry numbers by hash, open addressing, at most half full; -1 is free.
-    private let slots: [Int32]
+    /// Entries by hash, open addressing, at most half full; one without postings is free.
+    private let slots: [Entry]
     private let usedFields: [FiledText.Field]
 
     package init(_ filed: [FiledText: [Int32]], unfiled: [[Int32]]) {
@@ -62,31 +61,29 @@ package struct TextIndex: Sendable {
             return start..<UInt32(routeNumbers.count)
         }
         var texts: [UInt8] = []
-        var entries: [Entry] = []
         var capacity = 2
         while capacity < filed.count * 2 { capacity *= 2 }
-        var slots = [Int32](repeating: -1, count: capacity)
+        let free = Entry(hash: 0, text: 0..<0, postings: 0..<0, field: .bucket)
+        var slots = [Entry](repeating: free, count: capacity)
         for (key, numbers) in filed {
             let start = UInt32(texts.count)
             texts += key.text.text.utf8
             let text = start..<UInt32(texts.count)
             let hash = Self.hash(key.field, texts.span, Int(text.lowerBound)..<Int(text.upperBound))
             var slot = Int(truncatingIfNeeded: hash) & (capacity - 1)
-            while slots[slot] >= 0 { slot = (slot + 1) & (capacity - 1) }
-            slots[slot] = Int32(entries.count)
-            entries.append(Entry(hash: hash, text: text, postings: add(numbers), field: key.field))
+            while !slots[slot].postings.isEmpty { slot = (slot + 1) & (capacity - 1) }
+            slots[slot] = Entry(hash: hash, text: text, postings: add(numbers), field: key.field)
         }
         self.unfiled = unfiled.map(add)
         self.routeNumbers = routeNumbers
         self.texts = texts
-        self.entries = entries
         self.slots = slots
-        usedFields = FiledText.Field.allCases.filter { field in entries.contains { $0.field == field } }
+        usedFields = FiledText.Field.allCases.filter { field in filed.keys.contains { $0.field == field } }
     }
 
     package func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
         var lists = PostingLists()
-        lists.append(unfiled[storage.classified.kind.tableIndex])
+        lists.append(unfiled[storage.isGap ? unfiled.count - 1 : storage.classified.kind.tableIndex])
         for index in usedFields.indices {
             let token = usedFields[index].token(storage)
             if token.isPresent { lists.append(find(usedFields[index], text, token.range)) }
@@ -97,8 +94,8 @@ package struct TextIndex: Sendable {
     private func find(_ field: FiledText.Field, _ text: Span<UInt8>, _ range: Range<Int>) -> Range<UInt32> {
         let hash = Self.hash(field, text, range)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count &- 1)
-        while slots[slot] >= 0 {
-            let entry = entries[Int(slots[slot])]
+        while !slots[slot].postings.isEmpty {
+            let entry = slots[slot]
             let found = Int(entry.text.lowerBound)..<Int(entry.text.upperBound)
             if entry.hash == hash, entry.field == field, text.matches(range, in: texts.span, found) {
                 return entry.postings
@@ -120,42 +117,26 @@ package struct TextIndex: Sendable {
     }
 }
 
-/// The routes that could match a message, as ranges of route numbers: one for each of its texts, and one for the routes
-/// without a text.
+/// The routes that could match a message, as ranges of route numbers: those of each of its texts, and those without.
 package struct PostingLists {
-    // Separate from the others, because nearly always there is no other, and it then stays in registers.
-    private var first: Range<UInt32> = 0..<0
-    private var others = InlineArray<5, Range<UInt32>>(repeating: 0..<0)
+    private var lists = InlineArray<6, Range<UInt32>>(repeating: 0..<0)
     private var count = 0
 
     package mutating func append(_ list: Range<UInt32>) {
         if list.isEmpty { return }
-        if first.isEmpty { return first = list }
-        others[count] = list
+        lists[count] = list
         count &+= 1
     }
 
     /// Removes the smallest number that is left; all lists are in order of declaration.
     package mutating func popFirst(of numbers: [Int32]) -> Int? {
-        if count > 0 { return popSmallest(of: numbers) }
-        guard let place = first.first else { return nil }
-        first = (place &+ 1)..<first.upperBound
-        return Int(numbers[Int(place)])
-    }
-
-    private mutating func popSmallest(of numbers: [Int32]) -> Int? {
-        var smallest = first.first.map { numbers[Int($0)] } ?? .max
-        var from = -1
+        var (smallest, from) = (Int32.max, 0)
         for index in 0..<count {
-            guard let place = others.span[index].first, numbers[Int(place)] < smallest else { continue }
+            guard let place = lists.span[index].first, numbers[Int(place)] < smallest else { continue }
             (smallest, from) = (numbers[Int(place)], index)
         }
-        if from >= 0 {
-            others[from] = others.span[from].dropFirst()
-        } else {
-            guard !first.isEmpty else { return nil }
-            first = first.dropFirst()
-        }
+        guard smallest != .max else { return nil }
+        lists[from] = lists.span[from].dropFirst()
         return Int(smallest)
     }
 }

@@ -69,8 +69,7 @@ public struct TextPattern: Sendable, Hashable {
 
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 
-    /// Matches each piece at its first position after the one before; with anchored ends, that finds a match if there
-    /// is one.
+    /// Matches each piece at its first position after the one before: with anchored ends, that finds any match.
     fileprivate static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
         guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else {
             return false

@@ -1,6 +1,4 @@
-/// The contents of a dead-letter store, and its bounds.
-///
-/// A key may use only a share of the capacity, so that the dead letters of one key leave capacity for others.
+/// The contents of a dead-letter store, and its bounds: a key may use only a share, which leaves capacity for others.
 package struct DeadLetterQuota: Sendable {
     /// How a dead letter is stored.
     package enum Place: Sendable, Hashable {
@@ -16,11 +14,10 @@ package struct DeadLetterQuota: Sendable {
         let keys: [DeadLetter.Key]
     }
 
-    /// How many dead letters a key has, the bytes of their payloads, and the number of the last one.
+    /// How many dead letters a key has, and the bytes of their payloads.
     private struct Totals {
         var count = 0
         var bytes = 0
-        var last: UInt64 = 0
 
         mutating func add(_ count: Int, _ bytes: Int) {
             self.count += count
@@ -56,8 +53,9 @@ package struct DeadLetterQuota: Sendable {
         let size = letter.payload.size
         let hasNoRoom = all.count >= capacity || size > mostBytes - all.bytes
         if hasNoRoom || isBeyondShare(letter.keys, bytes: size, countsLetters: true) {
-            for key in letter.keys {
-                if let last = keys[key]?.last { return fold(size, into: last) }
+            for key in letter.keys where keys[key] != nil {
+                let others = letters.filter { $0.value.keys.contains(key) }
+                if let last = others.keys.max() { return fold(size, into: last) }
             }
         }
         if hasNoRoom { throw DeadLettersFull(count: all.count, bytes: all.bytes) }
@@ -97,20 +95,12 @@ package struct DeadLetterQuota: Sendable {
         let letter = Letter(bytes: bytes, keys: keys)
         letters[id] = letter
         change(letter, count: 1, bytes: bytes)
-        for key in keys {
-            let last = self.keys[key]?.last ?? 0
-            self.keys[key]?.last = max(last, id)
-        }
     }
 
     /// Records that a dead letter was removed.
     package mutating func remove(_ id: UInt64) {
         guard let letter = letters.removeValue(forKey: id) else { return }
         change(letter, count: -1, bytes: -letter.bytes)
-        for key in letter.keys where keys[key]?.last == id {
-            let last = letters.filter { $0.value.keys.contains(key) }.keys.max()
-            keys[key]?.last = last ?? 0
-        }
     }
 
     private mutating func change(_ letter: Letter, count: Int, bytes: Int) {

@@ -5,11 +5,8 @@ extension Duration {
         ("d", .seconds(86_400)),
     ]
 
-    /// The longest duration in a rules file: a hundred years of 365 days.
-    private static let longestOfRules: Duration = .seconds(36_500 * 86_400)
-
     /// Reads a duration of a rules file: a number, with or without a fraction, and `ms`, `s`, `m`, `h` or `d`; nil if
-    /// it is not one, or longer than a hundred years.
+    /// it is not one, or longer than a hundred years of 365 days.
     package init?(rule text: String) {
         let bytes = Array(text.utf8)
         let number = bytes.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
@@ -23,7 +20,7 @@ extension Duration {
             guard let fraction = Self.digits(parts[1], upTo: 4) else { return nil }
             self += unit * fraction.value / fraction.scale
         }
-        guard self <= Self.longestOfRules else { return nil }
+        guard self <= .seconds(36_500 * 86_400) else { return nil }
     }
 
     private static func digits(_ bytes: ArraySlice<UInt8>, upTo most: Int) -> (value: Int64, scale: Int64)? {

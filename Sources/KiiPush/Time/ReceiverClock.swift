@@ -1,7 +1,9 @@
+// Swift's own library has no wall clock.
+import CWallClock
+
 /// A moment on a monotonic clock: nanoseconds since an arbitrary beginning.
 ///
-/// All ages are measured with it, so nothing expires early or late if a device's wall clock jumps from 1970 to today
-/// when the network comes up.
+/// All ages are measured with it, so nothing expires early or late if a device's wall clock jumps.
 public struct MonotonicInstant: Sendable, Hashable, Comparable {
     /// Nanoseconds since the clock's beginning.
     public var nanoseconds: Int64
@@ -35,8 +37,7 @@ public protocol ReceiverClock: Sendable {
     /// The present moment; never earlier than one that was returned before.
     var now: MonotonicInstant { get }
 
-    /// The wall clock's time in milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil if it is
-    /// not known.
+    /// The wall clock's milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil if not known.
     ///
     /// Used only for ``DeliverySettings/maxAge``, and so that the devices of a fleet pause loops at the same times: a
     /// wall clock may be wrong and may jump.
@@ -66,7 +67,10 @@ public struct SystemClock: ReceiverClock {
     }
 
     /// The machine's wall clock.
-    public var wallNow: Int64? { millisecondsSince1970() }
+    public var wallNow: Int64? {
+        let time = wallclock_milliseconds()
+        return time < 0 ? nil : time
+    }
 
     /// Returns at `instant`.
     public func sleep(until instant: MonotonicInstant) async throws {
@@ -75,8 +79,6 @@ public struct SystemClock: ReceiverClock {
 }
 
 extension Int64 {
-    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
-
     /// How much later this is than `earlier`, limited to 292 years.
     package func since(_ earlier: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(earlier)

@@ -122,15 +122,17 @@ public final class SQLiteDatabase: Sendable {
     /// - Returns: a token to remove the listener; drop it to keep the listener.
     @discardableResult
     public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) -> ListenerToken {
-        let (number, error) = damage.withLock { damage in (damage.listeners.add(listener), damage.error) }
+        let (token, error) = damage.withLock { damage in (damage.listeners.add(listener), damage.error) }
         if let error { listener(error) }
-        return ListenerToken { [weak self] in _ = self?.damage.withLock { $0.listeners.remove(number) } }
+        return token
     }
 
     private func tellOfDamage(_ error: SQLiteError) {
         let listeners: Listeners<SQLiteError>? = damage.withLock { damage in
             guard damage.error == nil else { return nil }
             damage.error = error
+            // Those that are added from now on are called at once.
+            defer { damage.listeners = Listeners() }
             return damage.listeners
         }
         listeners?.call(error)

@@ -156,7 +156,11 @@ extension RoutedMessage {
         forTesting fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
     ) throws(DecodeError) {
-        self.init(try PushMessage(fixture.payload(style)), id: id, arrivedAt: arrivedAt, app: app, routeIDs: routes)
+        let message = try PushMessage(fixture.payload(style))
+        let routes = routes.map {
+            Route(id: $0, criteria: RouteCriteria(), options: .continue, handler: .any { _, _ in })
+        }
+        self.init(message, id: id, arrivedAt: arrivedAt, app: app, match: RouteMatch(MatchedRoutes(routes)))
     }
 }
 

@@ -129,7 +129,7 @@ struct FormatReceiverTests {
             let message = try PushMessage(RawPayload(text), formats: [TestLines()])
             return (
                 ResourceKey(ofItsObject: message)?.digest, ResourceKey(groupOf: message)?.digest,
-                KeyedDigest(conversationOf: message, at: nil, .published).half
+                KeyedDigest(conversationOf: message, .published).half
             )
         }
         let one = try keys("id=1\nfrom=a\nroom=x\nkind=k")

@@ -9,12 +9,12 @@ struct MiddlewareChainTests {
     let payload = PayloadFixture.pushToApp().payload(.long)
 
     /// Sends a message through a chain and settles it.
-    private func run(_ chain: CompiledChain) throws -> (verdict: Verdict, passed: Int) {
+    private func run(_ chain: CompiledChain) throws -> (isAdmitted: Bool, passed: Int) {
         var message = try RoutedMessage(payload)
         var passed = 0
-        let verdict = try chain.admit(&message, &passed)
+        let outcome = chain.admit(&message, &passed)
         chain.settle(message, .handled(MatchedRoutes()), passed)
-        return (verdict, passed)
+        return (outcome == nil, passed)
     }
 
     @Test("stages are asked in order and told in reverse order")
@@ -25,7 +25,7 @@ struct MiddlewareChainTests {
             Probe("d", log)
         }
         #expect(chain.names == ["a", "b", "c", "d"])
-        #expect(try run(chain) == (.pass, 4))
+        #expect(try run(chain) == (true, 4))
         #expect(
             log.events == [
                 "admit a", "admit b", "admit c", "admit d",
@@ -55,11 +55,11 @@ struct MiddlewareChainTests {
             ["StopAll", "zero"], ["if", "ScopeFilter", "else", "Deduplicator", "LoopGuard"], ["if", "StopAll"],
         ]
         #expect(chain.names == names[which])
-        #expect(try run(chain) == (.pass, names[which].count))
+        #expect(try run(chain) == (true, names[which].count))
     }
 
     @Test("an empty chain passes everything")
-    func empty() throws { #expect(try run(makeChain {}) == (.pass, 0)) }
+    func empty() throws { #expect(try run(makeChain {}) == (true, 0)) }
 
     @Test(
         "when a stage drops a message or throws, only the stages before it are told, last first", arguments: 0..<4,
@@ -76,13 +76,9 @@ struct MiddlewareChainTests {
         }
         var message = try RoutedMessage(payload)
         var passed = 0
-        do throws(StageFailure) {
-            let verdict = try chain.admit(&message, &passed)
-            #expect(verdict == .refuse("test") && !isThrowing)
-        } catch {
-            #expect(error.stage == "\(number)" && error.underlying is TestError && isThrowing)
-        }
-        #expect(passed == number)
+        let outcome = chain.admit(&message, &passed)
+        let failure = Outcome.failure(of: "\(number)", isStage: true, TestError())
+        #expect(outcome == (isThrowing ? failure : .refused(.other("test"))) && passed == number)
         chain.settle(message, .unrouted(.noRoute), passed)
         let settled = (0..<number).reversed().map { "settle \($0): unrouted (noRoute)" }
         #expect(log.events == (0...number).map { "admit \($0)" } + settled)
@@ -96,7 +92,7 @@ struct MiddlewareChainTests {
         }
         var message = try RoutedMessage(payload, routes: [Route("one"), Route("two")])
         var passed = 0
-        _ = try chain.admit(&message, &passed)
+        _ = chain.admit(&message, &passed)
         #expect(log.events == ["routes: 0"] && message.routes.isEmpty)
     }
 
