@@ -59,6 +59,21 @@ struct DeadLetterRestartTests {
         }
     }
 
+    @Test("the routes that a replay has left are on disk, unless another letter was merged since")
+    func routesLeft() throws {
+        var read = letter(10)
+        try process { (store, _) throws in
+            read.id = try store.add(read)
+            try store.setRoutes(["b"], of: read)
+        }
+        try process { (store, _) throws in
+            #expect(try store.letters().map(\.routes) == [["b"]])
+            read.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(0), bytesLost: 0)
+            try store.setRoutes([], of: read)
+            #expect(try store.letters().map(\.routes) == [["b"]])
+        }
+    }
+
     private func letter(_ size: Int, key: UInt64, at time: MonotonicInstant = .seconds(0)) -> DeadLetter {
         var letter = letter(size, at: time)
         letter.keys = [DeadLetter.Key(first: key, second: key)]

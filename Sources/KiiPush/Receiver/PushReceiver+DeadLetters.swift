@@ -47,16 +47,22 @@ extension PushReceiver {
     package func replay(_ letter: DeadLetter, call: ((Route, RoutedMessage) async -> Outcome)?) async -> Outcome {
         var message: RoutedMessage
         do { message = try prepare(letter.payload) } catch { return .undecodable(error) }
-        // The routes of an undecodable payload were not known.
-        if letter.reason != .undecodable {
+        // The routes of an undecodable payload are not known until a replay.
+        if letter.reason != .undecodable || !letter.routes.isEmpty {
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
+        let routes = letter.routes.isEmpty ? message.routes.ids : letter.routes
         message.replay()
         var incoming = Incoming(message)
         let outcome = await receive(&incoming, call: call)
-        // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
-        if case .handled = outcome { _ = try? deadLetters.remove(letter) }
+        // A dead letter that cannot be removed or changed may be replayed again, which at-least-once allows.
+        switch outcome {
+        case .handled: _ = try? deadLetters.remove(letter)
+        case .failed(let failure) where !failure.handled.isEmpty:
+            try? deadLetters.setRoutes(routes.filter { !failure.handled.ids.containsExactly($0) }, of: letter)
+        default: break
+        }
         return outcome
     }
 }

@@ -29,7 +29,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why the message was dead-lettered.
     public let reason: Reason
     /// The routes that did not handle it.
-    public let routes: [String]
+    public package(set) var routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
     /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970; nil from a store that does not
@@ -111,6 +111,14 @@ public protocol DeadLetterStore: Sendable {
     @discardableResult
     func remove(_ letter: DeadLetter) throws -> Bool
 
+    /// Records which routes have still not handled a dead letter after a replay, unless others have been merged into it
+    /// since it was read.
+    ///
+    /// By default it does nothing: the next replay then runs again the handlers that have succeeded.
+    ///
+    /// - Throws: if that cannot be written; the dead letter is then unchanged.
+    func setRoutes(_ routes: [String], of letter: DeadLetter) throws
+
     /// How many dead letters there are; by default, all are read and counted. Metrics and alarms ask often.
     var count: Int { get throws }
 
@@ -135,6 +143,9 @@ extension DeadLetterStore {
         guard try letters().contains(where: { $0.id == letter.id && $0.count == letter.count }) else { return false }
         return try remove(letter.id)
     }
+
+    /// Does nothing: a replay runs all routes that the dead letter had when it was added.
+    public func setRoutes(_ routes: [String], of letter: DeadLetter) throws {}
 
     /// How many dead letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
@@ -224,6 +235,16 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     /// Removes a dead letter, unless others have been merged into it since it was read.
     @discardableResult
     public func remove(_ letter: DeadLetter) -> Bool { remove { $0.id == letter.id && $0.count == letter.count } }
+
+    /// Records which routes have still not handled a dead letter, unless others have been merged into it.
+    public func setRoutes(_ routes: [String], of letter: DeadLetter) {
+        state.withLock { state in
+            guard let index = state.letters.firstIndex(where: { $0.id == letter.id && $0.count == letter.count }) else {
+                return
+            }
+            state.letters[index].routes = routes
+        }
+    }
 
     private func remove(where isMeant: (DeadLetter) -> Bool) -> Bool {
         state.withLock { state in
