@@ -94,6 +94,21 @@ struct DeadLetterTests {
         #expect(log.events == ["a", "b", "b"] && letters.count == 0)
     }
 
+    @Test("dead letters that name no sender, or came by no transport, have a tenth of the store like any others")
+    func shareWithoutGroup() throws {
+        let receiver = PushReceiver(deadLetters: InMemoryDeadLetterStore(capacity: 40))
+        let message = receiver.prepare(try PushMessage(PayloadFixture.directPush(recipient: nil).payload(.long)))
+            .message
+        for _ in 1...6 { _ = receiver.deadLetter(message, .failed, ["r"]) }
+        let unread = DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .seconds(0))
+        for _ in 1...6 {
+            var letter = unread
+            letter.keys = DeadLetter.keys(undecodable: letter.payload)
+            _ = try receiver.deadLetters.add(letter)
+        }
+        #expect(try receiver.deadLetters.letters().map(\.count) == [1, 1, 1, 3, 1, 1, 1, 3])
+    }
+
     @Test("a replay runs only the routes that the letter names")
     func routes() async throws {
         let log = EventLog()
