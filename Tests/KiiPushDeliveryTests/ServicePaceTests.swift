@@ -177,7 +177,7 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("a route that was off when a message came does not get it by a replay, even if the others are switched off too")
+    @Test("a route that was off when a message came is not in its dead letter when the others are switched off, too")
     func killedInTwoSteps() async throws {
         let bench = ServiceBench(routes: [("a", nil), ("b", nil)], isPaced: true)
         bench.loopGuard.kill(.route("a"), for: .seconds(600))
