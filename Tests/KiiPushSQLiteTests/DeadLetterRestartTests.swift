@@ -22,7 +22,7 @@ struct DeadLetterRestartTests {
     private func letter(_ size: Int, at time: MonotonicInstant = .seconds(0)) -> DeadLetter {
         var payload = RawPayload([UInt8](repeating: 7, count: size), transport: .mqtt, transportMessageID: "m1")
         payload.arrivedAt = time
-        return DeadLetter(payload: payload, reason: .holdLimitReached, routes: ["a", "b"], arrivedAt: time)
+        return DeadLetter(payload: payload, reason: .backlogFull, routes: ["a", "b"], arrivedAt: time)
     }
 
     @Test("a letter is whole after a restart, and numbers go on, also past one that was removed")

@@ -5,8 +5,6 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why a message was dead-lettered.
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// An earlier version of the loop guard had no capacity for it; none is made any more.
-        case holdLimitReached = "heldFull"
         /// It was waiting for its turn or a retry when its route, its bucket or everything was switched off.
         case killSwitch
         /// Too many messages of its bucket, topic or sender were waiting in the inbox; see
@@ -152,7 +150,7 @@ extension DeadLetterStore {
 }
 
 extension DeadLetter: CustomStringConvertible {
-    /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
+    /// The number, the reason, the routes and the size, on one line: `dead letter 3: failed, settings, 227 bytes`.
     public var description: String {
         let routes = routes.isEmpty ? "no route" : routes.map(Suggestion.shown).joined(separator: " ")
         let others = summary.map { ", the newest of \($0.count)" } ?? ""

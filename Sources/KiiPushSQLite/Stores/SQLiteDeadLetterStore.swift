@@ -146,7 +146,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     }
 
     private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
-        guard let text = row.text(1), let reason = DeadLetter.Reason(rawValue: text) else { return nil }
+        guard let text = row.text(1), let reason = DeadLetter.Reason(stored: text) else { return nil }
         let id = row.integer(0)
         guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
@@ -221,6 +221,16 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 return true
             }
         }
+    }
+}
+
+extension DeadLetter.Reason {
+    /// The name of a reason of earlier versions: too many messages waited in the loop guard.
+    static let storedEarlier = "heldFull"
+
+    /// Reads a stored reason; nil if it is unknown.
+    init?(stored text: String) {
+        if text == Self.storedEarlier { self = .backlogFull } else { self.init(rawValue: text) }
     }
 }
 
