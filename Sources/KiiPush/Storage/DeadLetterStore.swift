@@ -10,8 +10,7 @@ public struct DeadLetter: Sendable, Identifiable {
         /// Too many messages of its bucket, topic or sender were waiting in the inbox; see
         /// `ServiceSettings.messagesOnDisk`.
         case backlogFull
-        /// Its handler failed in every attempt, or once if no transport delivers it again because other routes have
-        /// handled it.
+        /// Its handler failed in every attempt.
         case failed
         /// The process ended four times while it handled the message: after the first time, it handled only this
         /// message.
