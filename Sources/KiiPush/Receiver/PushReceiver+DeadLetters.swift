@@ -13,7 +13,7 @@ extension PushReceiver {
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
         letter.keys = DeadLetter.keys(message.message, reason, routes.first)
         do {
-            try putAside(letter)
+            try store(letter)
             return .deadLettered(reason)
         } catch { return .failure(of: "deadLetters", isStage: true, error) }
     }
@@ -22,7 +22,7 @@ extension PushReceiver {
     package var mergedLetters: Int { merged.load(ordering: .relaxed) }
 
     /// Adds a dead letter to the store, and notifies the listeners.
-    package func putAside(_ letter: DeadLetter) throws {
+    package func store(_ letter: DeadLetter) throws {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         let before = (try? deadLetters.count) ?? 0
