@@ -72,13 +72,3 @@ package final class RouteTable: Sendable {
         return match
     }
 }
-
-extension PushKind {
-    var tableIndex: Int {
-        switch self {
-        case .pushToApp: 0
-        case .pushToUser: 1
-        case .directPush: 2
-        }
-    }
-}
