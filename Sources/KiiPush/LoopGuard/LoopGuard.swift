@@ -21,8 +21,14 @@ import Synchronization
 /// - *Own bucket* ends the message of a handler that is about to write to a bucket that its own route listens to, if
 ///   the route refuses that: ``RouteOptions/OwnBucket``.
 ///
-/// All state is in memory and bounded. It survives changes of the settings and of the routes, but no restart: a key may
-/// then handle 20 more at once.
+/// All state is in memory, and survives changes of the settings and of the routes, but no restart: a key may then
+/// handle 20 more at once. It is bounded:
+/// - 10,000 declared writes wait for their events; beyond that, the oldest is forgotten, and its event is handled.
+/// - 1,024 stamps that handlers found in objects are known; beyond that, the oldest is forgotten.
+/// - 16,384 keys and 4,096 routes have a pace; beyond that, one for which nothing waits is forgotten, and while there
+///   is none, a further one has no pace.
+/// - 4,096 routes have a budget of declared writes; beyond that, all budgets begin anew.
+/// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
 public final class LoopGuard: Middleware, WriteWatch {
     let clock: StageClock
     private let secret = DedupeSecret.ofProcess
