@@ -280,7 +280,7 @@ struct ServiceSpillTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("whoever waits first leaves room on disk for others, however many keys and routes there are")
+    @Test("no key uses more than its share of the disk, however many keys and routes there are")
     func leavesRoom() {
         func key(_ number: Int) -> ResourceKey { ResourceKey(digest: DedupeKey(first: UInt64(number), second: 1)) }
         var capacity = Capacity(messages: 10_000, bytes: 10_000)
@@ -342,7 +342,7 @@ struct ServiceSpillTests {
 
     // MARK: No room among the dead letters
 
-    @Test("what the dead letters have no room for uses no place, and keeps no transport from handing over")
+    @Test("a full dead-letter store frees memory and blocks no transport")
     func givenUp() async throws {
         let delivery = DeliverySettings.with { $0.attempts = 1 }
         let inbox = SpyInbox()
