@@ -105,7 +105,8 @@ public final class PushService: Sendable {
 
     /// Changes the delivery settings of messages whose route has none, for example when rules are reloaded.
     ///
-    /// It applies to messages that are accepted from now on.
+    /// It applies to messages that are accepted from now on; the timeout and the maximum age, to handlers that begin
+    /// from now on.
     public func setDelivery(_ settings: DeliverySettings) { change { $0.delivery = settings } }
 
     /// Calls `listener` with each event of the service and its transports; outcomes are reported by
