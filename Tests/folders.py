@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Which folder uses the types of which: prints a table of each target's folders, lowest first, and fails when two need each other.
 
-    python3 Tests/folders.py Sources
+    python3 Tests/folders.py Sources [GUIDE]
 
-A folder may use what lies below it. Between targets the compiler keeps the direction; within one, this does. A type counts for
+A folder may use what lies below it. With GUIDE, each folder of KiiPush must use only folders of earlier rows of its table there. Between targets the compiler keeps the direction; within one, this does. A type counts for
 the folder that declares it at the top level of a file; an extension of a type, and a name in a comment or a text, count for none.
-Exit code 1 for a circle, with the files and the types that close it.
+Exit code 1 for a circle, with the files and the types that close it, and for a row that is wrong.
 """
 import collections
 import os
@@ -80,8 +80,22 @@ def components(edges):
     return groups
 
 
+def wrong_rows(edges, guide):
+    """What the guide's table of KiiPush's folders, whose rows follow that line, leaves out or has too early."""
+    table = open(guide, encoding="utf-8").read().split("The folders of `KiiPush`;")[1].split("\n\n")[1]
+    rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.split("\n")]
+    row = {f"KiiPush/{folder}": number for number, folders in enumerate(rows) for folder in folders}
+    for folder in sorted(edges):
+        if folder.startswith("KiiPush/"):
+            if folder not in row:
+                yield f"{folder} is missing"
+            for other in sorted(edges[folder]):
+                if folder in row and other in row and row[other] >= row[folder]:
+                    yield f"{folder} uses {other}, which is not in an earlier row"
+
+
 def main():
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
+    if len(sys.argv) not in (2, 3) or not os.path.isdir(sys.argv[1]):
         sys.exit(__doc__)
     edges = edges_of(read(sys.argv[1]))
     if not edges:
@@ -102,7 +116,10 @@ def main():
                 shown = ", ".join(f"{file}: {name}" for file, name in uses[:6])
                 more = f" and {len(uses) - 6} more" if len(uses) > 6 else ""
                 print(f"  {folder} uses {other}: {shown}{more}", file=sys.stderr)
-    return 1 if circles else 0
+    wrong = list(wrong_rows(edges, sys.argv[2])) if len(sys.argv) == 3 else []
+    for what in wrong:
+        print(f"{sys.argv[2]}: {what}", file=sys.stderr)
+    return 1 if circles or wrong else 0
 
 
 sys.exit(main())

@@ -26,7 +26,7 @@ final class SenderQuota: Middleware {
     private let mostSenders: Int
     private let state = Mutex(State())
 
-    /// Makes the stage; when it knows too many senders, it forgets those whose period is over, and else all.
+    /// Makes the middleware; when it knows too many senders, it forgets those whose period is over, and else all.
     init(limit: Int, per period: Duration, senders: Int = 1000) {
         self.limit = limit
         self.period = period
@@ -51,7 +51,7 @@ final class SenderQuota: Middleware {
         state.withLock { state in
             let period = state.counted.removeValue(forKey: routed.id)
             if case .handled = outcome { return }
-            // Of a period that is over nothing is left to give back to.
+            // The period has ended, so there is no count to correct.
             if state.uses[sender]?.period == period { state.uses[sender]?.count -= 1 }
         }
     }

@@ -193,7 +193,7 @@ extension DeadLetterGuarantee {
             tried, unread,
             DeadLetter(
                 payload: whole, reason: .failed, routes: ["b", "a", "b"], arrivedAt: MonotonicInstant(nanoseconds: 42)),
-            DeadLetter(payload: odd, reason: .holdLimitReached, routes: spellings + [""], arrivedAt: .seconds(-1)),
+            DeadLetter(payload: odd, reason: .backlogFull, routes: spellings + [""], arrivedAt: .seconds(-1)),
             DeadLetter(
                 payload: RawPayload([0], transportMessageID: spellings[1]), reason: .killSwitch, routes: ["\u{0}"],
                 arrivedAt: .seconds(1)),

@@ -38,7 +38,9 @@ public struct PushIntake: Sendable {
 
     /// Accepts a payload after waiting for capacity; a payload that had to wait is marked as `RawPayload.hasWaited`.
     ///
-    /// If the inbox fails, it tries again, with pauses from 100 ms to 10 s.
+    /// If the inbox fails, it tries again, with pauses from 100 ms to 10 s. A durable inbox writes on the calling
+    /// thread, as in ``submit(_:)``: a task blocks a thread of Swift's pool for one write to the disk,
+    /// which may have the payloads of other transports in it.
     ///
     /// - Throws: ``IntakeRefusal/stopping``, also if the waiting task is cancelled; a transport's `run` may throw it
     ///   on.

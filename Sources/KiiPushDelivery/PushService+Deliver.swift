@@ -69,10 +69,9 @@ extension PushService {
         delivery.incoming.begin()
         let before = clock.now
         guard await begin(delivery, &ended) else { return leave(delivery) }
-        let ticket = delivery.ticket
-        let place = (keys: ticket.keys, write: before.duration(to: clock.now))
+        let place = (keys: delivery.ticket.keys, write: before.duration(to: clock.now))
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
-            await self.run(route, of: message, (route.options.delivery ?? ticket.settings).timeout, place)
+            await self.run(route, of: message, place)
         }
         await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
     }

@@ -116,7 +116,12 @@ extension PushService {
     }
 
     func openRoutes(of delivery: Delivery) -> [String] {
-        delivery.incoming.open { receiver.match(delivery.message.message) }
+        delivery.incoming.open {
+            let matched = receiver.match(delivery.message.message)
+            if delivery.killed.isWhole { return matched }
+            // Routes that were off when the message came do not get it later.
+            return MatchedRoutes(matched.filter { !delivery.killed.routes.containsExactly($0.id) })
+        }
     }
 
     /// The payload's number for its dead letter, so that the letter and the end of the payload are written together.

@@ -6,7 +6,6 @@ public import KiiPush
 struct HandlerRun: Sendable {
     let message: RoutedMessage
     let route: Route
-    let timeout: Duration
     /// The shared place that it takes, after a write that took this time; nil beside the shared places, at once.
     let place: (keys: ShareKeys, write: Duration)?
     /// When it began to wait for its place.
@@ -26,12 +25,11 @@ struct HandlerRun: Sendable {
 extension PushService {
     /// Runs one handler within its timeout, when it has a place.
     func run(
-        _ route: Route, of message: RoutedMessage, _ timeout: Duration, _ place: (keys: ShareKeys, write: Duration)?
+        _ route: Route, of message: RoutedMessage, _ place: (keys: ShareKeys, write: Duration)?
     ) async -> Outcome {
         let now = clock.now
         return await withCheckedContinuation { waiter in
-            let run = HandlerRun(
-                message: message, route: route, timeout: timeout, place: place, since: now, waiter: waiter)
+            let run = HandlerRun(message: message, route: route, place: place, since: now, waiter: waiter)
             let mayBegin = change { state in
                 guard state.phase < .cancelling else { return false }
                 state.lastRun += 1
@@ -57,7 +55,7 @@ extension PushService {
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
-        let (standard, refusal) = change { ($0.delivery, $0.beginReplay(letter.id)) }
+        let refusal = change { $0.beginReplay(letter.id) }
         func refused(_ error: any Error) -> Outcome { .failure(of: "deadLetters", isStage: true, error) }
         if let refusal { return refused(refusal) }
         defer { change { $0.endReplay(letter.id) } }
@@ -65,8 +63,7 @@ extension PushService {
             guard try receiver.deadLetters.contains(letter.id) else { return refused(ReplayRefused.gone) }
         } catch { return refused(error) }
         return await receiver.replay(letter) { route, message in
-            let settings = route.options.delivery ?? message.routes.first?.options.delivery ?? standard
-            return await self.run(route, of: message, settings.timeout, nil)
+            await self.run(route, of: message, nil)
         }
     }
 
@@ -82,7 +79,7 @@ extension PushService {
                         ? .failure(of: run.route.id, HandlerOverrun())
                         : await receiver.call(run.route, run.message, maxAge: maxAge))
             }
-            let deadline = now.advanced(by: run.timeout)
+            let deadline = now.advanced(by: (run.route.options.delivery ?? state.delivery).timeout)
             state.runs[number]?.task = task
             state.runs[number]?.deadline = deadline
             state.wakeTimer(by: deadline)

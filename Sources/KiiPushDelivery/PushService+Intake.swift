@@ -127,7 +127,7 @@ extension PushService {
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
         letter.keys = DeadLetter.keys(undecodable: payload)
         do {
-            try receiver.putAside(letter)
+            try receiver.store(letter)
             works(.deadLetters)
             return true
         } catch {

@@ -11,9 +11,9 @@ import Synchronization
 ///
 /// A payload is stored in the inbox when a transport submits it; if the inbox is durable, it is safe from then on, and
 /// may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after another,
-/// others concurrently. When its turn comes, it passes the receiver's chain once, and its handlers run. A handler that
-/// fails runs again after a growing pause, those that succeeded do not; after the last attempt the message is
-/// dead-lettered. It is removed from the inbox only when it has ended.
+/// others concurrently. When its turn comes, it passes the receiver's chain, again if it had to wait there, and its
+/// handlers run. A handler that fails runs again after a growing pause, those that succeeded do not; after the last
+/// attempt the message is dead-lettered. It is removed from the inbox only when it has ended.
 ///
 /// Guarantees:
 /// - A message that a durable inbox has accepted is handled, or ends with one of the other outcomes; a crash loses
@@ -22,7 +22,7 @@ import Synchronization
 ///   message. A message with which the process ended four times, the last time alone, is dead-lettered and not run a
 ///   fifth time.
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
-///   most ``ServiceSettings/inFlight``, and those released by hand.
+///   most ``ServiceSettings/inFlight``, and those that somebody replays.
 /// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
 ///   at their turn; with an inbox in memory, transports wait while it is full. No route, bucket, topic or sender uses
 ///   more than a share of memory and handlers.
@@ -105,7 +105,8 @@ public final class PushService: Sendable {
 
     /// Changes the delivery settings of messages whose route has none, for example when rules are reloaded.
     ///
-    /// It applies to messages that are accepted from now on.
+    /// It applies to messages that are accepted from now on; the timeout and the maximum age, to handlers that begin
+    /// from now on.
     public func setDelivery(_ settings: DeliverySettings) { change { $0.delivery = settings } }
 
     /// Calls `listener` with each event of the service and its transports; outcomes are reported by

@@ -6,8 +6,9 @@ public struct ServiceSettings: Sendable, Hashable {
     ///
     /// Routes take turns, and within a route, buckets, topics and senders do. Messages of one route (the first that
     /// matches) use at most all but one of these places, and those of one bucket, topic or sender all but two, but at
-    /// least one; so a message of another one gets a place at once, however long the handlers take. Messages that are
-    /// replayed by hand run beside them.
+    /// least one; so a message of another one gets a place at once, however long the handlers take. With 2 or 3, the
+    /// messages of one bucket therefore run one at a time, and with 2, those of one route. Messages that are replayed
+    /// by hand run beside them.
     public var concurrency = 8
     /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
     /// default 64.

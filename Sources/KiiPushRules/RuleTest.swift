@@ -220,7 +220,7 @@ extension RulesReader {
             switch member.key {
             case "outcome": expect.outcome = choice(value, "outcome", known(RuleExpectation.outcomes))
             case "reason": expect.reason = name(value, "a reason")
-            case "layer": expect.layer = choice(value, "layer", known(LoopLayer.allCases.map(\.rawValue)))
+            case "layer": expect.layer = choice(value, "layer", known(LoopLayer.ofOutcomes.map(\.rawValue)))
             case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
             case "rules": expect.rules = names(value, "rule's id")
             case "handlers": expect.handlers = names(value, "handler's name")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Measures KiiPush beside receivers written by hand on the same bytes, and an agent: builds all, checks that all understand
-# the same, and prints tables of medians, spread and ratios, and the goals.
+# Measures KiiPush beside receivers written by hand on the same bytes: builds all, checks that all understand the same,
+# and prints a table of medians, spread and ratios.
 #
 #   bash Tests/Benchmarks/run.sh               some ten minutes, most of them for building
 #   bash Tests/Benchmarks/run.sh --rounds 15   more rounds; 7 unless told, and 1 shows whether it works
-#   bash Tests/Benchmarks/run.sh --guide       also writes the tables into README.md beside it
+#   bash Tests/Benchmarks/run.sh --guide       also writes the table into README.md beside it
 #
 # README.md says what the programs do. Build nothing else meanwhile.
 set -euo pipefail
@@ -15,8 +15,8 @@ mkdir -p "$folder"
 
 say() { printf '%s\n' "$*" >&2; }
 
-if ! compgen -G "$registry/serde_json-1*" >/dev/null || ! command -v cargo >/dev/null || [ ! -x /usr/sbin/mosquitto ]; then
-    say "run.sh: install the Debian packages cargo, librust-serde-json-dev, librust-serde-derive-dev and mosquitto"
+if ! compgen -G "$registry/serde_json-1*" >/dev/null || ! command -v cargo >/dev/null; then
+    say "run.sh: install the Debian packages cargo, librust-serde-json-dev and librust-serde-derive-dev"
     exit 1
 fi
 
@@ -33,14 +33,5 @@ cp -r Peers/rust "$folder"
 cargo build --quiet --release --offline --manifest-path "$folder/rust/Cargo.toml" \
     --config 'source.crates-io.replace-with="debian"' --config "source.debian.directory=\"$registry\""
 cp "$folder/rust/target/release/rust-peer" "$folder"
-
-say "building an agent, and the tool for a small device as the guide Performance has it"
-swift build --quiet "${package[@]}" --product kiipush-faults
-cp "$(swift build "${package[@]}" --show-bin-path)/kiipush-faults" "$folder"
-small=(-c release --package-path ../.. --scratch-path .build/small --static-swift-stdlib --traits SQLite,MQTT)
-swift build --quiet "${small[@]}" --product kiipush -Xswiftc -Osize \
-    -Xswiftc -Xfrontend -Xswiftc -disable-reflection-metadata -Xswiftc -Xclang-linker -Xswiftc -no-pie \
-    -Xlinker --gc-sections -Xlinker --icf=safe -Xlinker --no-export-dynamic
-strip -o "$folder/kiipush" "$(swift build "${small[@]}" --show-bin-path)/kiipush"
 
 exec python3 side_by_side.py "$folder" "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs KiiPush and receivers written by hand in turn on the same bytes, then an agent, and prints tables of what they cost.
+"""Runs KiiPush and receivers written by hand in turn on the same bytes, and prints a table of what they cost.
 
 run.sh builds the programs into FOLDER and starts it: side_by_side.py FOLDER [--rounds N] [--guide]
 """
@@ -81,17 +81,7 @@ def time(programs, folder, rounds):
     return times
 
 
-def agent(folder):
-    """The tool's megabytes, the MiB of its own that it has when idle, and an agent's µs of CPU for each message."""
-    print("an idle agent, and one that is busy", file=sys.stderr)
-    idle = run(folder / "kiipush-faults", "--idle", "--tool", folder / "kiipush")
-    rate = run(folder / "kiipush-faults", "--rate", "--messages", "40000")
-    return ((folder / "kiipush").stat().st_size / 1e6,
-            int(re.search(r"(\d+) of them its own", idle)[1]) / 1024,
-            int(re.search(r"(\d+) µs of CPU each", rate)[1]))
-
-
-def table(times, figures, rounds):
+def table(times, rounds):
     processor = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
     load = os.getloadavg()[0]
     busy = f" The machine had other work meanwhile, with a load of {load:.1f}: these times are too long." if load > 2 else ""
@@ -105,17 +95,6 @@ def table(times, figures, rounds):
     for title in sorted(times, key=median.get):
         yield (f"| {title} | {median[title]:,.0f} | {min(times[title]):,.0f} … {max(times[title]):,.0f} "
                f"| {median[title] / median[CONTRACT]:.2f} × |")
-    yield "\n| goal | at most | measured | |"
-    yield "|---|--:|--:|---|"
-    for what, most, measured, unit in [
-        ("a message, to Rust of the same contract", 1.0, median[OURS] / median[CONTRACT], "×"),
-        ("the same with a middleware of one's own and a trace listener", 1.0, median[WATCHED] / median[CONTRACT], "×"),
-        ("the static tool with stores and MQTT, built for size", 12, figures[0], "MB"),
-        ("memory of its own of an idle agent", 1.6, figures[1], "MiB"),
-        ("CPU of an agent for each message from a broker", 30, figures[2], "µs"),
-    ]:
-        shown = f"{measured:.2f}" if unit == "×" else f"{measured:.1f}" if unit[0] == "M" else f"{measured:.0f}"
-        yield f"| {what} | {most} {unit} | {shown} {unit} | {'met' if measured <= most else 'missed'} |"
 
 
 def main():
@@ -127,7 +106,7 @@ def main():
     programs = {title: [options.folder / command[0], *command[1:]] for title, command in RECEIVERS.items()}
     check(programs, options.folder)
     times = time(programs, options.folder, options.rounds)
-    text = "\n".join(table(times, agent(options.folder), options.rounds))
+    text = "\n".join(table(times, options.rounds))
     print(text)
     if options.guide:
         guide = HERE / "README.md"

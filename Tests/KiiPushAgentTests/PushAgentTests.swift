@@ -90,6 +90,16 @@ struct PushAgentTests {
         #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
     }
 
+    @Test("a listener of an agent's events is called until its token removes it")
+    func events() async throws {
+        let agent = try PushAgent(state: .directory(folder.path))
+        let (kept, removed) = (EventLog(), EventLog())
+        agent.onEvent { kept.add("\($0)") }
+        agent.onEvent { removed.add("\($0)") }.remove()
+        #expect(try await agent.exitCode(ScriptedTransport { $0.report(.connected("here")) }) == 0)
+        #expect(kept.events.contains { $0.contains("here") } && removed.events.isEmpty)
+    }
+
     @Test(
         "runs once, and locks its directory until it has run, though it failed and somebody holds it",
         arguments: [0, 1])

@@ -218,7 +218,7 @@ struct ServiceDrainTests {
         #expect(receipts.map(\.word) == Array(repeating: "left", count: 12))
     }
 
-    @Test("transports that have no more end the service when all has ended, what is paced included", .oneByOne)
+    @Test("the service ends when its transports have ended and nothing waits, paced messages included", .oneByOne)
     func endsByItself() async throws {
         let (bench, intake, run) = await ServiceBench(isPaced: true) { message, context in
             if message.number == 100, context.attempt == 1 { throw TestError() }

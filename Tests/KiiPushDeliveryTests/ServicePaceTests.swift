@@ -177,6 +177,18 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a route that was off when a message came is not in its dead letter when the others are switched off, too")
+    func killedInTwoSteps() async throws {
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], isPaced: true)
+        bench.loopGuard.kill(.route("a"), for: .seconds(600))
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
+        bench.loopGuard.kill(.route("b"), for: .seconds(600))
+        try await bench.passTime { receipts[20].word != "open" }
+        #expect(receipts[20].word == "deadLettered (killSwitch)")
+        #expect(bench.letters.letters().map(\.routes) == [["b"]])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a copy of a message that waits waits behind it, and is a duplicate of it then")
     func copy() async throws {
         let bench = ServiceBench(isPaced: true)

@@ -245,6 +245,23 @@ struct ServiceRetryTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a route without settings of its own has the service's timeout, whatever the first route's is")
+    func timeoutOfEachRoute() async throws {
+        let short = DeliverySettings.with { $0.timeout = .seconds(1) }
+        let gate = Gate()
+        let (bench, intake, run) = await ServiceBench(routes: [("a", short), ("b", nil)]) { _, context in
+            if context.route == "b" { await gate.wait() }
+        }.opened()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.calls(2)
+        try await bench.passTime { bench.told.events.contains { $0.hasPrefix("overrun") } }
+        #expect(bench.clock.now == .seconds(60))
+        gate.open()
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test(
         "one that does not return either is left after the grace, and its lane goes on; its late success counts nothing"
     )

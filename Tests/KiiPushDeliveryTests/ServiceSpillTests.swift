@@ -319,7 +319,7 @@ struct ServiceSpillTests {
 
     // MARK: No room among the dead letters
 
-    @Test("what the dead letters have no room for uses no place, and keeps no transport from handing over")
+    @Test("a full dead-letter store frees memory and blocks no transport")
     func givenUp() async throws {
         let delivery = DeliverySettings.with { $0.attempts = 1 }
         let inbox = SpyInbox()

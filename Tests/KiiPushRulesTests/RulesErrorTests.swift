@@ -278,8 +278,8 @@ struct RulesErrorTests {
                 "2:56: unknown outcome 'handeld'; did you mean 'handled'?"
             ),
             (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"kill"}}]}"#,
-                "2:54: unknown layer 'kill'; known: identity, echo, lineage, pace, killSwitch, ownBucket"
+                #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"pace"}}]}"#,
+                "2:54: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"expect":{"code":"emty"}}]}"#,

@@ -60,7 +60,7 @@ struct RulesSchemaTests {
         #expect(names(loop?["ownBucket"]) == Set(RouteOptions.OwnBucket.allCases.map(\.rawValue)))
         let expect = definitions["expectation"]?["properties"]
         #expect(names(expect?["outcome"]) == Set(RuleExpectation.outcomes))
-        #expect(names(expect?["layer"]) == Set(LoopLayer.allCases.map(\.rawValue)))
+        #expect(names(expect?["layer"]) == Set(LoopLayer.ofOutcomes.map(\.rawValue)))
         #expect(names(expect?["code"]) == Set(DecodeError.Code.allCases.map(\.rawValue)))
     }
 }

@@ -22,7 +22,7 @@ struct DeadLetterRestartTests {
     private func letter(_ size: Int, at time: MonotonicInstant = .seconds(0)) -> DeadLetter {
         var payload = RawPayload([UInt8](repeating: 7, count: size), transport: .mqtt, transportMessageID: "m1")
         payload.arrivedAt = time
-        return DeadLetter(payload: payload, reason: .holdLimitReached, routes: ["a", "b"], arrivedAt: time)
+        return DeadLetter(payload: payload, reason: .backlogFull, routes: ["a", "b"], arrivedAt: time)
     }
 
     @Test("a letter is whole after a restart, and numbers go on, also past one that was removed")
@@ -56,6 +56,21 @@ struct DeadLetterRestartTests {
             #expect(try store.remove(1))
             #expect(throws: DeadLettersFull(count: 2, bytes: 600)) { try store.add(letter(0)) }
             #expect(try store.letters().map(\.id) == [2, 3])
+        }
+    }
+
+    @Test("the routes that a replay has left are on disk, unless another letter was merged since")
+    func routesLeft() throws {
+        var read = letter(10)
+        try process { (store, _) throws in
+            read.id = try store.add(read)
+            try store.setRoutes(["b"], of: read)
+        }
+        try process { (store, _) throws in
+            #expect(try store.letters().map(\.routes) == [["b"]])
+            read.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(0), bytesLost: 0)
+            try store.setRoutes([], of: read)
+            #expect(try store.letters().map(\.routes) == [["b"]])
         }
     }
 

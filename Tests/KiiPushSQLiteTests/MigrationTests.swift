@@ -38,7 +38,7 @@ struct MigrationTests {
             let letters = try SQLiteDeadLetterStore(database)
             let old = try #require(try letters.letters().first)
             #expect(
-                old.id == 4 && old.reason == .holdLimitReached && old.routes == ["a", "b"]
+                old.id == 4 && old.reason == .backlogFull && old.routes == ["a", "b"]
                     && old.payload.bytes == [1, 2, 3])
             #expect(old.payload.transport == .mqtt && old.payload.isRedelivered && old.receivedAt == 1_800_000_000_000)
             #expect(old.attempts == 0 && old.rulesGeneration == 0 && old.cause == nil)

@@ -56,14 +56,20 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
 
 /// The targets that are switched off, each until its end: by calls, and by an external list, such as a file.
 struct KillSwitch {
+    /// How many targets calls switch off at most.
+    static let limit = 1024
+
     private var byCall: [KillTarget: MonotonicInstant] = [:]
     private var byList: [KillTarget: MonotonicInstant] = [:]
 
     var isIdle: Bool { byCall.isEmpty && byList.isEmpty }
 
-    /// Switches a target off until `end`, or until a later end that it has already.
+    /// Switches a target off until `end`, or until a later end that it has already; beyond the limit, the one that ends
+    /// first is on again.
     mutating func kill(_ target: KillTarget, until end: MonotonicInstant) {
         byCall[target] = max(byCall[target] ?? end, end)
+        guard byCall.count > Self.limit else { return }
+        if let first = byCall.min(by: { $0.value < $1.value })?.key { byCall[first] = nil }
     }
 
     /// Switches a target on again, whoever switched it off.

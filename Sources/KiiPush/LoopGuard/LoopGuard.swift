@@ -3,8 +3,9 @@ import Synchronization
 /// Stops loops: handlers that cause the very pushes that they handle.
 ///
 /// A handler that writes to the bucket that it listens to can start a loop across the whole fleet. Put the guard second
-/// in the chain, after ``Deduplicator``. Its layers have a reason and a counter each, and can be switched off in
-/// ``LoopSettings/layers``:
+/// in the chain, after ``Deduplicator``. It has six layers, each of which can be switched off in
+/// ``LoopSettings/layers``. A message that one of them ends has the outcome ``Outcome/looped(_:)`` with that layer, and
+/// a count of its own in ``PushReceiver/metrics``; a message that the pace lets wait has ``Outcome/paced(until:)``.
 ///
 /// - *Identity* drops events whose sender is one of `me`, the identities that only this device writes as: not a user
 ///   with several devices. Payloads without a sender, such as any APNs Push to App, pass.
@@ -17,9 +18,17 @@ import Synchronization
 ///   may replace older ones that wait. ``paced`` shows the keys whose messages wait.
 /// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for
 ///   a time and without a new release of the program.
+/// - *Own bucket* ends the message of a handler that is about to write to a bucket that its own route listens to, if
+///   the route refuses that: ``RouteOptions/OwnBucket``.
 ///
-/// All state is in memory and bounded. It survives changes of the settings and of the routes, but no restart: a key may
-/// then handle 20 more at once.
+/// All state is in memory, and survives changes of the settings and of the routes, but no restart: a key may then
+/// handle 20 more at once. It is bounded:
+/// - 10,000 declared writes wait for their events; beyond that, the oldest is forgotten, and its event is handled.
+/// - 1,024 stamps that handlers found in objects are known; beyond that, the oldest is forgotten.
+/// - 16,384 keys and 4,096 routes have a pace; beyond that, one for which nothing waits is forgotten, and while there
+///   is none, a further one has no pace.
+/// - 4,096 routes have a budget of declared writes; beyond that, all budgets begin anew.
+/// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
 public final class LoopGuard: Middleware, WriteWatch {
     let clock: StageClock
     private let secret = DedupeSecret.ofProcess

@@ -17,6 +17,15 @@ public enum PushKind: String, Sendable, Hashable, CaseIterable, CustomStringConv
         case .directPush: "Direct Push"
         }
     }
+
+    /// Its number in tables and digests, from 0.
+    var tableIndex: Int {
+        switch self {
+        case .pushToApp: 0
+        case .pushToUser: 1
+        case .directPush: 2
+        }
+    }
 }
 
 /// The certainty of a message's kind.

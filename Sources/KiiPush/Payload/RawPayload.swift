@@ -21,8 +21,8 @@ public struct RawPayload: Sendable, Hashable {
     /// Whether the payload may have been sent long before it arrived, because its transport was behind.
     ///
     /// Set it while the transport has a backlog: while it has waited for capacity, or has found more to read at every
-    /// attempt for a quarter of a second. The loop guard does not decide by messages that arrive at the device's own
-    /// pace. A store does not keep it.
+    /// attempt for a quarter of a second. The loop guard does not count such messages as proof of outside traffic. A
+    /// store does not keep it.
     public var hasWaited: Bool
 
     /// When the payload arrived, on the receiver's monotonic clock; nil lets the receiver set it.

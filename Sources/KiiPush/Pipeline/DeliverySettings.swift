@@ -5,7 +5,8 @@
 public struct DeliverySettings: Sendable, Hashable {
     /// The ordering key: messages with the same key run one after another, in one lane.
     public enum Order: String, Sendable, Hashable, CaseIterable {
-        /// The object, else the topic, else the sender; a message without any of them is not ordered.
+        /// The object or the subject of a format, else the topic, the sender, or the MQTT topic but for commands; a
+        /// message without any of them is not ordered.
         case object
         /// The topic.
         case topic

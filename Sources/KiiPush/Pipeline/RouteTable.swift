@@ -97,13 +97,3 @@ private struct Candidate {
         return rest.isEmpty || rest[0].matchesContent(text, storage)
     }
 }
-
-extension PushKind {
-    var tableIndex: Int {
-        switch self {
-        case .pushToApp: 0
-        case .pushToUser: 1
-        case .directPush: 2
-        }
-    }
-}

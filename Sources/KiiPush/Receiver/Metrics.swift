@@ -84,8 +84,8 @@ package final class OutcomeCounters: Sendable {
     /// The outcomes and reasons, in the order of the counters: the commonest first, since they are looked up in order.
     static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
-        + LoopLayer.allCases.map { ("looped", $0.rawValue) }
-        + [("paced", nil)] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
+        + LoopLayer.ofOutcomes.map { ("looped", $0.rawValue) } + [("paced", nil)]
+        + [DeadLetter.Reason.killSwitch, .backlogFull, .failed].map { ("deadLettered", $0.rawValue) }
         + [("quarantined", nil), ("superseded", nil), ("expired", nil)]
         + [("refused", "app"), ("refused", "scope"), ("refused", "other")]
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
@@ -96,6 +96,9 @@ package final class OutcomeCounters: Sendable {
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
     private static func number(of outcome: Outcome) -> Int {
+        func number(_ name: String, _ reason: String?) -> Int? {
+            labels.firstIndex { $0.outcome == name && $0.reason == reason }
+        }
         let reason: String?
         switch outcome {
         case .handled: return 0
@@ -103,8 +106,8 @@ package final class OutcomeCounters: Sendable {
         case .failed(let failure): reason = failure.isStage ? "stage" : "handler"
         default: reason = outcome.reason
         }
-        let name = outcome.name
-        return labels.firstIndex { $0.outcome == name && $0.reason == reason } ?? 0
+        // Only a middleware of the program's own ends a message in another way, such as looped by the pace.
+        return number(outcome.name, reason) ?? number("refused", "other") ?? labels.count
     }
 
     func snapshot(_ routes: [Route]) -> Metrics {

@@ -129,14 +129,14 @@ extension ChainProblem {
     static func problems(of chain: [any Middleware]) -> [ChainProblem] {
         let deduplicator = chain.firstIndex { $0 is Deduplicator }
         let loopGuard = chain.firstIndex { $0 is LoopGuard }
-        let routers = chain.indices.filter { chain[$0] is ScopeFilter }
+        let filters = chain.indices.filter { chain[$0] is ScopeFilter }
         var problems: [ChainProblem] = []
         if let loopGuard, let deduplicator, loopGuard < deduplicator { problems.append(.guardBeforeDeduplicator) }
-        if let router = routers.first {
-            if let deduplicator, router < deduplicator { problems.append(.scopeFilterBeforeDeduplicator) }
-            if let loopGuard, router < loopGuard { problems.append(.scopeFilterBeforeGuard) }
+        if let filter = filters.first {
+            if let deduplicator, filter < deduplicator { problems.append(.scopeFilterBeforeDeduplicator) }
+            if let loopGuard, filter < loopGuard { problems.append(.scopeFilterBeforeGuard) }
         }
-        if routers.count > 1 { problems.append(.twoScopeFilters) }
+        if filters.count > 1 { problems.append(.twoScopeFilters) }
         return problems
     }
 

@@ -13,7 +13,7 @@ extension PushReceiver {
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
         letter.keys = DeadLetter.keys(message.message, reason, routes.first)
         do {
-            try putAside(letter)
+            try store(letter)
             return .deadLettered(reason)
         } catch { return .failure(of: "deadLetters", isStage: true, error) }
     }
@@ -22,7 +22,7 @@ extension PushReceiver {
     package var mergedLetters: Int { merged.load(ordering: .relaxed) }
 
     /// Adds a dead letter to the store, and notifies the listeners.
-    package func putAside(_ letter: DeadLetter) throws {
+    package func store(_ letter: DeadLetter) throws {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         let before = (try? deadLetters.count) ?? 0
@@ -47,16 +47,22 @@ extension PushReceiver {
     package func replay(_ letter: DeadLetter, call: ((Route, RoutedMessage) async -> Outcome)?) async -> Outcome {
         var message: RoutedMessage
         do { message = try prepare(letter.payload) } catch { return .undecodable(error) }
-        // The routes of an undecodable payload were not known.
-        if letter.reason != .undecodable {
+        // The routes of an undecodable payload are not known until a replay.
+        if letter.reason != .undecodable || !letter.routes.isEmpty {
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
+        let routes = letter.routes.isEmpty ? message.routes.ids : letter.routes
         message.bypass = .all
         var incoming = Incoming(message)
         let outcome = await receive(&incoming, call: call)
-        // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
-        if case .handled = outcome { _ = try? deadLetters.remove(letter) }
+        // A dead letter that cannot be removed or changed may be replayed again, which at-least-once allows.
+        switch outcome {
+        case .handled: _ = try? deadLetters.remove(letter)
+        case .failed(let failure) where !failure.handled.isEmpty:
+            try? deadLetters.setRoutes(routes.filter { !failure.handled.ids.containsExactly($0) }, of: letter)
+        default: break
+        }
         return outcome
     }
 }

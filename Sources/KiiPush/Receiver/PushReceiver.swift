@@ -144,9 +144,8 @@ extension HandlerRegistry {
 
     /// Calls `listener` with each message that is dead-lettered from now on.
     ///
-    /// The dead letter is then in the store, and has its number. Listeners are called by the task that received the
-    /// message, or by the one that used the kill switch, which dead-letters up to 1,000 messages at once; they are not
-    /// called for dead letters that were in the store before, see ``DeadLetterStore/count``.
+    /// The dead letter is then in the store, and has its number. Listeners are called by the task that adds it; they
+    /// are not called for dead letters that were in the store before, see ``DeadLetterStore/count``.
     @discardableResult
     public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
         receiver.deadLetterListeners.add(listener)

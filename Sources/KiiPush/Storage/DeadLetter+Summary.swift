@@ -47,14 +47,22 @@ extension DeadLetter {
         if let group = ResourceKey(groupOf: message) {
             narrow.add(group.digest.first)
             narrow.add(group.digest.second)
+        } else {
+            narrow.add(Self.noGroup)
         }
         return [narrow.finish(), wide.finish()]
     }
 
     /// The keys of the dead letter of an undecodable payload: one of its transport, and one for all.
     package static func keys(undecodable payload: RawPayload) -> [Key] {
-        [payload.transport?.name ?? "", ""].map { digest(.undecodable, $0).finish() }
+        let wide = digest(.undecodable, "")
+        var narrow = payload.transport.map { digest(.undecodable, $0.name) } ?? wide
+        if payload.transport == nil { narrow.add(noGroup) }
+        return [narrow.finish(), wide.finish()]
     }
+
+    /// What takes the place of a missing group: two equal keys would count each dead letter twice.
+    private static var noGroup: UInt64 { 0 }
 
     private static func digest(_ reason: Reason, _ text: String) -> KeyedDigest {
         var digest = KeyedDigest(.published)

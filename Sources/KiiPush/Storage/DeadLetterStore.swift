@@ -5,15 +5,12 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why a message was dead-lettered.
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// An earlier version of the loop guard had no capacity for it; none is made any more.
-        case holdLimitReached = "heldFull"
         /// It was waiting for its turn or a retry when its route, its bucket or everything was switched off.
         case killSwitch
         /// Too many messages of its bucket, topic or sender were waiting in the inbox; see
         /// `ServiceSettings.messagesOnDisk`.
         case backlogFull
-        /// Its handler failed in every attempt, or once if no transport delivers it again because other routes have
-        /// handled it.
+        /// Its handler failed in every attempt.
         case failed
         /// The process ended four times while it handled the message: after the first time, it handled only this
         /// message.
@@ -29,7 +26,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why the message was dead-lettered.
     public let reason: Reason
     /// The routes that did not handle it.
-    public let routes: [String]
+    public package(set) var routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
     /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970; nil from a store that does not
@@ -111,6 +108,14 @@ public protocol DeadLetterStore: Sendable {
     @discardableResult
     func remove(_ letter: DeadLetter) throws -> Bool
 
+    /// Records which routes have still not handled a dead letter after a replay, unless others have been merged into it
+    /// since it was read.
+    ///
+    /// By default it does nothing: the next replay then runs again the handlers that have succeeded.
+    ///
+    /// - Throws: if that cannot be written; the dead letter is then unchanged.
+    func setRoutes(_ routes: [String], of letter: DeadLetter) throws
+
     /// How many dead letters there are; by default, all are read and counted. Metrics and alarms ask often.
     var count: Int { get throws }
 
@@ -136,12 +141,15 @@ extension DeadLetterStore {
         return try remove(letter.id)
     }
 
+    /// Does nothing: a replay runs all routes that the dead letter had when it was added.
+    public func setRoutes(_ routes: [String], of letter: DeadLetter) throws {}
+
     /// How many dead letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
 }
 
 extension DeadLetter: CustomStringConvertible {
-    /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
+    /// The number, the reason, the routes and the size, on one line: `dead letter 3: failed, settings, 227 bytes`.
     public var description: String {
         let routes = routes.isEmpty ? "no route" : routes.map(Suggestion.shown).joined(separator: " ")
         let others = summary.map { ", the newest of \($0.count)" } ?? ""
@@ -224,6 +232,16 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     /// Removes a dead letter, unless others have been merged into it since it was read.
     @discardableResult
     public func remove(_ letter: DeadLetter) -> Bool { remove { $0.id == letter.id && $0.count == letter.count } }
+
+    /// Records which routes have still not handled a dead letter, unless others have been merged into it.
+    public func setRoutes(_ routes: [String], of letter: DeadLetter) {
+        state.withLock { state in
+            guard let index = state.letters.firstIndex(where: { $0.id == letter.id && $0.count == letter.count }) else {
+                return
+            }
+            state.letters[index].routes = routes
+        }
+    }
 
     private func remove(where isMeant: (DeadLetter) -> Bool) -> Bool {
         state.withLock { state in

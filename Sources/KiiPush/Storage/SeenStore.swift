@@ -136,7 +136,7 @@ public struct SeenCounts: Sendable, Hashable {
 /// A deduplication store in memory, which lasts as long as the process.
 ///
 /// Every call takes constant time: it forgets a few expired messages along the way. Memory follows use: nothing is
-/// reserved for a window that is not full. 20,000 remembered messages take about 4 MB.
+/// reserved for a window that is not full.
 public final class InMemorySeenStore: SeenStore {
     let state: Mutex<SeenTable>
 

@@ -13,4 +13,7 @@ public enum LoopLayer: String, Sendable, Hashable, CaseIterable {
     case killSwitch
     /// Its handler was about to write to a bucket that its own route listens to, and the route refuses that.
     case ownBucket
+
+    /// The layers that end a message: all but the pace, which lets it wait.
+    package static let ofOutcomes = allCases.filter { $0 != .pace }
 }

@@ -48,5 +48,7 @@ public struct LineageTooLong: Error, Sendable, Hashable, CustomStringConvertible
     public let limit: Int
 
     /// The lineage in words.
-    public var description: String { "it has come through \(counted(hops, "handler")), and may through \(limit)" }
+    public var description: String {
+        "the object has passed \(counted(hops, "handler")); at most \(limit) may (LoopSettings.hops)"
+    }
 }

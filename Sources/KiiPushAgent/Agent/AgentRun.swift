@@ -83,7 +83,7 @@ final class AgentRun: Sendable {
             counts: counts, silence: SilenceWatch(settings.silentAfter), log: log, settings: settings.service,
             isDurable: stores.inbox.isDurable, healed: state?.healing?.text, metrics: settings.metrics,
             kills: kills, deduplicator: stores.deduplicator)
-        for listener in agent.eventListeners { service.onEvent(listener) }
+        service.onEvent { [weak agent] event in agent?.tell(event) }
     }
 
     /// Whether it ends without anything to keep: nothing has arrived, and no sender was connected.

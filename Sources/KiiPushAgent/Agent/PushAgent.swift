@@ -37,7 +37,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
 
     private struct Changing {
         var rules: AgentRules?
-        var eventListeners: [@Sendable (ServiceEvent) -> Void] = []
+        var eventListeners = Listeners<ServiceEvent>()
         var hasRun = false
     }
 
@@ -127,14 +127,16 @@ public final class PushAgent: HandlerRegistry, Sendable {
     }
 
     /// Calls `listener` with each event of the service and its transports, while it runs; keep it fast.
-    public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) {
-        changing.withLock { $0.eventListeners.append(listener) }
+    @discardableResult
+    public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
+        let number = changing.withLock { $0.eventListeners.add(listener) }
+        return ListenerToken { [weak self] in _ = self?.changing.withLock { $0.eventListeners.remove(number) } }
     }
 
     /// Writes a line to the agent's log, as information; a handler reports with it what it has done.
     public func note(_ line: String) { host.log.note(line) }
 
-    var eventListeners: [@Sendable (ServiceEvent) -> Void] { changing.withLock { $0.eventListeners } }
+    func tell(_ event: ServiceEvent) { changing.withLock { $0.eventListeners }.call(event) }
 
     // MARK: Running
 
@@ -142,8 +144,11 @@ public final class PushAgent: HandlerRegistry, Sendable {
     ///
     /// To stop, it accepts no more payloads, lets handlers finish, and keeps the rest for the next start. If it cannot
     /// start or go on, or loses messages that were only in memory, it logs why and ends the process with exit code 1,
-    /// as `kiipush receive` does; ``exitCode(_:)`` returns instead. If its sources have ended, dead letters in memory
-    /// are lost messages, too. A second signal ends the process at once.
+    /// as `kiipush receive` does. If its sources have ended, dead letters in memory are lost messages, too. A second
+    /// signal ends the process at once. SIGHUP is caught as well: it loads the rules file again.
+    ///
+    /// It is for the `main` of a program that is nothing but this agent. A program with services of its own, or a test,
+    /// calls ``exitCode(_:)``, which never ends the process, except by a second signal.
     ///
     /// - Parameter sources: where payloads come from: `.mqtt`, `.unix`, `.stdin`, or transports of your own.
     /// - Throws: ``AgentError`` if it has run before.
@@ -152,7 +157,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         if code != 0 { exitProcess(code) }
     }
 
-    /// The same, and returns the exit code instead of ending the process, for a program that does more.
+    /// Runs as ``run(_:)`` does, and returns the exit code instead of ending the process.
     ///
     /// - Parameter sources: where payloads come from.
     /// - Returns: 0 if it stopped cleanly, 1 if it could not start or go on, or lost messages.

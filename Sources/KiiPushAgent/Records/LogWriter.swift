@@ -15,9 +15,9 @@ package final class LogWriter: Sendable {
         var bytes = 0
         var dropped = 0
         /// How many of the dropped ones are not reported yet.
-        var untold = 0
+        var unreported = 0
         /// How many lines were queued before the first of them.
-        var untoldBehind = 0
+        var unreportedBehind = 0
         var isOver = false
 
         func hasRoom(for line: JournalLine) -> Bool {
@@ -31,9 +31,9 @@ package final class LogWriter: Sendable {
         }
 
         mutating func drop() {
-            if untold == 0 { untoldBehind = queued }
+            if unreported == 0 { unreportedBehind = queued }
             dropped += 1
-            untold += 1
+            unreported += 1
         }
     }
 
@@ -106,16 +106,18 @@ package final class LogWriter: Sendable {
     /// Writes how many lines were dropped, unless already reported.
     private func tellDropped() {
         // After the lines that waited when the queue filled up, and before later ones.
-        let (count, hasUntold) = state.withLock { ($0.untoldBehind <= $0.taken ? $0.untold : 0, $0.untold > 0) }
+        let (count, hasUnreported) = state.withLock {
+            ($0.unreportedBehind <= $0.taken ? $0.unreported : 0, $0.unreported > 0)
+        }
         // `add` begins the shortage after its line was dropped, and perhaps after that was told.
-        if !hasUntold { shortages?.end(.log) }
+        if !hasUnreported { shortages?.end(.log) }
         guard count > 0 else { return }
         let lines = count == 1 ? "line was" : "lines were"
         let text = "kiipush: \(count) \(lines) dropped here, since nobody read the log"
         guard write(JournalLine(.warning, text)) else { return }
         let left = state.withLock { state in
-            state.untold -= count
-            return state.untold
+            state.unreported -= count
+            return state.unreported
         }
         if left == 0 { shortages?.end(.log) }
     }

@@ -141,7 +141,7 @@ extension Connection {
             let isNumber = ["id", "number", "payload"].contains(column)
             if isNumber, case .integer = value, !value.isOurNumber { return false }
             // A dead letter with an unknown reason would make listing all of them fail.
-            if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
+            if column == "reason", case .text(let text) = value, DeadLetter.Reason(stored: text) == nil {
                 return false
             }
             guard !knowsBoots, ["boot", "firstBoot"].contains(column), case .integer = value else { continue }

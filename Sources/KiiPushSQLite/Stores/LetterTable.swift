@@ -151,8 +151,7 @@ extension Connection {
             .integer(payload.isRedelivered ? 1 : 0), .integer(newer.payloadArrivedAfter), .blob(payload.bytes),
             .text(payload.mqtt?.json),
             .integer(Int64(newer.attempts)), .integer(Int64(newer.rulesGeneration)), .text(newer.cause), .integer(id))
-        try run("DELETE FROM deadLetterRoutes WHERE letter = ?", .integer(id))
-        try insertRoutes(newer.routes, id)
+        try setRoutes(newer.routes, id)
     }
 
     /// Merges another dead letter into that of a number without its payload; `first` is its time if it is the oldest.
@@ -164,6 +163,12 @@ extension Connection {
                 firstWall = coalesce(?, firstWall, wall) WHERE id = ?
             """, .integer(Int64(other.payload.bytes.count)), .integer(first?.boot), .integer(first?.monotonic),
             .integer(first?.wall), .integer(id))
+    }
+
+    /// Replaces the routes of a dead letter.
+    mutating func setRoutes(_ routes: [String], _ id: Int64) throws(SQLiteError) {
+        try run("DELETE FROM deadLetterRoutes WHERE letter = ?", .integer(id))
+        try insertRoutes(routes, id)
     }
 
     private mutating func insertRoutes(_ routes: [String], _ id: Int64) throws(SQLiteError) {

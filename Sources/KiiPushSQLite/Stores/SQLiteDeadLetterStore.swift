@@ -146,7 +146,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     }
 
     private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
-        guard let text = row.text(1), let reason = DeadLetter.Reason(rawValue: text) else { return nil }
+        guard let text = row.text(1), let reason = DeadLetter.Reason(stored: text) else { return nil }
         let id = row.integer(0)
         guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
@@ -193,6 +193,19 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     @discardableResult
     public func remove(_ letter: DeadLetter) throws -> Bool { try remove(letter.id, ifCountIs: letter.count) }
 
+    /// Records which routes have still not handled a dead letter, unless others have been merged into it, or wait for
+    /// that; does nothing for one that is not in the file yet.
+    ///
+    /// - Throws: ``SQLiteError`` if that cannot be written; the dead letter is then unchanged.
+    public func setRoutes(_ routes: [String], of letter: DeadLetter) throws {
+        guard let id = Int64(exactly: letter.id) else { return }
+        try database.withConnection { connection throws(SQLiteError) in
+            let count = try connection.number("SELECT count FROM deadLetters WHERE id = ?", .integer(id))
+            guard count == Int64(letter.count) else { return }
+            try connection.transaction { connection throws(SQLiteError) in try connection.setRoutes(routes, id) }
+        }
+    }
+
     private func remove(_ id: UInt64, ifCountIs count: Int?) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
@@ -208,6 +221,16 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 return true
             }
         }
+    }
+}
+
+extension DeadLetter.Reason {
+    /// The name of a reason of earlier versions: too many messages waited in the loop guard.
+    static let storedEarlier = "heldFull"
+
+    /// Reads a stored reason; nil if it is unknown.
+    init?(stored text: String) {
+        if text == Self.storedEarlier { self = .backlogFull } else { self.init(rawValue: text) }
     }
 }
 

@@ -45,7 +45,7 @@ struct StatusText {
         }
         lines += entry("queue", queue)
         lines += entry("ended", outcomes)
-        lines += entry("letters", letters)
+        lines += entry("dead", letters)
         for key in status.paced.prefix(Self.mostPaced) {
             let waiting = "\(Figures.count(key.waiting)) wait since \(Figures.seconds(key.since))"
             lines += entry("loop guard", "\(waiting), \(Figures.count(key.superseded)) superseded; \(key.why)")

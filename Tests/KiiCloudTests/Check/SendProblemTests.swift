@@ -98,7 +98,7 @@ struct SendProblemTests {
         #expect(message.problems(sentTo: address).map(\.code) == [.tooLarge, .tooLarge, .tooLarge])
     }
 
-    @Test("a number that is none is told")
+    @Test("an invalid number is reported")
     func numbers() {
         let data: KeyedData = [
             "nan": .double(.nan), "inf": .double(.infinity), "text": .number("abc"), "fine": 1e20,

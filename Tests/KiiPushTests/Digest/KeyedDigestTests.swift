@@ -47,7 +47,7 @@ struct KeyedDigestTests {
         #expect(digest.finish() == words.finish())
     }
 
-    @Test("each half of a digest tells parts apart, and the first alone is the half that is made in half the rounds")
+    @Test("`half` equals the first half of `finish`, and both halves depend on the parts")
     func halves() {
         var (firsts, seconds): (Set<UInt64>, Set<UInt64>) = ([], [])
         for number in UInt64(0)..<500 {

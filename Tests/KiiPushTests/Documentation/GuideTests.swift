@@ -138,7 +138,7 @@ struct OutcomeTableTests {
         let names = cells[0].code
         let reasons: [String?] =
             if cells[0].contains("(the layer)") {
-                LoopLayer.allCases.map(\.rawValue)
+                LoopLayer.ofOutcomes.map(\.rawValue)
             } else if cells[0].contains("(the code)") {
                 DecodeError.Code.allCases.map(\.rawValue)
             } else {

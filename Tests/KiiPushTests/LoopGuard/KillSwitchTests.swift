@@ -47,6 +47,14 @@ struct KillSwitchTests {
         #expect(try loopGuard.judge(PayloadFixture.pushToApp().payload(.long)) == "killSwitch")
     }
 
+    @Test("of more than 1,024 kills the one that would end first is given up")
+    func limit() {
+        let loopGuard = LoopGuard(clock: clock)
+        for number in 1...1026 { loopGuard.kill(.route("\(number)"), for: .seconds(2000 - Int64(number))) }
+        #expect(loopGuard.killed.count == 1024)
+        #expect(loopGuard.killed.contains(.route("1")) && !loopGuard.killed.contains(.route("1026")))
+    }
+
     @Test("killing a bucket drops the messages about it, over every transport, and no others")
     func killBucket() throws {
         let loopGuard = LoopGuard(clock: clock)

@@ -53,7 +53,8 @@ struct MetricsTests {
         }
         let outcomes: [Outcome] =
             [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]
-            + LoopLayer.allCases.map { .looped($0) } + DeadLetter.Reason.allCases.map { .deadLettered($0) }
+            + LoopLayer.ofOutcomes.map { .looped($0) }
+            + [.deadLettered(.killSwitch), .deadLettered(.backlogFull), .deadLettered(.failed)]
             + [.quarantined, .superseded, .expired, .paced(until: .seconds(1))]
             + [.refused(.app), .refused(.scope), .unrouted(.noRoute), .unrouted(.ambiguous)]
             + DecodeError.Code.allCases.map { .undecodable(DecodeError($0, at: 0, "")) }
@@ -81,5 +82,8 @@ struct MetricsTests {
         // Not even one that is spelled as ours are.
         counters.count(.refused(.other("app")))
         #expect(counters.snapshot([]).count("refused", "app") == 0)
+        // Nor one that only a middleware of one's own makes: no such message may count as handled.
+        counters.count(.looped(.pace))
+        #expect(counters.snapshot([]).nonzero == ["refused other: 102"])
     }
 }

@@ -72,6 +72,43 @@ struct DeadLetterTests {
         #expect(store.letters().isEmpty)
     }
 
+    @Test("a route that has handled a dead letter in a replay is not run by the next replay", arguments: [true, false])
+    func secondReplay(isUndecodable: Bool) async throws {
+        let (log, isFailing) = (EventLog(), Flag())
+        isFailing.set()
+        let receiver = PushReceiver(app: "0123abcd", deadLetters: letters)
+        for id in ["a", "b"] {
+            receiver.onAny(id, options: .continue) { _, _ in
+                log.add(id)
+                if id == "b", isFailing.isSet { throw TestError() }
+            }
+        }
+        _ = try letters.add(
+            DeadLetter(
+                payload: ServiceBench.payload(1), reason: isUndecodable ? .undecodable : .failed,
+                routes: isUndecodable ? [] : ["a", "b"], arrivedAt: .seconds(0)))
+        #expect(await "\(receiver.replay(try #require(letters.letters().first)))" == "failed (b)")
+        #expect(letters.letters().map(\.routes) == [["b"]])
+        isFailing.clear()
+        #expect(await "\(receiver.replay(try #require(letters.letters().first)))" == "handled")
+        #expect(log.events == ["a", "b", "b"] && letters.count == 0)
+    }
+
+    @Test("dead letters that name no sender, or came by no transport, have a tenth of the store like any others")
+    func shareWithoutGroup() throws {
+        let receiver = PushReceiver(deadLetters: InMemoryDeadLetterStore(capacity: 40))
+        let message = receiver.prepare(try PushMessage(PayloadFixture.directPush(recipient: nil).payload(.long)))
+            .message
+        for _ in 1...6 { _ = receiver.deadLetter(message, .failed, ["r"]) }
+        let unread = DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .seconds(0))
+        for _ in 1...6 {
+            var letter = unread
+            letter.keys = DeadLetter.keys(undecodable: letter.payload)
+            _ = try receiver.deadLetters.add(letter)
+        }
+        #expect(try receiver.deadLetters.letters().map(\.count) == [1, 1, 1, 3, 1, 1, 1, 3])
+    }
+
     @Test("a replay runs only the routes that the letter names")
     func routes() async throws {
         let log = EventLog()

@@ -90,7 +90,7 @@ struct WrongCommandLineTests {
         dead-letters drop x --state /nowhere => 'x' is not a message number; 'list' shows them
         dead-letters replay 1 --rate 0 --state /nowhere => --rate takes a number from 1 to 10000, not '0'
         dead-letters list --reason tired --state /nowhere => \
-        --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'
+        --reason takes one of killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'
         dead-letters list --all --state /nowhere => unknown option --all
         kill => name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything
         kill '' => name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything
