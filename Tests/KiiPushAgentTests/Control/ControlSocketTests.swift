@@ -59,13 +59,17 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "a directory that this user may not look into may have an agent, and its command says who may",
-        arguments: [(EACCES, true), (EPERM, true), (EWOULDBLOCK, true), (ENOENT, false), (ENOTDIR, false)])
-    func unknown(number: Int32, isTaken: Bool) {
-        let error = ErrorNumber(rawValue: number)
-        #expect(AgentState.mayBeTaken(error) == isTaken)
-        let text = SocketError.nobodyAnswers(path: "/s", error).description
-        #expect(text.hasSuffix("; run this as the user of the agent, or as root") == [EACCES, EPERM].contains(number))
+        "whether an agent runs where this user may not look is unknown, and the command says who may look",
+        arguments: [(EACCES, true), (EPERM, true), (ECONNREFUSED, false), (ENOENT, false)])
+    func unknown(number: Int32, isUnknown: Bool) throws {
+        let folder = try Folder()
+        let text = "/s: \(ErrorNumber(rawValue: number)); run this as the user of the agent, or as root"
+        let usage = AgentState.usage(
+            of: folder.path, SocketError.nobodyAnswers(path: "/s", ErrorNumber(rawValue: number)))
+        #expect(usage == (isUnknown ? .unknown(text) : .nobody))
+        let lock = try FileLock(folder.path + "/agent.lock", limit: .zero)
+        defer { lock.unlock() }
+        #expect(AgentState.usage(of: folder.path, SocketError.badPath("")) == .somebody)
     }
 
     @Test("a reader that rests holds up no command, and gets its whole answer")
