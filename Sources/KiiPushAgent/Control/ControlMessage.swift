@@ -15,6 +15,14 @@ enum ControlMessage {
         }
     }
 
+    /// What is too long in a command that no agent would take, and what to do instead; nil if an agent takes it.
+    static func excess(_ arguments: [String]) -> String? {
+        let bytes = command(arguments).count
+        guard arguments.count > mostArguments || bytes > longestCommand else { return nil }
+        return "a running agent takes at most \(mostArguments) words and \(longestCommand) bytes in one command, and "
+            + "these are \(counted(arguments.count, "word")) of \(counted(bytes, "byte")); split it into several"
+    }
+
     enum Reading: Equatable {
         case whole([String])
         /// More is to come.

@@ -1,4 +1,5 @@
 import CLibrary
+import KiiPush
 package import KiiPushSystem
 import Synchronization
 
@@ -122,14 +123,19 @@ package struct ControlSocket: Sendable {
 
     /// Sends a command to the process that serves the socket, passes on its answer, and returns the exit code.
     ///
-    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0.
+    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too
+    /// long is not sent, and answered with the reason.
     ///
     /// - Throws: why there is no answer.
     package func ask(
         _ arguments: [String], patience: Duration? = nil, until end: ContinuousClock.Instant? = nil,
         print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
-        try await withThread {
+        if let excess = ControlMessage.excess(arguments) {
+            error("kiipush \(escaped(arguments.first ?? "")): \(excess)")
+            return ExitCode.usage.rawValue
+        }
+        return try await withThread {
             Result { () throws(SocketError) in try answer(to: arguments, patience, end, print, error) }
         }.get()
     }

@@ -72,6 +72,24 @@ struct ControlSocketTests {
         #expect(AgentState.usage(of: folder.path, SocketError.badPath("")) == .somebody)
     }
 
+    @Test("a command that no agent would take is not sent, and says what is too long and how much is allowed")
+    func tooLong() async throws {
+        let longest = [String](repeating: "1", count: 2048)
+        #expect(ControlMessage.read(ControlMessage.command(longest)) == .whole(longest))
+        // Nobody listens.
+        let control = ControlSocket(path: "/nowhere/control.sock")
+        for (words, size) in [
+            (longest + ["1"], "2049 words of 6152 bytes"),
+            (["dead-letters", String(repeating: "x", count: 65_536)], "2 words of 65559 bytes"),
+        ] {
+            let (code, line) = try await control.firstLine(of: words)
+            #expect(code == 64)
+            #expect(
+                line == "kiipush \(words[0]): a running agent takes at most 2048 words and 65536 bytes in one command, "
+                    + "and these are \(size); split it into several")
+        }
+    }
+
     @Test("a reader that rests holds up no command, and gets its whole answer")
     func resting() async throws {
         let folder = try Folder()
