@@ -60,6 +60,8 @@ enum ControlMessage {
 
     /// Lines of an answer; a text with several lines makes several.
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { "\(mark)\($0)\n".utf8 }
+        // By bytes: for a String, a CRLF is one character that is not the end of a line.
+        Array(text.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .flatMap { Array(mark.utf8) + $0 + [UInt8(ascii: "\n")] }
     }
 }

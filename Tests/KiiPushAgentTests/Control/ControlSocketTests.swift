@@ -90,6 +90,47 @@ struct ControlSocketTests {
         }
     }
 
+    @Test("a client that leaves more of its answer unread than all may together is disconnected, and that is told once")
+    func unread() async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let told = Mutex<[String]>([])
+        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let (performed, perform) = AsyncStream.makeStream(of: Bool.self)
+        let dropped: @Sendable (String) -> Void = { what in told.withLock { $0.append(what) } }
+        let serving = Task {
+            try await control.serve(mostUnread: 2 << 20, listening: { listen.finish() }, dropped: dropped) {
+                arguments, reply in
+                guard arguments == ["show"] else { return 7 }
+                // The system buffers less than a MiB.
+                let line = String(repeating: "x", count: 65_535)
+                for _ in 0..<64 { reply.print(line) }
+                perform.yield(reply.isHeard)
+                return 0
+            }
+        }
+        for await _ in ready {}
+        let gate = ThreadSemaphore()
+        let rest: @Sendable (String) -> Void = { _ in
+            while !gate.wait(for: .seconds(20)) {}
+            gate.raise()
+        }
+        async let answer = control.ask(["show"], print: rest, error: rest)
+        #expect(await performed.first { _ in true } == false)
+        #expect(try await control.firstLine(of: ["status"]).code == 7)
+        gate.raise()
+        do {
+            _ = try await answer
+            Issue.record("the answer is whole")
+        } catch { #expect(error as? SocketError == .nobodyAnswers(path: control.path, SocketError.brokenOff)) }
+        #expect(
+            told.withLock { $0 } == [
+                "a command's answer was cut off: all unread answers have at most 2097152 bytes together"
+            ])
+        serving.cancel()
+        try await serving.value
+    }
+
     @Test("a reader that rests holds up no command, and gets its whole answer")
     func resting() async throws {
         let folder = try Folder()
