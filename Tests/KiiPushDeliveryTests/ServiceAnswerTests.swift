@@ -250,15 +250,17 @@ struct ServiceAnswerTests {
         #expect(Set(sent.events) == ["k: \(Self.answered)"] && sent.events.count <= 2, "\(sent.events)")
     }
 
-    @Test("each action of a Thing-IF command has the result of the routes that take it")
-    func actions() async throws {
+    @Test(
+        "each action of a Thing-IF command has the result of the routes that take it, whose ids may look the same",
+        arguments: [("power", "dim"), ("caf\u{E9}", "cafe\u{301}")])
+    func actions(power: String, dim: String) async throws {
         let sender = ListSender()
         let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
         let options = RouteOptions(then: .continue)
-        bench.receiver.onCommand("power", action: "power", options: options) { _, context in
+        bench.receiver.onCommand(power, action: "power", options: options) { _, context in
             try context.answer(.succeeded(Self.data))
         }
-        bench.receiver.onCommand("dim", action: "dim", options: options) { _, context in
+        bench.receiver.onCommand(dim, action: "dim", options: options) { _, context in
             try context.answer(.failed("stuck"))
         }
         bench.receiver.onCommand("other", action: "other", options: options) { _, _ in Issue.record("not its action") }
