@@ -197,7 +197,8 @@ extension PushService {
     /// The record that an attempt is over, and which routes are done.
     func failureRecord(of delivery: Delivery) -> InboxRecord {
         let done = delivery.incoming.done
-        let answers = (delivery.message.answers?.all ?? [:]).filter { done.containsExactly($0.key) }
+        let given = (delivery.message.answers?.all ?? [:]).filter { done.containsExactly($0.key.text) }
+        let answers = Dictionary(given.map { ($0.key.text, $0.value) }, uniquingKeysWith: { first, _ in first })
         return .failed(delivery.ticket.number, handled: done, answers: answers)
     }
 

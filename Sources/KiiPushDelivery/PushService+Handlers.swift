@@ -67,6 +67,15 @@ extension PushService {
         }
     }
 
+    /// Removes a dead letter as its store does, but not while it is being replayed.
+    ///
+    /// - Throws: ``ReplayRefused``, or why it cannot be removed.
+    package func drop(_ letter: DeadLetter) throws -> Bool {
+        if let refusal = change({ $0.beginReplay(letter.id) }) { throw refusal }
+        defer { change { $0.endReplay(letter.id) } }
+        return try receiver.deadLetters.remove(letter)
+    }
+
     /// Begins the runs that have a place.
     func beginRuns(_ state: inout ServiceState, _ now: MonotonicInstant) {
         while let (number, run) = state.nextRun(now) {
@@ -185,7 +194,7 @@ extension ServiceState {
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
     }
 
-    /// Begins a replay, which the end of the service waits for; returns why it may not begin.
+    /// Begins a replay, or a drop, which the end of the service waits for; returns why it may not begin.
     fileprivate mutating func beginReplay(_ id: UInt64) -> ReplayRefused? {
         guard phase < .stopping else { return .stopping }
         guard replayed.insert(id).inserted else { return .isRunning }
@@ -237,7 +246,7 @@ extension ServiceState {
     }
 }
 
-/// Why a dead letter is not replayed.
+/// Why a dead letter is not replayed, or not dropped.
 package enum ReplayRefused: Error, CustomStringConvertible {
     /// It was removed since it was read.
     case gone

@@ -22,6 +22,9 @@ package struct RouteCheck: Sendable, Hashable {
 extension RoutingRule {
     /// Evaluates every condition of the rule, as its route would.
     package func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
+
+    /// The first condition that does not hold; nil if all do.
+    package func firstMiss(_ message: PushMessage) -> RouteCheck? { criteria.firstMiss(message) }
 }
 
 extension RouteCriteria {
@@ -34,8 +37,30 @@ extension RouteCriteria {
         return [check] + checks
     }
 
+    /// The first check that fails, without the texts of the others, which take most of the time.
+    fileprivate func firstMiss(_ message: PushMessage) -> RouteCheck? {
+        guard isGap == message.storage.isGap else { return explain(message).first }
+        return conditions(isRoot: true).first { !holds($0, message) }.flatMap { explain([$0], message, path: "").first }
+    }
+
+    private func holds(_ condition: RuleCondition, _ message: PushMessage) -> Bool {
+        switch condition {
+        case .key(let key): key.holds(self, message)
+        case .data(let data): data.holds(for: message)
+        case .group(let group):
+            group.holds(
+                group.parts.count { part in
+                    part.conditions(isRoot: false).allSatisfy { part.holds($0, message) }
+                })
+        }
+    }
+
     private func explain(_ message: PushMessage, path: String) -> [RouteCheck] {
-        conditions(isRoot: path.isEmpty).map { condition in
+        explain(conditions(isRoot: path.isEmpty), message, path: path)
+    }
+
+    private func explain(_ conditions: [RuleCondition], _ message: PushMessage, path: String) -> [RouteCheck] {
+        conditions.map { condition in
             let name = path + condition.name
             func check(_ actual: String?, _ holds: Bool, _ reason: String?, _ parts: [RouteCheck] = []) -> RouteCheck {
                 RouteCheck(

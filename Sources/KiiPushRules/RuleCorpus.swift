@@ -16,12 +16,15 @@ package struct RuleCorpus: Sendable {
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file, firstLine: number)
         let root = try RoutingRules.checkedRoot(source)
-        try refuse(root, source)
         var reader = RulesReader(source)
-        let step = reader.step(root, &now, RuleNames([], isComplete: false))
-        if let error = reader.error { throw error }
-        guard let step, case .receive = step.action else { throw noMessage(source.position(of: 0)) }
-        return step
+        var time = now
+        let step = reader.step(root, &time, RuleNames([], isComplete: false))
+        let isMessage = if case .receive(let incoming)? = step?.action { incoming.transport != .gap } else { false }
+        // Most lines are messages, and are read only once.
+        if reader.error != nil || !isMessage { try refuse(root, source) }
+        now = time
+        if reader.error == nil, let step, case .receive = step.action { return step }
+        throw reader.error ?? noMessage(source.position(of: 0))
     }
 
     /// Throws for a bare payload, an object without a key of a step, not even a mistyped one; and for a gap.

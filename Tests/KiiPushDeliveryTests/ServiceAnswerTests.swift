@@ -252,22 +252,22 @@ struct ServiceAnswerTests {
 
     @Test(
         "each action of a Thing-IF command has the result of the routes that take it, and fails where none does",
-        arguments: [true, false])
-    func actions(isTaken: Bool) async throws {
+        arguments: [("power", "dim"), ("caf\u{E9}", "cafe\u{301}"), ("power", nil)])
+    func actions(power: String, dim: String?) async throws {
         let sender = ListSender()
         let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
         let options = RouteOptions(then: .continue)
-        bench.receiver.onCommand("power", action: "power", options: options) { _, context in
+        bench.receiver.onCommand(power, action: "power", options: options) { _, context in
             try context.answer(.succeeded(Self.data))
         }
-        if isTaken {
-            bench.receiver.onCommand("dim", action: "dim", options: options) { _, context in
+        if let dim {
+            bench.receiver.onCommand(dim, action: "dim", options: options) { _, context in
                 try context.answer(.failed("stuck"))
             }
         }
         bench.receiver.onCommand("other", action: "other", options: options) { _, _ in Issue.record("not its action") }
         let answers = try await Self.answers(to: Self.command, bench, sender)
-        let why = isTaken ? "stuck" : "no rule takes this action"
+        let why = dim != nil ? "stuck" : "no rule takes this action"
         #expect(
             answers == [
                 #"-: {"status":"failed","data":{"now":1},"reason":"\#(why)","failedActions":{"dim":"\#(why)"}}"#

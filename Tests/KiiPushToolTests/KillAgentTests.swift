@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KiiPush
+import KiiPushSystem
 import Testing
 
 @testable import KiiPushAgent
@@ -82,6 +83,18 @@ struct KillAgentTests {
         #expect(run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
         #expect(status.errors.first?.contains("does not answer") == true, "\(status.errors)")
         #expect(try agent.stop() == 0)
+    }
+
+    @Test("a user who may not ask is told at once as whom to ask, and not that an agent runs")
+    func unknown() async throws {
+        var asked = 0
+        let presence = await AgentPresence.of(folder.directory) { control, _ in
+            asked += 1
+            throw SocketError.nobodyAnswers(path: control.path, ErrorNumber(rawValue: EACCES))
+        }
+        let why = "/control.sock: Permission denied; run this as the user of the agent, or as root"
+        let text = if case .unknown(let text) = presence { text } else { "\(presence)" }
+        #expect(asked == 1 && text == folder.directory + why)
     }
 
     @Test("without a state directory the agent's first line says that it has no switch", arguments: [[], ["--quiet"]])

@@ -6,7 +6,7 @@ extension Incoming {
     package func answer(_ outcome: Outcome) -> Answer? {
         guard let answers = message.answers, let byOutcome = Answer(outcome) else { return nil }
         let (given, handled) = (answers.all, routes(handledBy: outcome))
-        let first = handled.lazy.compactMap { given[$0] }.first
+        let first = handled.lazy.compactMap { given[ExactText($0)] }.first
         // The rules may have been loaded again since it came, and the chain may have stopped its routes.
         let current = message.routes.filter { $0.criteria.command != nil }
         let takers = current.isEmpty ? answers.routes : current
@@ -19,7 +19,7 @@ extension Incoming {
                 if takers.isEmpty {
                     "no rule takes this action"
                 } else if takers.allSatisfy({ handled.containsExactly($0.id) }) {
-                    takers.lazy.compactMap { given[$0.id] }.first { $0.status != .succeeded }?.words
+                    takers.lazy.compactMap { given[ExactText($0.id)] }.first { $0.status != .succeeded }?.words
                 } else {
                     self.answer(of: takers, handled, byOutcome).words
                 }

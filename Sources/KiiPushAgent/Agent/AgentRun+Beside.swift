@@ -76,7 +76,8 @@ struct AgentCommands: Sendable {
     }
 
     private func serve(_ listening: @escaping @Sendable () -> Void) async throws {
-        try await control.serve(shortages: log.shortages, listening: listening) { arguments, reply in
+        let dropped: @Sendable (String) -> Void = { log.trouble($0) }
+        try await control.serve(shortages: log.shortages, listening: listening, dropped: dropped) { arguments, reply in
             let rest = Array(arguments.dropFirst())
             if arguments.first == "tap" {
                 let routes = session.receiver?.routes.map(\.id) ?? []

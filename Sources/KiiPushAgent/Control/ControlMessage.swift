@@ -15,6 +15,14 @@ enum ControlMessage {
         }
     }
 
+    /// What is too long in a command that no agent would take, and what to do instead; nil if an agent takes it.
+    static func excess(_ arguments: [String]) -> String? {
+        let bytes = command(arguments).count
+        guard arguments.count > mostArguments || bytes > longestCommand else { return nil }
+        return "a running agent takes at most \(mostArguments) words and \(longestCommand) bytes in one command, and "
+            + "these are \(counted(arguments.count, "word")) of \(counted(bytes, "byte")); split it into several"
+    }
+
     enum Reading: Equatable {
         case whole([String])
         /// More is to come.
@@ -52,6 +60,8 @@ enum ControlMessage {
 
     /// Lines of an answer; a text with several lines makes several.
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { "\(mark)\($0)\n".utf8 }
+        // By bytes: for a String, a CRLF is one character that is not the end of a line.
+        Array(text.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .flatMap { Array(mark.utf8) + $0 + [UInt8(ascii: "\n")] }
     }
 }

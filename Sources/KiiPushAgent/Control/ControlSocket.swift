@@ -1,4 +1,5 @@
 import CLibrary
+import KiiPush
 package import KiiPushSystem
 import Synchronization
 
@@ -6,11 +7,14 @@ import Synchronization
 ///
 /// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
 /// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
-/// disconnected, and so is, if eight are connected, one that has not read its answer for as long.
+/// disconnected, and so is, if eight are connected, one that has not read its answer for as long. Unread answers have
+/// at most 64 MiB together, and each the first MiB beyond that: a client that exceeds it is disconnected.
 package struct ControlSocket: Sendable {
     package let path: String
 
     private static let mostClients = 8
+    /// The most bytes of all unread answers: that of all dead letters fits, also if each byte is shown as an escape.
+    static let mostUnread = 64 << 20
     /// How long a client, and an agent that reports its identity or its status, may take.
     package static let patience = Duration.seconds(5)
 
@@ -19,18 +23,21 @@ package struct ControlSocket: Sendable {
 
     /// Serves commands until the task is cancelled; answers under way then have until `farewell` to end.
     ///
-    /// `listening` is called when clients can connect; `answer` performs a command, prints its lines, and returns the
-    /// exit code. If somebody removes the socket, it listens again.
+    /// `listening` is called when clients can connect, and `dropped` once for each client that is disconnected because
+    /// of its unread answer, with the reason; `answer` performs a command, prints its lines, and returns the exit code.
+    /// If somebody removes the socket, it listens again.
     ///
     /// - Throws: why it cannot listen.
     package func serve(
         shortages: Shortages? = nil, farewell: Duration = .seconds(1), lookEvery: Duration = .seconds(5),
-        listening: @escaping @Sendable () -> Void = {},
+        mostUnread: Int = ControlSocket.mostUnread, listening: @escaping @Sendable () -> Void = {},
+        dropped: @escaping @Sendable (String) -> Void = { _ in },
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw SocketError.failed(path: path, error) }
         let free = ClientCount(Self.mostClients, signal)
+        let unread = UnreadAnswers(most: mostUnread, dropped)
         try await withTaskCancellationHandler {
             try await withThread { [path] in
                 Result { () throws(SocketError) in
@@ -44,7 +51,7 @@ package struct ControlSocket: Sendable {
                         }
                         free.take()
                         startThread {
-                            Self.serve(client, free, answer)
+                            Self.serve(ControlReply(client, unread), client, free, answer)
                             free.give()
                         }
                     }
@@ -87,9 +94,9 @@ package struct ControlSocket: Sendable {
 
     /// Reads a command, has it performed by a task, and sends what that prints; blocks while the client does not read.
     private static func serve(
-        _ client: Int32, _ free: ClientCount, _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
+        _ reply: ControlReply, _ client: Int32, _ free: ClientCount,
+        _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) {
-        let reply = ControlReply(client)
         if let arguments = command(from: client) {
             Task { reply.end(await answer(arguments, reply)) }
         } else {
@@ -122,14 +129,19 @@ package struct ControlSocket: Sendable {
 
     /// Sends a command to the process that serves the socket, passes on its answer, and returns the exit code.
     ///
-    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0.
+    /// It may be silent for `patience`. At `end` it stops listening, as if it had ended with 0. A command that is too
+    /// long is not sent, and answered with the reason.
     ///
     /// - Throws: why there is no answer.
     package func ask(
         _ arguments: [String], patience: Duration? = nil, until end: ContinuousClock.Instant? = nil,
         print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
-        try await withThread {
+        if let excess = ControlMessage.excess(arguments) {
+            error("kiipush \(escaped(arguments.first ?? "")): \(excess)")
+            return ExitCode.usage.rawValue
+        }
+        return try await withThread {
             Result { () throws(SocketError) in try answer(to: arguments, patience, end, print, error) }
         }.get()
     }
@@ -197,10 +209,19 @@ package final class ControlReply: Sendable {
     private let client: Int32
     /// Whether the client has gone, or was disconnected; locked while something is sent.
     private let isGone = Mutex(false)
-    private let queue = Mutex((bytes: [UInt8](), isWhole: false))
+    private let queue = Mutex(Queue())
     private let work = ThreadSemaphore()
+    private let unread: UnreadAnswers
 
-    init(_ client: Int32) { self.client = client }
+    private struct Queue {
+        var bytes: [UInt8] = []
+        /// How many bytes the client has not read, including those that are being sent.
+        var unread = 0
+        var isWhole = false
+        var isCutOff = false
+    }
+
+    fileprivate init(_ client: Int32, _ unread: UnreadAnswers) { (self.client, self.unread) = (client, unread) }
 
     package func print(_ text: String) { add(ControlMessage.lines("o", text)) }
 
@@ -216,11 +237,27 @@ package final class ControlReply: Sendable {
     fileprivate func end(_ code: Int32) { add(ControlMessage.lines("x", "\(code)"), isLast: true) }
 
     private func add(_ bytes: [UInt8], isLast: Bool = false) {
-        queue.withLock { queue in
-            queue.bytes += bytes
+        let cutsOff = queue.withLock { queue in
             queue.isWhole = queue.isWhole || isLast
+            if queue.isCutOff { return false }
+            if unread.take(bytes.count, beside: queue.unread) {
+                queue.bytes += bytes
+                queue.unread += bytes.count
+                return false
+            }
+            give(queue.bytes.count, &queue)
+            (queue.bytes, queue.isCutOff) = ([], true)
+            // While it is locked, nobody closes the descriptor.
+            shutdown(client, Int32(SHUT_RDWR))
+            return true
         }
+        if cutsOff { unread.tell() }
         work.raise()
+    }
+
+    private func give(_ count: Int, _ queue: inout Queue) {
+        queue.unread -= count
+        unread.give(count)
     }
 
     /// Sends the output as it comes, and disconnects the client at the end; `mayRest` is asked about one that does not
@@ -229,9 +266,10 @@ package final class ControlReply: Sendable {
         while true {
             let (bytes, isWhole) = queue.withLock { queue in
                 defer { queue.bytes = [] }
-                return queue
+                return (queue.bytes, queue.isWhole)
             }
             deliver(bytes, mayRest: mayRest)
+            queue.withLock { give(bytes.count, &$0) }
             if isWhole { break }
             if bytes.isEmpty { _ = work.wait(for: .seconds(3600)) }
         }
@@ -310,6 +348,32 @@ extension ControlReply {
             }
             return false
         }
+    }
+}
+
+/// The bytes of all answers that their clients have not read yet, within a bound.
+private final class UnreadAnswers: Sendable {
+    /// What each client may leave unread besides, so that a short answer arrives while others rest.
+    private static let share = 1 << 20
+
+    private let most: Int
+    private let bytes = Atomic<Int>(0)
+    private let dropped: @Sendable (String) -> Void
+
+    init(most: Int, _ dropped: @escaping @Sendable (String) -> Void) { (self.most, self.dropped) = (most, dropped) }
+
+    /// Takes capacity for a client that has left `own` bytes unread; false if there is none.
+    func take(_ count: Int, beside own: Int) -> Bool {
+        guard own < Self.share || bytes.load(ordering: .relaxed) + count <= most else { return false }
+        bytes.add(count, ordering: .relaxed)
+        return true
+    }
+
+    func give(_ count: Int) { bytes.subtract(count, ordering: .relaxed) }
+
+    /// Reports a client that got none.
+    func tell() {
+        dropped("a command's answer was cut off: all unread answers have at most \(counted(most, "byte")) together")
     }
 }
 

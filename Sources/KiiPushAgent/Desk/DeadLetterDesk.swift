@@ -89,12 +89,17 @@ package enum DeadLetterDesk {
                 continue
             }
             do {
-                if try session.deadLetters.remove(letter) {
+                if try session.service?.drop(letter) ?? session.deadLetters.remove(letter) {
                     console.print("dropped \(letter.id)")
                 } else {
                     console.error("kiipush dead-letters: \(letter.id): it has changed meanwhile; list it again")
                     code = .failed
                 }
+            } catch ReplayRefused.isRunning {
+                console.error(
+                    "kiipush dead-letters: \(letter.id): not dropped, because a replay of it is running; if it is still "
+                        + "there after that, drop it then")
+                code = .failed
             } catch { return console.fail("kiipush dead-letters: \(letter.id): \(error)") }
         }
         return code

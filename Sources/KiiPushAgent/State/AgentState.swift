@@ -39,7 +39,8 @@ package final class AgentState: Sendable {
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
             firstStart?.undo()
-            throw AgentError("\(escaped(path)): cannot be locked: \(error)")
+            let advice = error.isRefusal ? "; run this as the owner of the directory, or as root" : ""
+            throw AgentError("\(escaped(path)): cannot be locked: \(error)\(advice)")
         }
         do { return .opened(try AgentState(directory, lock, heals: heals, firstStart)) } catch {
             firstStart?.undo()
@@ -48,18 +49,30 @@ package final class AgentState: Sendable {
         }
     }
 
-    /// Whether a directory is in use, by an agent or briefly by a command, or this user may not know; creates nothing.
-    package static func isTaken(_ directory: String) -> Bool {
-        let path = lockPath(directory)
-        guard unsafe access(path, F_OK) == 0 else { return mayBeTaken(.current) }
-        do throws(ErrorNumber) {
-            try FileLock(path, limit: .zero).unlock()
-            return false
-        } catch { return mayBeTaken(error) }
+    /// Who uses a directory, as far as this process can determine.
+    package enum Usage: Equatable, Sendable {
+        case nobody
+        /// An agent, or briefly a command.
+        case somebody
+        /// This user may not know, for this reason.
+        case unknown(String)
     }
 
-    /// Whether an agent may run although its lock could not be taken or seen.
-    static func mayBeTaken(_ error: ErrorNumber) -> Bool { [EWOULDBLOCK, EACCES, EPERM].contains(error.rawValue) }
+    /// Who uses a directory whose socket has not answered, for this reason; creates nothing.
+    package static func usage(of directory: String, _ silence: any Error) -> Usage {
+        if case .nobodyAnswers(_, let number)? = silence as? SocketError, number.isRefusal {
+            return .unknown("\(silence)")
+        }
+        let path = lockPath(directory)
+        do throws(ErrorNumber) {
+            guard unsafe access(path, F_OK) == 0 else { throw .current }
+            try FileLock(path, limit: .zero).unlock()
+            return .nobody
+        } catch {
+            if error.isRefusal { return .unknown("\(SocketError.nobodyAnswers(path: path, error))") }
+            return error.rawValue == EWOULDBLOCK ? .somebody : .nobody
+        }
+    }
 
     /// The file whose lock marks the directory as in use.
     private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }

@@ -20,6 +20,11 @@ public enum SocketError: Error, Sendable, Hashable {
     case failed(path: String, ErrorNumber)
 }
 
+extension ErrorNumber {
+    /// Whether this user may not do what another one may.
+    var isRefusal: Bool { [EACCES, EPERM].contains(rawValue) }
+}
+
 extension SocketError: CustomStringConvertible {
     /// One line for people: what is wrong, and how to fix it.
     public var description: String {
@@ -35,7 +40,7 @@ extension SocketError: CustomStringConvertible {
         case .occupied(let path):
             "\(EscapedText(path)): exists, but is not a socket of this user; remove it or use another path"
         case .inUse(let path): "\(EscapedText(path)): another program is listening there; stop it or use another path"
-        case .nobodyAnswers(let path, let number) where [EACCES, EPERM].contains(number.rawValue):
+        case .nobodyAnswers(let path, let number) where number.isRefusal:
             "\(EscapedText(path)): \(number); run this as the user of the agent, or as root"
         case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"

@@ -96,6 +96,7 @@ final class MQTTSession {
             } catch {
                 // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
+                let gap = isHeld ? possibleGap(hadSession: hadLink || settings.hadSession) : nil
                 transport.outgoing.publishAgain()
                 requested = [:]
                 if !unended.isEmpty || unended.retried > 0 { arrivals.forgetRetained() }
@@ -105,8 +106,10 @@ final class MQTTSession {
                     tellRenewal()
                     continue
                 }
-                if case .lost(let what, let isByBroker) = error, pause(tellLoss(what, isByBroker), wasFull) { continue }
-                if case .refused(let why) = error, pause(tellRefusal(why), wasFull) { continue }
+                if case .lost(let what, let isByBroker) = error, pause(tellLoss(what, isByBroker), wasFull, gap) {
+                    continue
+                }
+                if case .refused(let why) = error, pause(tellRefusal(why), wasFull, gap) { continue }
                 reportLeft()
                 return .success(())
             }
@@ -115,9 +118,14 @@ final class MQTTSession {
 
     /// Waits before the next connection, and submits payloads that are never redelivered; false at the end.
     ///
-    /// If the inbox was full, capacity ends the pause: the lost connection says nothing about the broker then.
-    private func pause(_ pause: Duration, _ wasFull: Bool) -> Bool {
+    /// If the inbox was full, capacity ends the pause: the lost connection says nothing about the broker then. Payloads
+    /// that were held until a gap is reported are handled after it here, too.
+    private func pause(_ pause: Duration, _ wasFull: Bool, _ gap: (why: String, cause: Gap.Cause?)?) -> Bool {
         arrivals.removeWhatComesAgain()
+        if let gap, !arrivals.payloads.isEmpty {
+            intake.report(.possibleGap(gap.why, cause: gap.cause))
+            remember(isSessionLost: false)
+        }
         let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }

@@ -11,28 +11,34 @@ struct EarlierRules {
     private var open: [(number: Int, certainty: [Certainty])] = []
 
     /// The first rule with the same conditions.
-    func same(_ criteria: RouteCriteria) -> Int? { byConditions[criteria.text] }
+    func same(_ rule: ComparedRule) -> Int? { byConditions[rule.text] }
 
-    /// The first rule that matches everything that these conditions match.
-    func covering(_ criteria: RouteCriteria) -> Int? {
-        let open = criteria.isGap ? nil : open.first { criteria.certainty.allSatisfy($0.certainty.contains) }?.number
-        return [same(criteria), open].compactMap(\.self).min()
+    /// The first rule that matches everything that a rule matches.
+    func covering(_ rule: ComparedRule) -> Int? {
+        let certainty = rule.criteria.certainty
+        let open = rule.criteria.isGap ? nil : open.first { certainty.allSatisfy($0.certainty.contains) }?.number
+        return [same(rule), open].compactMap(\.self).min()
     }
 
     /// Adds a rule, behind all others.
-    mutating func add(_ number: Int, _ criteria: RouteCriteria) {
-        if same(criteria) == nil { byConditions[criteria.text] = number }
+    mutating func add(_ number: Int, _ rule: ComparedRule) {
+        if same(rule) == nil { byConditions[rule.text] = number }
         var unconditional = RouteCriteria()
-        unconditional.certainty = criteria.certainty
-        if criteria == unconditional { open.append((number, criteria.certainty)) }
+        unconditional.certainty = rule.criteria.certainty
+        if rule.criteria == unconditional { open.append((number, unconditional.certainty)) }
     }
 }
 
-extension RouteCriteria {
-    fileprivate var text: ExactText {
+/// The conditions of a rule with their text, which takes long to write.
+struct ComparedRule {
+    let criteria: RouteCriteria
+    let text: ExactText
+
+    init(_ criteria: RouteCriteria) {
         var writer = JSONWriter()
-        write(to: &writer)
-        return ExactText((isGap ? "gap " : "") + writer.text)
+        criteria.write(to: &writer)
+        self.criteria = criteria
+        text = ExactText((criteria.isGap ? "gap " : "") + writer.text)
     }
 }
 
@@ -42,8 +48,9 @@ extension RulesLint {
         var closed = EarlierRules()
         var byAction: [RoutingRule.Action: EarlierRules] = [:]
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
-            if let earlier = closed.covering(rule.criteria) {
-                let isSame = closed.same(rule.criteria) == earlier
+            let compared = ComparedRule(rule.criteria)
+            if let earlier = closed.covering(compared) {
+                let isSame = closed.same(compared) == earlier
                 dead.insert(number)
                 unmatched.insert(number)
                 report(
@@ -53,14 +60,14 @@ extension RulesLint {
                         + "one \"continue\": true")
                 continue
             }
-            if let earlier = byAction[rule.action]?.same(rule.criteria) {
+            if let earlier = byAction[rule.action]?.same(compared) {
                 report(
                     .sameRule, rule, behind: earlier,
                     "the rule \(name(rule)) does the same as \(place(of: earlier)) for the same messages, so they are "
                         + "handled twice; leave one out")
             }
-            if rule.options.flow == .stop { closed.add(number, rule.criteria) }
-            byAction[rule.action, default: EarlierRules()].add(number, rule.criteria)
+            if rule.options.flow == .stop { closed.add(number, compared) }
+            byAction[rule.action, default: EarlierRules()].add(number, compared)
         }
     }
 
@@ -82,7 +89,7 @@ extension RulesLint {
         guard rules.rules.contains(where: { $0.options.dedupe != nil }) else { return }
         var passing = EarlierRules()
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
-            defer { if rule.options.flow == .continue { passing.add(number, rule.criteria) } }
+            defer { if rule.options.flow == .continue { passing.add(number, ComparedRule(rule.criteria)) } }
             guard let dedupe = rule.options.dedupe, let place = rule.dedupePosition else { continue }
             let key = "'\(Suggestion.shown(dedupe.key))'"
             if let why = neverCounts(dedupe, rule) {
@@ -92,7 +99,7 @@ extension RulesLint {
                     .dataOfPushToApp, place, rule.id,
                     "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule "
                         + "\(name(rule)); leave 'dedupe' out")
-            } else if let earlier = passing.covering(rule.criteria) {
+            } else if let earlier = passing.covering(ComparedRule(rule.criteria)) {
                 report(
                     .unusedID, rule, at: place, behind: earlier,
                     "the id of the rule \(name(rule)) never counts: the first rule that takes a message names it, and "

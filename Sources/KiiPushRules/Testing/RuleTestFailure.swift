@@ -86,7 +86,7 @@ package struct RuleVerdict: Sendable {
         var taker: String?
         return rules.map { rule in
             if let taker { return RuleVerdict(rule: rule.id, position: rule.position, answer: .notTried(after: taker)) }
-            guard let missed = rule.explain(message).first(where: { !$0.holds }) else {
+            guard let missed = rule.firstMiss(message) else {
                 if rule.options.flow == .stop { taker = rule.id }
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }

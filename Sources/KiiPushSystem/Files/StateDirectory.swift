@@ -34,7 +34,11 @@ package enum StateDirectory {
         return names
     }
 
-    package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
+    /// Whether there is a directory, or this user may not know.
+    package static func isThere(_ path: String) -> Bool {
+        let stamp = FileStamp(path)
+        return stamp.isDirectory || stamp.error?.rawValue == EACCES
+    }
 
     /// Creates a directory and its missing parents, with this mode; an existing one stays unchanged.
     ///

@@ -169,6 +169,8 @@ struct KillCommand {
             return .fine
         case .silent(let why):
             return console.fail("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
+        case .unknown(let why):
+            return console.fail("kiipush \(name): whether an agent runs in \(place) is unknown: \(why)")
         case .nobody:
             return console.fail(
                 "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "

@@ -41,6 +41,7 @@ enum DeadLettersCommand {
                 ]),
             of(
                 .drop, "deletes dead letters permanently", usage: "NUMBER…|FILTER…|--all [OPTION…]",
+                notes: [.text("A dead letter that a replay is handling is not dropped.")],
                 exits: [(.fine, "dropped"), (.failed, "one could not be dropped, or none matched")]),
         ])
 

@@ -172,7 +172,7 @@ extension ReportCommand {
         } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
             console.error("kiipush report: the agent closed the connection; the page ends there")
         } catch {
-            return agent.tell(agent.silence("\(error)"), "report", console)
+            return agent.tell(agent.silence(error), "report", console)
         }
         return end(watching, console)
     }

@@ -6,6 +6,8 @@ enum AgentPresence: Sendable {
     case agent(AgentIdentity)
     /// An agent that uses the directory, but does not identify itself.
     case silent(String)
+    /// This user may not ask, for this reason, so that nobody knows whether there is one.
+    case unknown(String)
     case nobody
 
     /// Whether it is known to have the target.
@@ -17,19 +19,25 @@ enum AgentPresence: Sendable {
     }
 
     /// Asks a directory's agent for its identity, for at most five seconds; it checks its kill file before it answers.
-    static func of(_ directory: String, target: KillTarget? = nil) async -> AgentPresence {
+    static func of(
+        _ directory: String, target: KillTarget? = nil,
+        ask: (ControlSocket, [String]) async throws -> (code: Int32, line: String) = { try await $0.firstLine(of: $1) }
+    ) async -> AgentPresence {
         let end = ContinuousClock.now + ControlSocket.patience
         while true {
-            let why: String
+            let silence: any Error
             do {
-                let (code, line) = try await ControlSocket(state: directory).firstLine(
-                    of: ["who"] + (target.map { [$0.description] } ?? []))
+                let (code, line) = try await ask(
+                    ControlSocket(state: directory), ["who"] + (target.map { [$0.description] } ?? []))
                 if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .agent(agent) }
-                why = "it said '\(escaped(line))'"
-            } catch { why = "\(error)" }
+                silence = AgentError("it said '\(escaped(line))'")
+            } catch { silence = error }
             // The lock distinguishes an agent that hangs, or is only just starting, from none.
-            guard AgentState.isTaken(directory) else { return .nobody }
-            guard .now < end else { return .silent(why) }
+            switch AgentState.usage(of: directory, silence) {
+            case .nobody: return .nobody
+            case .unknown(let why): return .unknown(why)
+            case .somebody: guard .now < end else { return .silent("\(silence)") }
+            }
             try? await Task.sleep(for: .milliseconds(50))
         }
     }

@@ -131,6 +131,7 @@ struct TopCommand: CommandWithOptions {
         switch silence {
         case .nobody: "no agent runs on \(escaped(agent.directory))"
         case .silent(let why): "the agent does not answer: \(why)"
+        case .unknown(let why): "whether an agent runs is unknown: \(why)"
         }
     }
 

@@ -40,19 +40,21 @@ struct TopScreen {
     var note: String?
 
     var rows: [Row] {
-        let rows = status.routes.map { row($0) }
+        // After a restart the counts start again.
+        let earlier = previous.flatMap { previous in
+            previous.status.since == status.since || previous.status.process == status.process
+                ? previous.status.routes : nil
+        }
+        let before = Dictionary(
+            (earlier ?? []).map { (ExactText($0.id), $0) }, uniquingKeysWith: { first, _ in first })
+        let rows = status.routes.map { row($0, before[ExactText($0.id)]) }
         return rows.sorted { left, right in
             let (one, other) = (value(left), value(right))
             return one == other ? left.route.id < right.route.id : one > other
         }
     }
 
-    private func row(_ route: AgentStatus.Route) -> Row {
-        // After a restart the counts start again.
-        let before = previous.flatMap { previous in
-            previous.status.since == status.since || previous.status.process == status.process
-                ? previous.status.routes.first { $0.id == route.id } : nil
-        }
+    private func row(_ route: AgentStatus.Route, _ before: AgentStatus.Route?) -> Row {
         let seconds = before == nil ? Double(max(status.uptime, 1)) : max(previous?.seconds ?? 1, 0.001)
         let runs = route.handled + route.failed - (before.map { $0.handled + $0.failed } ?? 0)
         let handling = route.handlingSeconds - (before?.handlingSeconds ?? 0)
@@ -77,8 +79,8 @@ struct TopScreen {
         let most = max(min(size.rows / 2, size.rows - 4), 2)
         if top.count > most { top = top.prefix(most - 1) + ["… 'kiipush status' says the rest"] }
         let room = max(size.rows - top.count - (note == nil ? 2 : 3), 1)
-        let rows = rows
-        var table = [header] + rows.prefix(room).map(line)
+        let (rows, name) = (rows, name)
+        var table = [header(name)] + rows.prefix(room).map { line($0, name) }
         if rows.count > room, rows.count > 1 {
             table[table.count - 1] = "… \(rows.count - room + 1) more routes"
         }
@@ -87,7 +89,9 @@ struct TopScreen {
     }
 
     /// The row of column names, as it appears in the lines.
-    var header: String {
+    var header: String { header(name) }
+
+    private func header(_ name: Int) -> String {
         Figures.column("ROUTE", name) + Self.columns.map { Figures.column($0.0, $0.1, isRight: true) }.joined()
     }
 
@@ -95,12 +99,13 @@ struct TopScreen {
         ("BUSY", 6), ("/S", 7), ("HANDLED", 10), ("FAILED", 7), ("PACED", 6), ("P50", 7), ("P99", 7), ("WAIT99", 8),
     ]
 
+    /// The width of the column of names, which looks at every route.
     private var name: Int {
         let rest = Self.columns.reduce(0) { $0 + $1.1 }
         return max(min(size.columns - rest, max(20, (status.routes.map(\.id.count).max() ?? 0) + 1)), 8)
     }
 
-    private func line(_ row: Row) -> String {
+    private func line(_ row: Row, _ name: Int) -> String {
         let route = row.route
         let cells = [
             "\(Int64((row.busy * 100).rounded()))%", Figures.short(row.rate), Figures.count(route.handled),

@@ -59,13 +59,76 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "a directory that this user may not look into may have an agent, and its command says who may",
-        arguments: [(EACCES, true), (EPERM, true), (EWOULDBLOCK, true), (ENOENT, false), (ENOTDIR, false)])
-    func unknown(number: Int32, isTaken: Bool) {
-        let error = ErrorNumber(rawValue: number)
-        #expect(AgentState.mayBeTaken(error) == isTaken)
-        let text = SocketError.nobodyAnswers(path: "/s", error).description
-        #expect(text.hasSuffix("; run this as the user of the agent, or as root") == [EACCES, EPERM].contains(number))
+        "whether an agent runs where this user may not look is unknown, and the command says who may look",
+        arguments: [(EACCES, true), (EPERM, true), (ECONNREFUSED, false), (ENOENT, false)])
+    func unknown(number: Int32, isUnknown: Bool) throws {
+        let folder = try Folder()
+        let text = "/s: \(ErrorNumber(rawValue: number)); run this as the user of the agent, or as root"
+        let usage = AgentState.usage(
+            of: folder.path, SocketError.nobodyAnswers(path: "/s", ErrorNumber(rawValue: number)))
+        #expect(usage == (isUnknown ? .unknown(text) : .nobody))
+        let lock = try FileLock(folder.path + "/agent.lock", limit: .zero)
+        defer { lock.unlock() }
+        #expect(AgentState.usage(of: folder.path, SocketError.badPath("")) == .somebody)
+    }
+
+    @Test("a command that no agent would take is not sent, and says what is too long and how much is allowed")
+    func tooLong() async throws {
+        let longest = [String](repeating: "1", count: 2048)
+        #expect(ControlMessage.read(ControlMessage.command(longest)) == .whole(longest))
+        // Nobody listens.
+        let control = ControlSocket(path: "/nowhere/control.sock")
+        for (words, size) in [
+            (longest + ["1"], "2049 words of 6152 bytes"),
+            (["dead-letters", String(repeating: "x", count: 65_536)], "2 words of 65559 bytes"),
+        ] {
+            let (code, line) = try await control.firstLine(of: words)
+            #expect(code == 64)
+            #expect(
+                line == "kiipush \(words[0]): a running agent takes at most 2048 words and 65536 bytes in one command, "
+                    + "and these are \(size); split it into several")
+        }
+    }
+
+    @Test("a client that leaves more of its answer unread than all may together is disconnected, and that is told once")
+    func unread() async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let told = Mutex<[String]>([])
+        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let (performed, perform) = AsyncStream.makeStream(of: Bool.self)
+        let dropped: @Sendable (String) -> Void = { what in told.withLock { $0.append(what) } }
+        let serving = Task {
+            try await control.serve(mostUnread: 2 << 20, listening: { listen.finish() }, dropped: dropped) {
+                arguments, reply in
+                guard arguments == ["show"] else { return 7 }
+                // The system buffers less than a MiB.
+                let line = String(repeating: "x", count: 65_535)
+                for _ in 0..<64 { reply.print(line) }
+                perform.yield(reply.isHeard)
+                return 0
+            }
+        }
+        for await _ in ready {}
+        let gate = ThreadSemaphore()
+        let rest: @Sendable (String) -> Void = { _ in
+            while !gate.wait(for: .seconds(20)) {}
+            gate.raise()
+        }
+        async let answer = control.ask(["show"], print: rest, error: rest)
+        #expect(await performed.first { _ in true } == false)
+        #expect(try await control.firstLine(of: ["status"]).code == 7)
+        gate.raise()
+        do {
+            _ = try await answer
+            Issue.record("the answer is whole")
+        } catch { #expect(error as? SocketError == .nobodyAnswers(path: control.path, SocketError.brokenOff)) }
+        #expect(
+            told.withLock { $0 } == [
+                "a command's answer was cut off: all unread answers have at most 2097152 bytes together"
+            ])
+        serving.cancel()
+        try await serving.value
     }
 
     @Test("a reader that rests holds up no command, and gets its whole answer")

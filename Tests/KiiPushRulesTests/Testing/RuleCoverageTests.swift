@@ -99,6 +99,7 @@ struct RuleCoverageTests {
             let message = try PushMessage(row.payload)
             for rule in rules.rules {
                 let checks = rule.explain(message)
+                #expect(rule.firstMiss(message) == checks.first { !$0.holds })
                 var covered = CoveredRule(rule)
                 let isTaken = covered.judge(message)
                 #expect(checks.map(\.name) == covered.conditions.map(\.name))
