@@ -26,16 +26,4 @@ struct ReceiverClockTests {
         #expect(Duration.seconds(9_223_372_037).inNanoseconds == .max)
         #expect(Duration.seconds(-9_223_372_037).inNanoseconds == .min)
     }
-
-    @Test("the system clock never goes back")
-    func system() {
-        let clock = SystemClock()
-        var last = clock.now
-        #expect(last.nanoseconds >= 0)
-        for _ in 0..<1000 {
-            let now = clock.now
-            #expect(now >= last)
-            last = now
-        }
-    }
 }
