@@ -5,22 +5,22 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushTestSupport
 
-/// Clocks that do what no clock should.
-struct GuardTimeTests {
-    /// A clock that a test sets to any time, also back.
-    final class LooseClock: ReceiverClock {
-        private let time: Mutex<MonotonicInstant>
+/// A clock that a test sets to any time, also back.
+final class LooseClock: ReceiverClock {
+    private let time: Mutex<MonotonicInstant>
 
-        init(_ seconds: Int64) { time = Mutex(.seconds(seconds)) }
+    init(_ seconds: Int64) { time = Mutex(.seconds(seconds)) }
 
-        var now: MonotonicInstant {
-            get { time.withLock { $0 } }
-            set { time.withLock { $0 = newValue } }
-        }
-
-        func sleep(until instant: MonotonicInstant) async throws { throw CancellationError() }
+    var now: MonotonicInstant {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
     }
 
+    func sleep(until instant: MonotonicInstant) async throws { throw CancellationError() }
+}
+
+/// Clocks that do what no clock should.
+struct GuardTimeTests {
     private static let year: Int64 = 31_557_600
 
     @Test(
@@ -116,16 +116,5 @@ struct GuardTimeTests {
         #expect(try loopGuard.judge(payload, at: clock.now) == "echo")
         clock.now = .seconds(1060)
         #expect(try loopGuard.judge(payload, at: clock.now) == "pass")
-    }
-
-    @Test("a scope's user with this device's id is not its sender, and a sender in another scope is")
-    func identityAndScope() throws {
-        let loopGuard = LoopGuard(me: [.user(id: "U-me")], clock: LooseClock(0))
-        let mine = KiiScope.user(KiiUser(id: "U-me"))
-        func judge(_ fixture: PayloadFixture) throws -> String { try loopGuard.judge(fixture.payload(.long)) }
-        #expect(try judge(.pushToApp(scope: mine, sender: "U-you")) == "pass")
-        #expect(try judge(.pushToApp(scope: .group(KiiGroup(id: "G-1")), sender: "U-me")) == "identity")
-        #expect(try judge(.pushToUser(scope: mine, sender: "U-me")) == "identity")
-        #expect(try judge(.directPush(recipient: "U-me")) == "pass")
     }
 }

@@ -108,32 +108,6 @@ struct PacePropertyTests {
     }
 
     @Test(
-        "a loop whose every message causes one is handled fewer than 800 times an hour", arguments: [0.2, 0.5, 1, 2.5])
-    func simpleLoop(delay: Double) {
-        for started in [1, 5, 25, 100] {
-            var lane = PaceLane(.objects())
-            lane.come(started, at: 0)
-            var seen = 0
-            var coming: [Double] = []
-            while lane.now < 7200 {
-                while seen < lane.passes.count {
-                    coming.append(lane.passes[seen].at + delay)
-                    seen += 1
-                }
-                let next = coming.first ?? .infinity
-                if let due = lane.due, due <= next {
-                    _ = lane.passToDue()
-                } else if next < .infinity {
-                    lane.come(at: coming.removeFirst())
-                } else {
-                    break
-                }
-            }
-            #expect(lane.mostInAnHour < 800, "\(started) started")
-        }
-    }
-
-    @Test(
         "whatever comes, who must wait is told a time in the future, passes in the end, and nobody is counted who left",
         arguments: PaceTests.kinds, [0.0, 100_000_000])
     func progress(kind: PaceTests.Kind, start: Double) {
