@@ -118,6 +118,16 @@ struct JSONWriterTests {
         #expect(writer.text == "[null,null,null,-9223372036854775808]")
     }
 
+    @Test("writes fractions, null for a number that is not finite, and lists of objects")
+    func members() {
+        let text = JSONWriter.object { writer in
+            writer.member("a", 1.5)
+            writer.member("b", Double.nan)
+            writer.objects("c", [1, 2]) { $0.member("d", $1) }
+        }
+        #expect(text == #"{"a":1.5,"b":null,"c":[{"d":1},{"d":2}]}"#)
+    }
+
     @Test(
         "escapes quotes, backslashes and control characters",
         arguments: [
