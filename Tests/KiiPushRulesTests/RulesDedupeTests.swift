@@ -26,7 +26,7 @@ struct RulesDedupeTests {
         #expect(RulesSamples.problems(Self.file(dedupe)) == [expected])
     }
 
-    @Test("what stands behind 'data.' is the key, to the byte")
+    @Test("the text after 'data.' is the key, byte for byte")
     func key() throws {
         for key in ["messageId", "a.b", "data.a", "\u{301}x", " "] {
             let rule = try RoutingRules(Self.file("{\"by\":\"data.\(key)\"}")).rules[0]

@@ -31,7 +31,7 @@ struct RuleCloudReadingTests {
     }
 
     @Test(
-        "what is wrong is told at its place",
+        "reports each mistake at its place",
         arguments: [
             (#"{"write":1}"#, "expected an object with object and fields, found a number"),
             (#"{"write":{"fields":{"n":1}}}"#, "the key 'object' is missing"),
@@ -57,7 +57,7 @@ struct RuleCloudReadingTests {
         #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
     }
 
-    @Test("who sends is the first of 'me', else of 'writesAs', and has to be said without them")
+    @Test("the sender is the first of 'me', else of 'writesAs', and required without them")
     func sender() throws {
         let then = #"{"send":{"topic":"kiicloud://topics/t","data":{}}}"#
         func sender(_ me: String) throws -> Sender? {
@@ -85,7 +85,7 @@ struct RuleCloudReadingTests {
     }
 
     @Test(
-        "values keep their types where a text is nothing else, and become text where it is more",
+        "a lone placeholder keeps the type of its value; within a text it becomes text",
         arguments: [
             (#""${data.n}""#, #"7"#), (#""${data.n|text}""#, #""7""#), (#""${data.s}""#, #""8""#),
             (#""${data.s|number}""#, "8"), (#""${data.b}""#, "true"), (#""${data.b|text}""#, #""true""#),
