@@ -82,7 +82,7 @@ struct SimulatedFleetTests {
 
     // MARK: The network
 
-    @Test("a seed has one run: the same report each time, and another for another seed")
+    @Test("the same seed gives the same report, and another seed another")
     func seed() async {
         func run(_ seed: UInt64) async -> [FleetReport.Sample] {
             let fleet = SimulatedFleet(devices: 3, keys: [.long, .short], chaos: .rough, seed: seed) {
@@ -106,7 +106,7 @@ struct SimulatedFleetTests {
         #expect(report.count("duplicate", "done") == 40)
     }
 
-    @Test("what is lost never arrives, and nothing else is lost")
+    @Test("lost messages never arrive, and all others do")
     func loss() async {
         let none = SimulatedFleet(devices: 2, chaos: Chaos(loss: 1), receiver: listener)
         none.cloud.put(Self.object)
@@ -133,7 +133,7 @@ struct SimulatedFleetTests {
         #expect(report.unhandled == 0 && report.handledTwice == 0 && report.events == 21)
     }
 
-    @Test("a jump brings what should have come meanwhile at once")
+    @Test("a jump of the clock delivers what was due meanwhile at once")
     func jumps() async {
         let jumping = Chaos(
             delay: .milliseconds(100) ... .milliseconds(100), jumps: 1, jump: .seconds(5) ... .seconds(5))

@@ -48,7 +48,7 @@ struct KeyedDigestTests {
         #expect(digest.finish() == words.finish())
     }
 
-    @Test("each half of a digest tells parts apart, and the first alone is the half that is made in half the rounds")
+    @Test("each half of a digest tells parts apart, and the first can be made alone")
     func halves() {
         var (firsts, seconds): (Set<UInt64>, Set<UInt64>) = ([], [])
         for number in UInt64(0)..<500 {
@@ -77,7 +77,7 @@ struct KeyedDigestTests {
 
 struct DigestTableTests {
     @Test(
-        "it holds what a dictionary holds, also where many searches begin at one slot",
+        "holds what a dictionary holds, also with colliding keys",
         arguments: 1...4 as ClosedRange<UInt64>)
     func likeDictionary(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -20,7 +20,7 @@ struct PacedMessageTests {
         #expect(bench.leases == 0, "what is to come again is not reserved")
     }
 
-    @Test("a paced message says when to deliver it again, and passes then; before that it is told the same time")
+    @Test("a paced message says when to deliver it again, the same time until then")
     func again() async {
         let bench = PacingBench()
         await bench.spend()
@@ -81,7 +81,7 @@ struct PacedMessageTests {
         #expect(bench.log.events == (1...40).map { "r \($0)" })
     }
 
-    @Test("a route of an unlimited pace gets every message at once, one of its own pace as fast as that says")
+    @Test("an unlimited route gets every message at once, and one with its own pace at that pace")
     func paces() async {
         let unlimited = PacingBench([("r", .unlimited)])
         for number in 1...500 { #expect(await unlimited.send(number) == "handled") }
@@ -192,7 +192,7 @@ struct PacedMessageTests {
         #expect(await bench.send(22) == "looped (echo)")
     }
 
-    @Test("a handler that fails has used its turn, and the message is no newcomer when it comes again")
+    @Test("a failed message has used its turn, and waits when it comes again")
     func failed() async {
         let bench = PacingBench()
         bench.isFailing.set()

@@ -107,6 +107,44 @@ struct StampTests {
         }
     }
 
+    @Test(
+        "never ends a message as a loop where devices derive fields from what a person changes, and hear of each other",
+        arguments: [2, 3, 8], PayloadFixture.KeyStyle.allCases)
+    func derived(devices: Int, style: PayloadFixture.KeyStyle) async {
+        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "thermostats"), id: "hall")
+        for seed in 0..<5 as Range<UInt64> {
+            let chaos = Chaos(delay: .milliseconds(50) ... .milliseconds(5000))
+            let fleet = SimulatedFleet(devices: devices, keys: [style], chaos: chaos, seed: seed) { device in
+                let receiver = PushReceiver(
+                    me: [device.identity], loop: LoopSettings().without(.pace), clock: device.clock)
+                receiver.onPushToApp("derive", bucket: "thermostats", object: "*") { event, context in
+                    var fields = device.cloud.fields(of: event.object) ?? [:]
+                    let context = try context.continuing(fields: fields)
+                    guard fields["of\(device.number)"] != fields["target"] else { return }
+                    fields["of\(device.number)"] = fields["target"]
+                    context.stamp(&fields)
+                    let write = try context.willWrite(event.object)
+                    write.done(modifiedAt: try device.put(event.object, fields))
+                }
+                return receiver
+            }
+            var random = SeededGenerator(seed: seed)
+            var time = Duration.seconds(1)
+            for number in 1...60 {
+                fleet.at(time) { fleet in
+                    var fields = fleet.cloud.fields(of: object) ?? [:]
+                    fields["target"] = .number("\(number)")
+                    fleet.cloud.put(object, fields, by: .user(id: "U-person"))
+                }
+                // Each device hears of all writes before the next change.
+                time += .milliseconds(Int.random(in: 11_000...31_000, using: &random))
+            }
+            let report = await fleet.run(for: time + .seconds(60))
+            #expect(report.count("handled") >= 60 * devices, "seed \(seed)")
+            #expect(report.count("looped", "lineage") == 0, "seed \(seed)")
+        }
+    }
+
     // MARK: Loops
 
     @Test("ends a loop with several messages in flight", arguments: [1, 2, 5], [2, 3])
@@ -195,8 +233,6 @@ final class PatchedObject: Sendable {
         var fields: [String: DataValue] = ["target": .number("20")]
         var modifiedAt: Int64 = 0
     }
-
-    static let object = KiiObject(bucket: KiiBucket(scope: .app, name: "thermostats"), id: "hall")
 
     private let state = Mutex(State())
     private let clock: ManualClock

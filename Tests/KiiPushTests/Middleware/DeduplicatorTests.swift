@@ -42,7 +42,7 @@ struct DeduplicatorTests {
         }
     }
 
-    @Test("a copy that came at once is a duplicate, however long after the message was handled", arguments: [70, 630])
+    @Test("a copy that arrived with the message is a duplicate, however late it is judged", arguments: [70, 630])
     func lateCopy(seconds: Int64) throws {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
         let deduplicator = Deduplicator(store: store, secret: .published, clock: clock)
@@ -78,7 +78,7 @@ struct WeakWindowTests {
         return payload
     }
 
-    @Test("a repetition that arrives long after a push is handled, however late that one's handler ended")
+    @Test("handles an equal push that arrives after the weak window, however slow the first handler was")
     func slowHandler() async {
         let (clock, log) = (clock, log)
         let receiver = PushReceiver(clock: clock)
@@ -92,7 +92,7 @@ struct WeakWindowTests {
         #expect(log.events.count == 2)
     }
 
-    @Test("of equal pushes that a service has waiting, each is handled that arrived long enough after another")
+    @Test("a service handles equal waiting pushes that arrived far enough apart")
     func service() async throws {
         let (clock, log, gate) = (clock, log, Gate())
         let receiver = PushReceiver(clock: clock)

@@ -17,22 +17,6 @@ struct MiddlewareChainTests {
         return (verdict, passed)
     }
 
-    @Test("stages are asked in order and told in reverse order")
-    func order() throws {
-        let chain = makeChain {
-            Probe("a", log)
-            for name in ["b", "c"] { Probe(name, log) }
-            Probe("d", log)
-        }
-        #expect(chain.names == ["a", "b", "c", "d"])
-        #expect(try run(chain) == (.pass, 4))
-        #expect(
-            log.events == [
-                "admit a", "admit b", "admit c", "admit d",
-                "settle d: handled", "settle c: handled", "settle b: handled", "settle a: handled",
-            ])
-    }
-
     @Test("if, else and switch choose stages of any type and number; a stage is named by its type", arguments: 0..<3)
     func chosen(which: Int) throws {
         let chain = makeChain {
@@ -61,9 +45,10 @@ struct MiddlewareChainTests {
     @Test("an empty chain passes everything")
     func empty() throws { #expect(try run(makeChain {}) == (.pass, 0)) }
 
+    /// With the number 4 none of the four stages drops the message.
     @Test(
-        "when a stage drops a message or throws, only the stages before it are told, last first", arguments: 0..<4,
-        [true, false])
+        "asks stages in order until one drops the message or throws, and tells those before it, last first",
+        arguments: 0...4, [true, false])
     func dropped(at number: Int, isThrowing: Bool) throws {
         let chain = makeChain {
             for index in 0..<4 {
@@ -78,14 +63,14 @@ struct MiddlewareChainTests {
         var passed = 0
         do throws(StageFailure) {
             let verdict = try chain.admit(&message, &passed)
-            #expect(verdict == .refuse("test") && !isThrowing)
+            #expect(number == 4 ? verdict == .pass : verdict == .refuse("test") && !isThrowing)
         } catch {
             #expect(error.stage == "\(number)" && error.underlying is TestError && isThrowing)
         }
         #expect(passed == number)
         chain.settle(message, .unrouted(.noRoute), passed)
         let settled = (0..<number).reversed().map { "settle \($0): unrouted (noRoute)" }
-        #expect(log.events == (0...number).map { "admit \($0)" } + settled)
+        #expect(log.events == (0...min(number, 3)).map { "admit \($0)" } + settled)
     }
 
     @Test("a stage can change the message for later stages")

@@ -17,7 +17,7 @@ struct ReceiverClockTests {
         #expect(start < late && start.duration(to: late) == .seconds(1) && late.duration(to: start) == .seconds(-1))
     }
 
-    @Test("a duration has its nanoseconds, and those beyond 292 years are the most there are")
+    @Test("nanoseconds of a duration saturate at 292 years")
     func nanoseconds() {
         #expect(Duration.seconds(3).inNanoseconds == 3_000_000_000)
         #expect(Duration.nanoseconds(-7).inNanoseconds == -7)
