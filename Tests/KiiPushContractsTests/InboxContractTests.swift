@@ -19,7 +19,7 @@ struct InboxContractTests {
         await InboxContract { PlainInbox(shelf, $0) }.verify()
     }
 
-    @Test("an inbox with one thing wrong breaks the promise about it", arguments: PlainInbox.Fault.allCases)
+    @Test("each fault of an inbox breaks its guarantee", arguments: PlainInbox.Fault.allCases)
     func broken(fault: PlainInbox.Fault) async {
         let broken = Mutex<Set<String>>([])
         let shelf = Shelf()
@@ -29,7 +29,7 @@ struct InboxContractTests {
         #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
     }
 
-    @Test("one that keeps nothing in memory either is asked only for what it can promise")
+    @Test("an inbox in memory is asked only for what it can promise")
     func brokenInMemory() async {
         let broken = Mutex<Set<String>>([])
         await InboxContract { _ in ForgetfulInbox() }.verify { promise, _ in broken.withLock { _ = $0.insert(promise) }

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushRules
+import KiiPushTesting
 import Testing
 
 @testable import KiiPushTestSupport
@@ -34,18 +35,13 @@ struct MQTTRulesTests {
     @Test("the file's own tests hold, nothing is to be linted, and everything is covered")
     func tests() async throws {
         let rules = try RoutingRules(Self.text, file: "r.json")
-        let runner = try RuleTestRunner(rules)
-        var counted: RuleCoverage? = RuleCoverage(rules)
-        for test in rules.tests {
-            let failures = await runner.run(test, counting: &counted).failures
-            #expect(failures.isEmpty, "\(failures.map(\.description))")
-        }
+        for test in try RuleSuite(rules) { try await test.run() }
         #expect(rules.lint().isEmpty, "\(rules.lint().map(\.description))")
-        let coverage = try #require(counted)
+        let coverage = try await rules.coverage()
         #expect(coverage.uncovered.allSatisfy { $0.kind == .missed }, "\(coverage.uncovered.map(\.description))")
     }
 
-    @Test("a rule without conditions takes no gap, and one for gaps no message; an explanation says so")
+    @Test("rules for gaps and for messages do not mix, and an explanation says so")
     func explanation() throws {
         let rules = try RoutingRules(Self.text, file: "r.json")
         let gap = try PushMessage(Gap(.firstStart).payload(number: 1))
@@ -58,7 +54,7 @@ struct MQTTRulesTests {
     }
 
     @Test(
-        "an explanation shows what the broker said of that which a condition asks for",
+        "an explanation shows what the broker said",
         arguments: [
             (#"{"topic":"b"}"#, #"{"topic":"a"}"#), (#"{"contentType":"x/y"}"#, "{}"),
             (

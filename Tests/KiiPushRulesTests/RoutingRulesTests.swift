@@ -79,7 +79,7 @@ struct RoutingRulesTests {
         #expect(test.steps[2].expect == nil && test.steps[4].position.line == 28)
     }
 
-    @Test("a test without steps, a step without an expectation and an empty expectation are there to be complained of")
+    @Test("reads a test without steps and a step without an expectation")
     func emptyTests() throws {
         let rules = try RoutingRules(
             #"""
@@ -91,7 +91,7 @@ struct RoutingRulesTests {
         #expect(rules.tests[1].steps.map(\.at) == [.zero, .zero])
     }
 
-    @Test("a payload in a test is not judged: doubled keys and all are the receiver's business")
+    @Test("a payload in a test is kept as it is, even with duplicate keys")
     func payloads() throws {
         let payload = #"{"a":1,"a":{"b":1,"b":2},"unknown":[]}"#
         let rules = try RoutingRules(
@@ -100,12 +100,12 @@ struct RoutingRulesTests {
         #expect(incoming.bytes == Array(payload.utf8))
     }
 
-    @Test("bytes are read as the same text is")
+    @Test("bytes are read like the same text")
     func bytes() throws {
         #expect(try RoutingRules(Array(RulesSamples.full.utf8)).rules.map(\.id) == rules.rules.map(\.id))
     }
 
-    @Test("a rule whose back-off is longer than the longest pause of the file has that pause at least")
+    @Test("a rule's longest pause is at least its back-off")
     func backoff() throws {
         let rules = try RoutingRules(
             #"""

@@ -11,28 +11,22 @@ struct RulesDedupeTests {
         "{\"version\":1,\"rules\":[\n{\"id\":\"r\",\"then\":{\"handler\":\"h\"},\"dedupe\":\(dedupe)}]}"
     }
 
+    private static let field = "2:49: expected a field of the data, such as \"data.messageId\""
+
     @Test(
         "each mistake is named with its place",
         arguments: [
             ("7", "2:43: expected an object with by, found a number"), ("{}", "2:43: the key 'by' is missing"),
-            (#"{"by":7}"#, "2:49: expected a field of the data, such as \"data.messageId\", found a number"),
-            (
-                #"{"by":"messageId"}"#,
-                "2:49: expected a field of the data, such as \"data.messageId\", found 'messageId'"
-            ),
-            (#"{"by":"data."}"#, "2:49: expected a field of the data, such as \"data.messageId\", found 'data.'"),
-            (#"{"by":""}"#, "2:49: expected a field of the data, such as \"data.messageId\", found an empty string"),
-            (
-                #"{"by":"data.\t"}"#,
-                "2:49: expected a field of the data, such as \"data.messageId\" without control characters"
-            ),
+            (#"{"by":7}"#, "\(field), found a number"), (#"{"by":"messageId"}"#, "\(field), found 'messageId'"),
+            (#"{"by":"data."}"#, "\(field), found 'data.'"), (#"{"by":""}"#, "\(field), found an empty string"),
+            (#"{"by":"data.\t"}"#, "\(field) without control characters"),
             (#"{"by":"data.a","window":"1s"}"#, "2:58: unknown key 'window'; known: by"),
         ])
     func mistakes(dedupe: String, expected: String) {
         #expect(RulesSamples.problems(Self.file(dedupe)) == [expected])
     }
 
-    @Test("what stands behind 'data.' is the key, to the byte")
+    @Test("the text after 'data.' is the key, byte for byte")
     func key() throws {
         for key in ["messageId", "a.b", "data.a", "\u{301}x", " "] {
             let rule = try RoutingRules(Self.file("{\"by\":\"data.\(key)\"}")).rules[0]

@@ -6,6 +6,14 @@ import Testing
 
 /// What is said of broken rules files, and where.
 struct RulesErrorTests {
+    // What is said again and again.
+    private static let duration = "expected a duration such as \"10s\": a number and ms, s, m, h or d, found"
+    private static let oneAction = "expected exactly one of payload, raw, gap, write, kill, revive in a step, found"
+    private static let identity = "expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+    private static let sender = "expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+    private static let objectURI = "expected the kiicloud:// URI of an object, found"
+    private static let targetURI = "expected the kiicloud:// URI of a bucket, an object or a topic, found"
+    private static let count = "expected a whole number from 0 to 1000000000, found"
     /// What is said of the numbers of earlier versions.
     private static let rate =
         "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
@@ -49,16 +57,10 @@ struct RulesErrorTests {
         "reports each mistake in a setting's value with its position",
         arguments: [
             (#""me":"user:U1""#, "2:6: expected a list of identities such as \"thing:th.1\", found a string"),
-            (#""me":["U1"]"#, "2:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
-            (
-                #""me":["usr:U1"]"#,
-                "2:7: unknown type 'usr'; did you mean 'user'?; expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
-            ),
+            (#""me":["U1"]"#, "2:7: \(identity), found 'U1'"),
+            (#""me":["usr:U1"]"#, "2:7: unknown type 'usr'; did you mean 'user'?; \(identity)"),
             (#""me":["user:*"]"#, "2:7: expected a single identity, found a pattern with '*'"),
-            (
-                #""me":["thing:"]"#,
-                "2:7: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'thing:' without an id"
-            ),
+            (#""me":["thing:"]"#, "2:7: \(identity), found 'thing:' without an id"),
             (#""serving":["app",7]"#, "2:18: expected a scope such as \"app\" or \"user:ID\", found a number"),
             (
                 #""serving":["admin:x"]"#,
@@ -66,20 +68,13 @@ struct RulesErrorTests {
             ),
             (#""serving":[]"#, "2:11: an empty list serves nothing; leave it out to serve every scope"),
             (#""dedupe":{"windw":"1s"}"#, "2:11: unknown key 'windw'; did you mean 'window'?"),
-            (
-                #""dedupe":{"window":"10"}"#,
-                "2:20: expected a duration such as \"10s\": a number and ms, s, m, h or d, found '10'"
-            ),
-            (#""dedupe":{"count":1000000001}"#, "2:19: expected a whole number from 0 to 1000000000, found 1000000001"),
-            (#""dedupe":{"count":1.5}"#, "2:19: expected a whole number from 0 to 1000000000, found 1.5"),
-            (#""dedupe":{"count":"5"}"#, "2:19: expected a whole number from 0 to 1000000000, found a string"),
+            (#""dedupe":{"window":"10"}"#, "2:20: \(duration) '10'"),
+            (#""dedupe":{"count":1000000001}"#, "2:19: \(count) 1000000001"),
+            (#""dedupe":{"count":1.5}"#, "2:19: \(count) 1.5"), (#""dedupe":{"count":"5"}"#, "2:19: \(count) a string"),
             (#""dedupe":null"#, "2:10: expected an object with window, count and weak, found null"),
             (#""loop":{"rate":{"messages":0}}"#, "2:16: \(rate)"), (#""loop":{"rate":false}"#, "2:16: \(rate)"),
             (#""loop":{"ownBucket":"warn"}"#, "2:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate"),
-            (
-                #""loop":{"writesAs":["x"]}"#,
-                "2:21: expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'x'"
-            ),
+            (#""loop":{"writesAs":["x"]}"#, "2:21: \(identity), found 'x'"),
             (#""delivery":{"attempts":0}"#, "2:24: expected a whole number from 1 to 1000, found 0"),
             (#""delivery":{"order":"objct"}"#, "2:21: unknown order 'objct'; did you mean 'object'?"),
             (#""delivery":{"onFailure":"stop"}"#, "2:25: unknown answer 'stop'; did you mean 'skip'?"),
@@ -110,53 +105,51 @@ struct RulesErrorTests {
                 #"{"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}}"#,
                 "2:40: a second rule 'a'; the first is at 2:7"
             ),
-            (#"{"id":"a","then":{}}"#, "2:18: expected exactly one of handler, run, print, write and send, found 0"),
-            (
-                #"{"id":"a","then":{"print":true,"handler":"h"}}"#,
-                "2:18: expected exactly one of handler, run, print, write and send, found 2"
-            ),
-            (#"{"id":"a","then":{"handlr":"h"}}"#, "2:19: unknown key 'handlr'; did you mean 'handler'?"),
-            (
-                #"{"id":"a","then":{"print":false}}"#,
-                "2:27: expected true: a rule that prints nothing needs another action"
-            ),
-            (
-                #"{"id":"a","then":{"run":"ls"}}"#,
-                "2:25: expected a list with a program and its arguments, found a string"
-            ),
-            (#"{"id":"a","then":{"run":[]}}"#, "2:25: expected a program and its arguments, found an empty list"),
-            (#"{"id":"a","then":{"run":["ls","\u0000"]}}"#, "2:31: an argument cannot contain a zero byte"),
-            (#"{"id":"a","then":{"run":["ls",1]}}"#, "2:31: expected an argument, a string, found a number"),
-            (
-                #"{"id":"a","then":"h"}"#,
-                "2:18: expected an object with handler, run, print, write or send, found a string"
-            ),
-            (#"{"id":"a","then":{"print":true},"continue":"yes"}"#, "2:44: expected true or false, found a string"),
-            (
-                #"{"id":"a","then":{"print":true},"writes":["users/U1"]}"#,
-                "2:43: expected the kiicloud:// URI of a bucket, an object or a topic, found 'users/U1'"
-            ),
-            (
-                #"{"id":"a","then":{"print":true},"writes":["kiicloud://users/U1"]}"#,
-                "2:43: expected the kiicloud:// URI of a bucket, an object or a topic, found 'kiicloud://users/U1'"
-            ),
-            (
-                #"{"id":"a","then":{"print":true},"loop":{"ownBucket":"warm"}}"#,
-                "2:53: unknown answer to a write to the own bucket 'warm'; did you mean 'warn'?"
-            ),
-            (#"{"id":"a","then":{"print":true},"loop":{"rate":false}}"#, "2:48: \(rate)"),
-            (
-                #"{"id":"a","then":{"print":true},"pace":false}"#,
-                "2:40: expected a pace: \"standard\", \"unlimited\", or a duration such as \"6s\", found false"
-            ),
-            (#"{"id":"a","then":{"print":true},"pace":"0s"}"#, "2:40: expected a duration longer than 0"),
-            (
-                #"{"id":"a","then":{"print":true},"delivery":{"atempts":1}}"#,
-                "2:45: unknown key 'atempts'; did you mean 'attempts'?"
-            ),
         ])
     func rules(rule: String, expected: String) {
         #expect(RulesSamples.problems("{\"version\":1,\"rules\":[\n\(rule)\n]}") == [expected])
+    }
+
+    @Test(
+        "reports each mistake in what a rule does with its position",
+        arguments: [
+            (#"{}"#, "3:1: expected exactly one of handler, run, print, write and send, found 0"),
+            (
+                #"{"print":true,"handler":"h"}"#,
+                "3:1: expected exactly one of handler, run, print, write and send, found 2"
+            ),
+            (#"{"handlr":"h"}"#, "3:2: unknown key 'handlr'; did you mean 'handler'?"),
+            (#"{"print":false}"#, "3:10: expected true: a rule that prints nothing needs another action"),
+            (#"{"run":"ls"}"#, "3:8: expected a list with a program and its arguments, found a string"),
+            (#"{"run":[]}"#, "3:8: expected a program and its arguments, found an empty list"),
+            (#"{"run":["ls","\u0000"]}"#, "3:14: an argument cannot contain a zero byte"),
+            (#"{"run":["ls",1]}"#, "3:14: expected an argument, a string, found a number"),
+            (#""h""#, "3:1: expected an object with handler, run, print, write or send, found a string"),
+        ])
+    func actions(then: String, expected: String) {
+        rules(rule: "{\"id\":\"a\",\"then\":\n\(then)}", expected: expected)
+    }
+
+    @Test(
+        "reports each mistake in what else a rule says with its position",
+        arguments: [
+            (#""continue":"yes""#, "3:12: expected true or false, found a string"),
+            (#""writes":["users/U1"]"#, "3:11: \(targetURI) 'users/U1'"),
+            (#""writes":["kiicloud://users/U1"]"#, "3:11: \(targetURI) 'kiicloud://users/U1'"),
+            (
+                #""loop":{"ownBucket":"warm"}"#,
+                "3:21: unknown answer to a write to the own bucket 'warm'; did you mean 'warn'?"
+            ),
+            (#""loop":{"rate":false}"#, "3:16: \(rate)"),
+            (
+                #""pace":false"#,
+                "3:8: expected a pace: \"standard\", \"unlimited\", or a duration such as \"6s\", found false"
+            ),
+            (#""pace":"0s""#, "3:8: expected a duration longer than 0"),
+            (#""delivery":{"atempts":1}"#, "3:13: unknown key 'atempts'; did you mean 'attempts'?"),
+        ])
+    func rest(rest: String, expected: String) {
+        rules(rule: "{\"id\":\"a\",\"then\":{\"print\":true},\n\(rest)}", expected: expected)
     }
 
     @Test(
@@ -164,6 +157,7 @@ struct RulesErrorTests {
         arguments: [
             (#"[]"#, "2:1: expected an object with conditions, found a list"),
             (#"{"buckt":"a"}"#, "2:2: unknown key 'buckt'; did you mean 'bucket'?"),
+            (#"{"Bukcet":"a"}"#, "2:2: unknown key 'Bukcet'; did you mean 'bucket'?"),
             (#"{"bucket":7}"#, "2:11: expected the name of a bucket, or a list of them, found a number"),
             (
                 #"{"bucket":""}"#,
@@ -180,11 +174,8 @@ struct RulesErrorTests {
                 #"{"scope":"user:"}"#,
                 "2:10: expected \"app\", \"user:ID\", \"group:ID\" or \"thing:ID\", found 'user:' without an id"
             ),
-            (#"{"sender":"U1"}"#, "2:11: expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\", found 'U1'"),
-            (
-                #"{"sender":["thing:*","grop:g"]}"#,
-                "2:22: unknown type 'grop'; known: user, thing, admin; expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
-            ),
+            (#"{"sender":"U1"}"#, "2:11: \(sender), found 'U1'"),
+            (#"{"sender":["thing:*","grop:g"]}"#, "2:22: unknown type 'grop'; known: user, thing, admin; \(sender)"),
             (#"{"certainty":["certain","liekly"]}"#, "2:25: unknown certainty 'liekly'; did you mean 'likely'?"),
             (#"{"events":true}"#, "2:11: expected the name of an event, or a list of them, found true"),
             (#"{"transport":{"equals":1}}"#, "2:24: expected the name of a transport, found a number"),
@@ -223,80 +214,56 @@ struct RulesErrorTests {
             (#"{"steps":[]}"#, "2:1: the key 'name' is missing"), (#"{"name":"n"}"#, "2:1: the key 'steps' is missing"),
             (#"{"name":"n","steps":{}}"#, "2:21: expected a list of steps, found an object"),
             (#"{"name":"n","steps":[],"only":true}"#, "2:24: unknown key 'only'; known: name, now, params, steps"),
-            (
-                #"{"name":"n","steps":[{"at":"0s"}]}"#,
-                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 0"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"raw":""}]}"#,
-                "2:22: expected exactly one of payload, raw, gap, write, kill, revive in a step, found 2"
-            ),
-            (
-                #"{"name":"n","steps":[{"at":"2s","kill":"*"},{"at":"1s","kill":"*"}]}"#,
-                "2:51: expected 2s or later, the time of the step before"
-            ),
-            (
-                #"{"name":"n","steps":[{"at":5,"kill":"*"}]}"#,
-                "2:28: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"
-            ),
-            (#"{"name":"n","steps":[{"raw":{}}]}"#, "2:29: expected the payload's bytes as a string, found an object"),
-            (#"{"name":"n","steps":[{"kill":"b"}]}"#, "2:30: unknown rule 'b'; did you mean 'ab'?"),
-            (
-                #"{"name":"n","steps":[{"kill":"kiicloud://users/U1"}]}"#,
-                "2:30: expected a rule's id, a bucket's kiicloud:// URI, or \"*\", found 'kiicloud://users/U1'"
-            ),
-            (
-                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/topics/t"}]}"#,
-                "2:31: expected the kiicloud:// URI of an object, found 'kiicloud://users/U1/topics/t'"
-            ),
-            (
-                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b"}]}"#,
-                "2:31: expected the kiicloud:// URI of an object, found 'kiicloud://users/U1/buckets/b'"
-            ),
-            (
-                #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b/objects/o","expect":{}}]}"#,
-                "2:73: 'expect' needs a payload; no message arrives at a step with 'write'"
-            ),
-            (
-                #"{"name":"n","steps":[{"gap":"firstStart","mqtt":7,"expect":{}}]}"#,
-                "2:42: 'mqtt' needs a payload; no broker sends a gap"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"fail":["relod"]}]}"#,
-                "2:44: unknown handler 'relod'; did you mean 'reload'?"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"transport":1}]}"#,
-                "2:48: expected the name of a transport, found a number"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"outcom":"handled"}}]}"#,
-                "2:46: unknown key 'outcom'; did you mean 'outcome'?"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"outcome":"handeld"}}]}"#,
-                "2:56: unknown outcome 'handeld'; did you mean 'handled'?"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"pace"}}]}"#,
-                "2:54: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"code":"emty"}}]}"#,
-                "2:53: unknown code 'emty'; did you mean 'empty'?"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"rules":"ab"}}]}"#,
-                "2:54: expected a list of rule's ids, found a string"
-            ),
-            (
-                #"{"name":"n","steps":[{"payload":{},"expect":{"kind":"direct"}}]}"#,
-                "2:53: unknown kind 'direct'; known: pushToApp, pushToUser, directPush"
-            ),
         ])
     func tests(test: String, expected: String) {
         let rule = #"{"id":"ab","then":{"handler":"reload"}}"#
         #expect(RulesSamples.problems("{\"version\":1,\"rules\":[\(rule)],\"tests\":[\n\(test)\n]}") == [expected])
+    }
+
+    @Test(
+        "reports each mistake in a test's step with its position",
+        arguments: [
+            (#"{"at":"0s"}"#, "3:1: \(oneAction) 0"), (#"{"payload":{},"raw":""}"#, "3:1: \(oneAction) 2"),
+            (
+                #"{"at":"2s","kill":"*"},{"at":"1s","kill":"*"}"#,
+                "3:30: expected 2s or later, the time of the step before"
+            ),
+            (#"{"at":5,"kill":"*"}"#, "3:7: \(duration) a number"),
+            (#"{"raw":{}}"#, "3:8: expected the payload's bytes as a string, found an object"),
+            (#"{"kill":"b"}"#, "3:9: unknown rule 'b'; did you mean 'ab'?"),
+            (
+                #"{"kill":"kiicloud://users/U1"}"#,
+                "3:9: expected a rule's id, a bucket's kiicloud:// URI, or \"*\", found 'kiicloud://users/U1'"
+            ),
+            (#"{"write":"kiicloud://users/U1/topics/t"}"#, "3:10: \(objectURI) 'kiicloud://users/U1/topics/t'"),
+            (#"{"write":"kiicloud://users/U1/buckets/b"}"#, "3:10: \(objectURI) 'kiicloud://users/U1/buckets/b'"),
+            (
+                #"{"write":"kiicloud://users/U1/buckets/b/objects/o","expect":{}}"#,
+                "3:52: 'expect' needs a payload; no message arrives at a step with 'write'"
+            ),
+            (#"{"gap":"firstStart","mqtt":7,"expect":{}}"#, "3:21: 'mqtt' needs a payload; no broker sends a gap"),
+            (#"{"payload":{},"fail":["relod"]}"#, "3:23: unknown handler 'relod'; did you mean 'reload'?"),
+            (#"{"payload":{},"transport":1}"#, "3:27: expected the name of a transport, found a number"),
+        ])
+    func steps(step: String, expected: String) {
+        tests(test: "{\"name\":\"n\",\"steps\":[\n\(step)]}", expected: expected)
+    }
+
+    @Test(
+        "reports each mistake in what a test expects with its position",
+        arguments: [
+            (#""outcom":"handled""#, "4:1: unknown key 'outcom'; did you mean 'outcome'?"),
+            (#""outcome":"handeld""#, "4:11: unknown outcome 'handeld'; did you mean 'handled'?"),
+            (
+                #""layer":"pace""#,
+                "4:9: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket"
+            ),
+            (#""code":"emty""#, "4:8: unknown code 'emty'; did you mean 'empty'?"),
+            (#""rules":"ab""#, "4:9: expected a list of rule's ids, found a string"),
+            (#""kind":"direct""#, "4:8: unknown kind 'direct'; known: pushToApp, pushToUser, directPush"),
+        ])
+    func expectations(expect: String, expected: String) {
+        steps(step: "{\"payload\":{},\"expect\":{\n\(expect)}}", expected: expected)
     }
 
     @Test("reports all problems at once, by position")

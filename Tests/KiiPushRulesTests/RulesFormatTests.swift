@@ -95,26 +95,3 @@ struct RuleDurationTests {
         #expect(Duration(rule: text) == duration)
     }
 }
-
-/// The names that somebody probably meant.
-struct SuggestionTests {
-    @Test(
-        "a mistyped name has the one that was meant nearby",
-        arguments: [
-            ("buckt", "bucket"), ("bukcet", "bucket"), ("Bucket", "bucket"), ("BUCKETS", "bucket"), ("topc", "topic"),
-            ("id2", "id"), ("kidn", "kind"),
-        ])
-    func near(name: String, expected: String) {
-        #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == expected)
-    }
-
-    @Test("a name that is like none has none nearby", arguments: ["", "xyz", "colour", "buck et list"])
-    func far(name: String) { #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == nil) }
-
-    @Test("a name longer than any is not compared, and is cut where it is shown")
-    func long() {
-        let name = String(repeating: "bucket", count: 100_000)
-        #expect(Suggestion.of(name, among: ["bucket"]) == nil)
-        #expect(Suggestion.shown(name).unicodeScalars.count == 65)
-    }
-}

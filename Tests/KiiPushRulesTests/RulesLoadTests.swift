@@ -33,7 +33,7 @@ struct RulesLoadTests {
         #expect(await receiver.receive(push("\"n\":2")).name == "unrouted")
     }
 
-    @Test("rules follow one another as routes do: the first match wins, and continue lets the next one try")
+    @Test("the first match wins, and continue lets the next rule try")
     func order() async throws {
         let receiver = receiver()
         try receiver.load(
@@ -59,7 +59,7 @@ struct RulesLoadTests {
         #expect(receiver.routes.map(\.id) == ["before", "d", "after"])
     }
 
-    @Test("a load that fails changes nothing, and says which rule and what was meant")
+    @Test("a load that fails changes nothing, and names the rule and a suggestion")
     func failure() async throws {
         let receiver = receiver()
         receiver.onPushToUser("code") { _, _ in }
@@ -131,7 +131,7 @@ struct RulesLoadTests {
         }
     }
 
-    @Test("programs are run and messages printed by whoever was given for it")
+    @Test("the given actions run programs and print messages")
     func actions() async throws {
         let receiver = receiver()
         try receiver.load(
@@ -167,7 +167,7 @@ struct RulesLoadTests {
         #expect(await end(#"{"topic":"t","sender":"th.me"}"#) == "looped (identity)")
     }
 
-    @Test("loads from several tasks at once leave one of the files, whole")
+    @Test("concurrent loads leave exactly one of the files")
     func concurrentLoads() async throws {
         let receiver = receiver()
         let files = try (0..<8).map { file in

@@ -1,3 +1,3 @@
 source "$(dirname "$0")/common.sh"
 
-bash Tests/coverage.sh 100
+bash Tests/coverage.sh

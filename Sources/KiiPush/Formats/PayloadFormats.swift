@@ -11,6 +11,10 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
         let name: String
         let transport: Transport?
         let format: any PayloadFormat
+
+        init(_ format: any PayloadFormat) {
+            (name, transport, self.format) = (format.name, format.transport, format)
+        }
     }
 
     /// The formats; nil for the shipped ones, so that nobody counts references to them.
@@ -18,8 +22,9 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
     private let haveTransport: Bool
 
     private var entries: [Entry] { given ?? Self.shippedEntries }
-    private static let shippedEntries =
-        PayloadFormats([CloudEventsFormat(), NtfyFormat(), QuickBloxFormat()]).given ?? []
+    private static let shippedEntries = [
+        Entry(CloudEventsFormat()), Entry(NtfyFormat()), Entry(QuickBloxFormat()),
+    ]
 
     /// CloudEvents, ntfy and QuickBlox.
     public static var shipped: PayloadFormats { PayloadFormats() }
@@ -29,7 +34,7 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
     /// Exactly these formats, at most 16, with different names and transports; of two that claim one payload, the first
     /// reads it.
     public init(_ formats: [any PayloadFormat]) {
-        let entries = formats.map { Entry(name: $0.name, transport: $0.transport, format: $0) }
+        let entries = formats.map { Entry($0) }
         precondition(entries.count <= 16, "at most 16 formats")
         precondition(entries.allSatisfy { Self.isName($0.name) }, "a format's name is 1 to 64 of a-z, 0-9 and ._-")
         precondition(Set(entries.map(\.name)).count == entries.count, "two formats have one name")

@@ -10,8 +10,6 @@
 public struct PushMessage: Sendable {
     package let storage: MessageStorage
 
-    init(storage: MessageStorage) { self.storage = storage }
-
     /// Decodes and classifies a payload.
     ///
     /// - Parameters:

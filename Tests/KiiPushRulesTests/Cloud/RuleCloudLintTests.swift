@@ -43,7 +43,7 @@ struct RuleCloudLintTests {
         #expect(try codes(Self.rule("r", when, then)) == (feeds ? [.feedsItself] : []))
     }
 
-    @Test("a circle over two rules is told with its way; with unlimited paces it is an error")
+    @Test("reports a cycle of two rules; with unlimited paces it is an error")
     func circle() throws {
         func rules(_ rest: String) -> [String] {
             [
@@ -101,7 +101,7 @@ struct RuleCloudLintTests {
         #expect(found == (isFound ? [.refusedPush] : []))
     }
 
-    @Test("who has no right to a topic is told, unless its owner is filled in")
+    @Test("reports a sender without the right to a topic, unless the owner is filled in")
     func rights() throws {
         func codes(_ topic: String) throws -> [RuleFinding.Code] {
             try self.codes(Self.rule("r", #"{"topic":"t","scope":"user:u"}"#, Self.send(topic)))

@@ -12,6 +12,10 @@ struct RuleCloudReadingTests {
         #"{"version":1,\#(me)"rules":[{"id":"r","then":\#(then)}]}"#
     }
 
+    private static func write(_ object: String = "buckets/b/objects/o", fields: String = #"{"n":1}"#) -> String {
+        #"{"write":{"object":"kiicloud://\#(object)","fields":\#(fields)}}"#
+    }
+
     @Test(
         "writes and pushes with placeholders are accepted",
         arguments: [
@@ -27,36 +31,18 @@ struct RuleCloudReadingTests {
     }
 
     @Test(
-        "what is wrong is told at its place",
+        "reports each mistake at its place",
         arguments: [
             (#"{"write":1}"#, "expected an object with object and fields, found a number"),
             (#"{"write":{"fields":{"n":1}}}"#, "the key 'object' is missing"),
             (#"{"write":{"object":"kiicloud://buckets/b/objects/o"}}"#, "the key 'fields' is missing"),
-            (
-                #"{"write":{"object":"kiicloud://buckets/b","fields":{"n":1}}}"#,
-                "expected the kiicloud:// URI of an object, found 'kiicloud://buckets/b'"
-            ),
-            (
-                #"{"write":{"object":"kiicloud://admins/a/buckets/b/objects/o","fields":{"n":1}}}"#,
-                "expected the kiicloud:// URI of an object, found 'kiicloud://admins/a/buckets/b/objects/o'"
-            ),
-            (#"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{}}}"#, "expected at least one field"),
-            (
-                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"_kl":"x"}}}"#,
-                "a field whose name begins with '_' belongs to Kii or to the loop guard"
-            ),
-            (
-                #"{"write":{"object":"kiicloud://buckets/${bukket}/objects/o","fields":{"n":1}}}"#,
-                "unknown field 'bukket'; did you mean 'bucket'?"
-            ),
-            (
-                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":{"m":["${data.a"]}}}}"#,
-                "a '${' without '}'; write '$${' for the two characters themselves"
-            ),
-            (
-                #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":"${data.a|int}"}}}"#,
-                "unknown form 'int'; known: text, number, bool"
-            ),
+            (write("buckets/b"), "expected the kiicloud:// URI of an object, found 'kiicloud://buckets/b'"),
+            (write("admins/a/buckets/b/objects/o"), "the kiicloud:// URI of an object, found 'kiicloud://admins/a/"),
+            (write(fields: "{}"), "expected at least one field"),
+            (write(fields: #"{"_kl":"x"}"#), "a field whose name begins with '_' belongs to Kii or to the loop guard"),
+            (write("buckets/${bukket}/objects/o"), "unknown field 'bukket'; did you mean 'bucket'?"),
+            (write(fields: #"{"n":{"m":["${data.a"]}}"#), "a '${' without '}'; write '$${' for the two characters"),
+            (write(fields: #"{"n":"${data.a|int}"}"#), "unknown form 'int'; known: text, number, bool"),
             (#"{"send":{"data":{}}}"#, "the key 'topic' is missing"),
             (
                 #"{"send":{"topic":"kiicloud://buckets/b","data":{}}}"#,
@@ -71,7 +57,7 @@ struct RuleCloudReadingTests {
         #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
     }
 
-    @Test("who sends is the first of 'me', else of 'writesAs', and has to be said without them")
+    @Test("the sender is the first of 'me', else of 'writesAs', and required without them")
     func sender() throws {
         let then = #"{"send":{"topic":"kiicloud://topics/t","data":{}}}"#
         func sender(_ me: String) throws -> Sender? {
@@ -99,7 +85,7 @@ struct RuleCloudReadingTests {
     }
 
     @Test(
-        "values keep their types where a text is nothing else, and become text where it is more",
+        "a lone placeholder keeps the type of its value; within a text it becomes text",
         arguments: [
             (#""${data.n}""#, #"7"#), (#""${data.n|text}""#, #""7""#), (#""${data.s}""#, #""8""#),
             (#""${data.s|number}""#, "8"), (#""${data.b}""#, "true"), (#""${data.b|text}""#, #""true""#),
@@ -108,10 +94,8 @@ struct RuleCloudReadingTests {
             (#""${when}""#, "1700000000033"), (#""${senderID}""#, #""u-2""#),
         ])
     func filled(value: String, expected: String) async throws {
-        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(value)}}}"#
-        #expect(
-            try await done(then, TestedRule.payload)
-                == #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(expected)}}}"#)
+        let then = Self.write(fields: #"{"v":\#(value)}"#)
+        #expect(try await done(then, TestedRule.payload) == Self.write(fields: #"{"v":\#(expected)}"#))
     }
 
     @Test(
@@ -120,14 +104,12 @@ struct RuleCloudReadingTests {
             #""${data.none}""#, #""${data.null}""#, #""${bucket}""#, #""${data.b|number}""#, #""${data.s|bool}""#,
         ])
     func missing(value: String) async throws {
-        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"v":\#(value)}}}"#
-        #expect(try await done(then, TestedRule.payload) == "failed (r)")
+        #expect(try await done(Self.write(fields: #"{"v":\#(value)}"#), TestedRule.payload) == "failed (r)")
     }
 
     @Test("a value that is filled into a URI stays within its part")
     func slash() async throws {
-        let then = #"{"write":{"object":"kiicloud://buckets/b/objects/${data.path}","fields":{"v":1}}}"#
-        let test = try TestedRule(then)
+        let test = try TestedRule(Self.write("buckets/b/objects/${data.path}"))
         let receipt = await test.receiver.send(RawPayload(TestedRule.payload))
         guard case .write(let uri, _, _)? = receipt.cloud.first else { return #expect(Bool(false)) }
         let named = KiiURI.Resource.object(bucket: "b", isEncrypted: false, id: "../../users/u")

@@ -77,7 +77,7 @@ struct LintConditionTests {
         #expect(try RoutingRules(text).lint().allSatisfy { $0.severity == .warning })
     }
 
-    @Test("scopes that are not served, own senders, and users of 'me' that are served are found, and others not")
+    @Test("finds scopes that are not served, own senders, and own users that are served")
     func settings() throws {
         let text = LintSamples.file(
             [
@@ -95,7 +95,7 @@ struct LintConditionTests {
             ])
     }
 
-    @Test("of very many patterns of scopes, not all are compared, which is told; names are compared however many")
+    @Test("says when there are too many scope patterns to compare; names are always compared")
     func manyScopes() throws {
         func list(_ text: String, _ end: String) -> String {
             "[\((0..<1_500).map { "\"\(text)\($0)\(end)\"" }.joined(separator: ","))]"

@@ -34,7 +34,7 @@ struct LintHandlerTests {
         }
     }
 
-    @Test("two tests of one name are warned of where they stand, and settings of the delivery are not")
+    @Test("warns of a repeated test name, and not of delivery settings")
     func warnings() throws {
         let test = #"{"name":"t","steps":[{"payload":{},"expect":{"rules":["a"]}}]}"#
         let file = LintSamples.file(
@@ -137,7 +137,7 @@ struct LintNameTests {
         #expect(try LintSamples.findings(file) == (finding.map { [$0] } ?? []))
     }
 
-    @Test("a key of the data with a dot is one key, which is told")
+    @Test("warns that a data key with a dot is one key")
     func dots() throws {
         #expect(
             try LintSamples.findings(LintSamples.file([LintSamples.rule("r", #"{"topic":"t","data":{"a.b":1}}"#)])) == [

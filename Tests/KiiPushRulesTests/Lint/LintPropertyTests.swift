@@ -56,7 +56,7 @@ struct LintPropertyTests {
         return [ConditionGroup(combining, parts)]
     }
 
-    @Test("random rules have shadows to be found, so the test above tests something")
+    @Test("random rules contain shadows, so that the test above checks something")
     func deadExist() throws {
         var count = 0
         for seed in 0..<60 as Range<UInt64> {
@@ -68,7 +68,7 @@ struct LintPropertyTests {
         #expect(count > 100)
     }
 
-    @Test("a pattern covers another one just when no word of a small alphabet speaks against it", arguments: 0..<40)
+    @Test("a pattern covers another if and only if no word of a small alphabet contradicts it", arguments: 0..<40)
     func patterns(seed: UInt64) {
         var source = SeededGenerator(seed: seed)
         let words = Self.words(upTo: 5)
@@ -124,7 +124,7 @@ struct LintPropertyTests {
         #expect(!nested.neverHolds && !nested.alwaysHolds)
     }
 
-    @Test("the parts of a graph are those that lead to each other", arguments: 0..<40)
+    @Test("strong components are the nodes that reach each other", arguments: 0..<40)
     func components(seed: UInt64) {
         var source = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...9, using: &source)

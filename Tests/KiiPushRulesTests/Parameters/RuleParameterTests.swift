@@ -80,7 +80,7 @@ struct RuleParameterTests {
         #expect(error?.problems.map(\.description) == problems)
     }
 
-    @Test("the problems of a file and of its values together are at most a hundred")
+    @Test("reports at most a hundred problems of a file and its values together")
     func manyProblems() throws {
         let params = (0..<100).map { #""p\#($0)":{"type":"number"}"# }.joined(separator: ",")
         let keys = (0..<99).map { #""wrong\#($0)":0"# }.joined(separator: ",")
@@ -113,40 +113,42 @@ struct RuleParameterTests {
         }
     }
 
+    /// A file's members with the parameter `a`.
+    private static func declaring(_ members: String, _ rest: String = #""rules":[]"#) -> String {
+        #""params":{"a":{\#(members)}},\#(rest)"#
+    }
+
+    private static func usingSecret(_ rest: String) -> String { declaring(#""type":"string","secret":true"#, rest) }
+
+    private static let tooLong = "1:55: expected at most 4096 bytes without a zero byte as the default"
+
     @Test(
         "a wrong declaration or placeholder is refused at its place",
         arguments: [
             (#""params":{"a b":{"type":"string"}},"rules":[]"#, "1:24: expected the name of a parameter"),
-            (#""params":{"a":{}},"rules":[]"#, "1:28: the key 'type' is missing"),
-            (#""params":{"a":{"type":"strin"}},"rules":[]"#, "1:36: unknown type 'strin'; did you mean 'string'?"),
-            (#""params":{"a":{"type":"number","default":"1"}},"rules":[]"#, "1:55: expected a number, found a string"),
-            (
-                #""params":{"a":{"type":"string","default":"\u0000"}},"rules":[]"#,
-                "1:55: expected at most 4096 bytes without a zero byte as the default"
-            ),
-            (
-                #""params":{"a":{"type":"string","default":"\#(String(repeating: "x", count: 4_097))"}},"rules":[]"#,
-                "1:55: expected at most 4096 bytes without a zero byte as the default"
-            ),
-            (
-                #""params":{"a":{"type":"string","secret":true,"default":"x"}},"rules":[]"#,
-                "1:69: a secret parameter has no default"
-            ),
+            (declaring(""), "1:28: the key 'type' is missing"),
+            (declaring(#""type":"strin""#), "1:36: unknown type 'strin'; did you mean 'string'?"),
+            (declaring(#""type":"number","default":"1""#), "1:55: expected a number, found a string"),
+            (declaring(#""type":"string","default":"\u0000""#), tooLong),
+            (declaring(#""type":"string","default":"\#(String(repeating: "x", count: 4_097))""#), tooLong),
+            (declaring(#""type":"string","secret":true,"default":"x""#), "1:69: a secret parameter has no default"),
             (#""app":"${param.a}","rules":[]"#, "1:20: unknown parameter 'a'; there is none; declare it in 'params'"),
             (
                 #""params":{"ab":{"type":"string","default":"x"}},"app":"${param.abc}","rules":[]"#,
                 "1:68: unknown parameter 'abc'; did you mean 'ab'?"
             ),
             (
-                #""params":{"a":{"type":"string","secret":true}},"me":["thing:${param.a}"],"rules":[]"#,
+                usingSecret(#""me":["thing:${param.a}"],"rules":[]"#),
                 "1:67: the parameter 'a' is secret, and what stands here is shown"
             ),
             (
-                #""params":{"a":{"type":"string","secret":true}},"rules":[{"id":"r","then":{"write":{"object":"kiicloud://buckets/b/objects/${param.a}","fields":{"x":1}}}}]"#,
+                usingSecret(
+                    #""rules":[{"id":"r","then":{"write":{"object":"kiicloud://buckets/b/objects/${param.a}","fields":{"x":1}}}}]"#
+                ),
                 "1:106: the parameter 'a' is secret"
             ),
             (
-                #""params":{"a":{"type":"string","secret":true}},"rules":[{"id":"r","when":{"data":{"x":"${param.a}"}},"then":{"print":true}}]"#,
+                usingSecret(#""rules":[{"id":"r","when":{"data":{"x":"${param.a}"}},"then":{"print":true}}]"#),
                 "1:100: the parameter 'a' is secret"
             ),
         ])
@@ -262,7 +264,7 @@ struct RuleParameterTests {
         #expect(rules.app == "x")
     }
 
-    @Test("files without parameters mean what they meant, and hostile ones are bounded")
+    @Test("the number and size of parameters are bounded")
     func bounds() throws {
         let many = (0...100).map { "\"p\($0)\":{\"type\":\"string\",\"default\":\"\"}" }.joined(separator: ",")
         #expect(

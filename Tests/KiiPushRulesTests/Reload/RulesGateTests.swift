@@ -37,7 +37,7 @@ struct RulesGateTests {
     }
 
     @Test(
-        "a file that does not prove itself changes nothing, and is reported with its reasons",
+        "a file that fails its checks changes nothing, and is reported with the reasons",
         arguments: [
             (
                 #"{"id":"b","thn":{}}"#, "",
@@ -69,7 +69,7 @@ struct RulesGateTests {
         #expect(await send(receiver, 1) == "handled" && log.events == ["first"])
     }
 
-    @Test("a file that proves itself is in force at once; what the receiver remembers lives on")
+    @Test("a file that passes takes effect at once, and the receiver forgets nothing")
     func loaded() async throws {
         let (receiver, gate) = try started()
         let test = TestReceiver(receiver, clock: clock)
@@ -164,7 +164,7 @@ struct RulesGateTests {
         #expect(update.needRestart == ["me", "loop", "loop.writesAs"])
     }
 
-    @Test("of two updates the one that was called later stays, whichever is ready first")
+    @Test("of two updates the later call wins, whichever is ready first")
     func overtaken() throws {
         let (receiver, gate) = try started()
         let (old, new) = (

@@ -46,10 +46,6 @@ struct RuleCoverageTests {
                 [#"{"topic":"t","n":1,"m":"xy"}"#],
                 ["2:28 n missed", "2:34 m missed", "2:44 kind missed", "3:2 b taken"]
             ),
-            (
-                [#"{"topic":"t","n":"1.0","m":"xy"}"#],
-                ["2:28 n missed", "2:34 m missed", "2:44 kind missed", "3:2 b taken"]
-            ),
             ([#"{"topic":"t","n":1,"m":"xy"}"#, #"{"topic":"t","n":1}"#, #"{"topic":"t"}"#, "{}"], []),
         ] as [([String], [String])])
     func gaps(payloads: [String], expected: [String]) async throws {

@@ -164,7 +164,7 @@ struct RuleTestRunnerTests {
         #expect(lines.count == 2 + 11 + 1 + failures[2].explanation.count && lines[2].hasPrefix("    stage decode"))
     }
 
-    @Test("a handler that a step lets fail fails too when its message had to wait first")
+    @Test("a handler that a step lets fail also fails if its message waited first")
     func pacedFailure() async throws {
         let rules = try RoutingRules(
             #"""

@@ -82,7 +82,7 @@ struct SimulatedFleetTests {
 
     // MARK: The network
 
-    @Test("a seed has one run: the same report each time, and another for another seed")
+    @Test("the same seed gives the same report, and another seed another")
     func seed() async {
         func run(_ seed: UInt64) async -> [FleetReport.Sample] {
             let fleet = SimulatedFleet(devices: 3, keys: [.long, .short], chaos: .rough, seed: seed) {
@@ -106,7 +106,7 @@ struct SimulatedFleetTests {
         #expect(report.count("duplicate", "done") == 40)
     }
 
-    @Test("what is lost never arrives, and nothing else is lost")
+    @Test("lost messages never arrive, and all others do")
     func loss() async {
         let none = SimulatedFleet(devices: 2, chaos: Chaos(loss: 1), receiver: listener)
         none.cloud.put(Self.object)
@@ -133,7 +133,7 @@ struct SimulatedFleetTests {
         #expect(report.unhandled == 0 && report.handledTwice == 0 && report.events == 21)
     }
 
-    @Test("a jump brings what should have come meanwhile at once")
+    @Test("a jump of the clock delivers what was due meanwhile at once")
     func jumps() async {
         let jumping = Chaos(
             delay: .milliseconds(100) ... .milliseconds(100), jumps: 1, jump: .seconds(5) ... .seconds(5))
@@ -172,35 +172,6 @@ struct SimulatedFleetTests {
         fleet.cloud.put(Self.object)
         #expect(await fleet.run(for: .seconds(3600), deliveries: 10).deliveries == 10)
         #expect(await fleet.run(for: .seconds(3600), deliveries: 30).deliveries == 30)
-    }
-}
-
-@Suite("Event queue")
-struct EventQueueTests {
-    @Test("what is due first comes first, and within a millisecond what was put in first")
-    func order() {
-        var random = SeededGenerator(seed: 7)
-        var queue = EventQueue<Int>()
-        var expected: [Int64: [Int]] = [:]
-        for item in 0..<2000 {
-            let time = Int64(random.next() % 300)
-            queue.add(item, at: time)
-            expected[time, default: []].append(item)
-        }
-        for time in expected.keys.sorted() {
-            #expect(queue.nextTime == time)
-            #expect(queue.popList() == expected[time])
-        }
-        #expect(queue.nextTime == nil && queue.popList().isEmpty)
-    }
-
-    @Test("what is put in while a millisecond happens still comes within it")
-    func sameTime() {
-        var queue = EventQueue<Int>()
-        queue.add(1, at: 5)
-        #expect(queue.popList() == [1])
-        queue.add(2, at: 5)
-        #expect(queue.nextTime == 5 && queue.popList() == [2])
     }
 
     @Test("the generator is SplitMix64")

@@ -41,7 +41,7 @@ struct TestReceiverTests {
         #expect(broken.settled == .init(.reject, seen: nil))
     }
 
-    @Test("messages that wait for their pace end when the clock is turned to their time, and not before")
+    @Test("paced messages end when the clock reaches their time, and not before")
     func paced() async throws {
         let test = try standard("20s")
         for number in 101...120 { #expect(await test.send(push(number)).outcome.name == "handled") }
@@ -58,7 +58,7 @@ struct TestReceiverTests {
         #expect(await test.advance(by: .seconds(10_000)).isEmpty && test.nextDue == nil)
     }
 
-    @Test("a jump handles late what a turn of the clock handles at its time")
+    @Test("after a jump of the clock messages are handled late")
     func jump() async throws {
         let ends = Mutex<[Int64]>([])
         for jumps in [false, true] {
@@ -95,7 +95,7 @@ struct TestReceiverTests {
         #expect(await test.send(push(4)).caused.isEmpty)
     }
 
-    @Test("sending from many tasks at once keeps each one's receipt its own")
+    @Test("each of many concurrent sends gets its own receipt")
     func concurrent() async throws {
         let test = try standard("unlimited")
         await withTaskGroup(of: Void.self) { group in

@@ -1,3 +1,4 @@
+import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -47,7 +48,7 @@ struct KeyedDigestTests {
         #expect(digest.finish() == words.finish())
     }
 
-    @Test("`half` equals the first half of `finish`, and both halves depend on the parts")
+    @Test("each half of a digest tells parts apart, and the first can be made alone")
     func halves() {
         var (firsts, seconds): (Set<UInt64>, Set<UInt64>) = ([], [])
         for number in UInt64(0)..<500 {
@@ -71,5 +72,26 @@ struct KeyedDigestTests {
         let secrets = Set((0..<100).map { _ in DedupeSecret.random() })
         #expect(secrets.count == 100)
         #expect(!secrets.contains(.published))
+    }
+}
+
+struct DigestTableTests {
+    @Test(
+        "holds what a dictionary holds, also with colliding keys",
+        arguments: 1...4 as ClosedRange<UInt64>)
+    func likeDictionary(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var (table, expected) = (DigestTable(), [DedupeKey: UInt32]())
+        // Ends of the table, equal halves, and keys that differ only beyond what selects a slot.
+        let halves: [UInt64] = [0, 1, 6, 7, 8, 15, 16, 1 << 32, .max, .max - 1]
+        let keys = halves.flatMap { first in halves.map { DedupeKey(first: first, second: $0) } }
+        for place in 0..<5000 as Range<UInt32> {
+            let key = keys[Int.random(in: 0..<keys.count, using: &random)]
+            let place = Bool.random(using: &random) ? place : nil
+            table[key] = place
+            expected[key] = place
+            #expect(table[key] == place)
+        }
+        for key in keys { #expect(table[key] == expected[key]) }
     }
 }

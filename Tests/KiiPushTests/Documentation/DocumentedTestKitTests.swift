@@ -48,7 +48,7 @@ struct DocumentedTestKitTests {
 
 /// Suites of rules files for Swift Testing.
 struct RuleSuiteTests {
-    @Test("a case has its name and place, and a failed one says all that went otherwise")
+    @Test("a case has a name and a place, and a failed one lists every difference")
     func cases() async throws {
         let suite = try RuleSuite(
             text: """
@@ -70,20 +70,13 @@ struct RuleSuiteTests {
     }
 
     @Test(
-        "what cannot be a suite is refused, since a suite of no cases would pass",
+        "refuses a file without cases, since an empty suite would pass",
         arguments: [
-            (
-                #"{"version":1,"rules":[]}"#,
-                "r.json:1:1: the file has no tests; add a list 'tests'"
-            ),
+            (#"{"version":1,"rules":[]}"#, "r.json:1:1: the file has no tests; add a list 'tests'"),
             ("[]", "r.json:1:1: expected an object with the rules, found a list"),
         ])
     func refused(text: String, expected: String) {
-        do {
-            _ = try RuleSuite(text: text, file: "r.json")
-            Issue.record("nothing was thrown")
-        } catch {
-            #expect("\(error)" == expected)
-        }
+        let error = #expect(throws: (any Error).self) { try RuleSuite(text: text, file: "r.json") }
+        #expect(error.map { "\($0)" } == expected)
     }
 }

@@ -147,7 +147,7 @@ struct OutcomeTableTests {
         return Row(outcome: try #require(names.first), reasons: reasons, seenStore: cells[2], disposition: cells[3])
     }
 
-    @Test("it has each outcome and reason that is counted, once, and no other")
+    @Test("lists each counted outcome and reason once, and no other")
     func complete() {
         func text(_ outcome: String, _ reason: String?) -> String { "\(outcome) (\(reason ?? ""))" }
         let documented = rows.flatMap { row in row.reasons.map { text(row.outcome, $0) } }
@@ -157,7 +157,7 @@ struct OutcomeTableTests {
         #expect(documented.count == Set(documented).count)
     }
 
-    @Test("it says what the seen store and the transport are told")
+    @Test("says what the seen store and the transport learn")
     func told() throws {
         let error = DecodeError(.empty, at: 0, "")
         let failure = Outcome.Failure(place: "p", isStage: false, error: TestError(), handled: MatchedRoutes())

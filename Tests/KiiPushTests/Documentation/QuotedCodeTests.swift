@@ -28,7 +28,7 @@ struct QuotedCodeTests {
         let lines: [String]
     }
 
-    @Test("every Swift block of the documentation stands in a sample or a test")
+    @Test("every Swift block of the documentation is in a sample or a test")
     func blocksAreCompiled() throws {
         let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap {
             Self.blocks($0.file, $0.text, language: "swift")

@@ -35,7 +35,7 @@ struct APIReplyTests {
         #expect(error?.code == .unexpectedCharacter)
     }
 
-    @Test("nothing at all is empty, a number is no object, and a reply over the limit is too large")
+    @Test("an empty payload, a number and a reply over the limit have their own codes")
     func others() {
         func code(_ text: String, bytes: Int = 64) -> DecodeError.Code? {
             let limits = PayloadLimits(bytes: bytes, depth: 2, members: 8)
@@ -47,7 +47,7 @@ struct APIReplyTests {
         #expect(code("x\nA: b", bytes: 5) == .limitExceeded)
     }
 
-    @Test("an object is read, whatever stands in it")
+    @Test("an object that contains a reply as text is read")
     func object() throws {
         #expect(try PushMessage(json: "{\"x\":\"HTTP/1.1 200 OK\\r\\nA: b\"}").kind == .directPush)
     }

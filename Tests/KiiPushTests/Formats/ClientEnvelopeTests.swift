@@ -43,7 +43,7 @@ struct ClientEnvelopeTests {
     }
 
     @Test(
-        "short keys are read there beside aps, and without it if only Kii sends them",
+        "short keys are read there beside aps, or if the set of keys is only Kii's",
         arguments: [
             #"{"actionId":"tap","notification":{"data":{"aps":{"alert":"x"},"st":"APP","to":"t","w":5}}}"#,
             #"{"data":{"aps":{"alert":"x"},"st":"APP","to":"t","w":5}}"#,
@@ -88,7 +88,7 @@ struct ClientEnvelopeTests {
         #expect(message.kind != .pushToApp && message[.bucketID] == nil && !message.data.isEmpty)
     }
 
-    @Test("a key twice in a wrapped payload is an error, since the rest would be another kind of message")
+    @Test("refuses a wrapped payload with a duplicate key")
     func keyTwice() throws {
         let doubled = #"{"bucketID":"b","bucketID":"c"}"#
         let object = #expect(throws: DecodeError.self) { try PushMessage(json: #"{"additionalData":\#(doubled)}"#) }
@@ -145,7 +145,7 @@ struct ClientEnvelopeTests {
         }
     }
 
-    @Test("the ids of owners that the scope's type does not have are unused, and contradict nothing")
+    @Test("owner ids of another scope type are unused, and no conflict")
     func unused() throws {
         let message = try PushMessage(json: #"{"aps":{},"bi":"b","st":"APP_AND_GROUP","sg":"G","su":"U","sth":"th.1"}"#)
         #expect(message.unusedFields == [.scopeUserID, .scopeThingID] && message.certainty == .certain)

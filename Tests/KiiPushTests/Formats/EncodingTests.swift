@@ -38,43 +38,33 @@ struct Base64Tests {
         #expect(try Self.decode(" \n") == [])
     }
 
+    static let foreign = "this character has no place in Base64"
+    static let leftOver = "Base64 ends with bits that belong to no byte"
+    static func groups(_ digits: Int, _ padding: Int) -> String {
+        "Base64 comes in groups of four characters; this text has \(digits), and \(padding) of padding"
+    }
+
+    private static let foreignCharacters = [
+        "Zm↓-v", "Zm↓_v", "Zm9↓*", "↓.m9v", "Zm9↓&", "Zm9↓\u{0}", "Zm9↓é", "Zm9↓\u{7F}", "↓@@@@", "↓[[[[", "↓````",
+        "↓{{{{", "↓::::", "↓,,,,",
+        // Nothing but padding may follow padding.
+        "Zg==↓Zg==", "Zm8=↓Z", "Zg=↓Z", "=↓Z",
+    ]
+    private static let incompleteGroups = [
+        "Z", "Zg", "Zm8", "Zm9vY", "Zg=", "Zm8==", "Zm9v=", "Zm9v==", "Zm9v====", "Z===", "=", "==", "===", "====",
+    ]
+    private static let refusals: [(marked: String, detail: String)] =
+        foreignCharacters.map { ($0, foreign) }
+        + incompleteGroups.map { ("\($0)↓", groups($0.count { $0 != "=" }, $0.count { $0 == "=" })) }
+        + ["Zh==↓", "Zm9=↓", "ZmA/Zj==↓"].map { ($0, leftOver) }
+
     @Test(
-        "refuses an invalid character at its position",
-        arguments: [
-            "Zm↓-v", "Zm↓_v", "Zm9↓*", "↓.m9v", "Zm9↓&", "Zm9↓\u{0}", "Zm9↓é", "Zm9↓\u{7F}", "↓@@@@", "↓[[[[", "↓````",
-            "↓{{{{", "↓::::", "↓,,,,",
-            // Nothing but padding may follow padding.
-            "Zg==↓Zg==", "Zm8=↓Z", "Zg=↓Z", "=↓Z",
-        ])
-    func foreign(marked: String) {
+        "refuses a foreign character where it is, and an incomplete group or left-over bits at the end",
+        arguments: refusals)
+    func refused(marked: String, detail: String) {
         let halves = marked.split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
         let error = #expect(throws: DecodeError.self) { try Self.decode(halves.joined(), base: 100) }
-        #expect(error?.code == .badEncoding)
-        #expect(error?.offset == 100 + halves[0].utf8.count)
-        #expect(error?.detail == "this character has no place in Base64")
-    }
-
-    @Test(
-        "refuses an incomplete group at the end",
-        arguments: [
-            "Z", "Zg", "Zm8", "Zm9vY", "Zg=", "Zm8==", "Zm9v=", "Zm9v==", "Zm9v====", "Z===", "=", "==", "===", "====",
-        ])
-    func groups(text: String) {
-        let error = #expect(throws: DecodeError.self) { try Self.decode(text, base: 100) }
-        #expect(error?.code == .badEncoding)
-        #expect(error?.offset == 100 + text.utf8.count)
-        let padding = text.count { $0 == "=" }
-        #expect(
-            error?.detail == "Base64 comes in groups of four characters; this text has \(text.count - padding), and "
-                + "\(padding) of padding")
-    }
-
-    @Test(
-        "refuses leftover bits", arguments: ["Zh==", "Zm9=", "ZmA/Zj=="])
-    func leftOver(text: String) {
-        let error = #expect(throws: DecodeError.self) { try Self.decode(text) }
-        #expect(error?.code == .badEncoding && error?.offset == text.utf8.count)
-        #expect(error?.detail == "Base64 ends with bits that belong to no byte")
+        #expect(error == DecodeError(.badEncoding, at: 100 + halves[0].utf8.count, detail))
     }
 }
 

@@ -30,7 +30,7 @@ struct FCMEnvelopeTests {
         #expect(message.dedupeKeys(secret: .published) == flat.dedupeKeys(secret: .published))
     }
 
-    @Test("over FCM any data is the payload, over nothing only one with Kii's long keys")
+    @Test("data is the payload over FCM, and without a transport only if it has Kii's long keys")
     func foreignData() throws {
         for data in [#"{"x":"1"}"#, #"{"t":"1","to":"me"}"#, #"{"aps":{},"x":"b"}"#, "{}"] {
             let stated = try PushMessage(json: #"{"data":\#(data)}"#, over: .fcm)
@@ -60,7 +60,7 @@ struct FCMEnvelopeTests {
         }
     }
 
-    @Test("a payload with a key twice is refused, wrapped or not, with the place of the second one")
+    @Test("refuses a duplicate key at its second place, wrapped or not")
     func keyTwice() throws {
         let doubled = #"{"bucketID":"b","x":{"y":1,"y":2},"bucketID":"c"}"#
         let shapes = [doubled, #"{"data":\#(doubled)}"#, #"{"token":"t","message": {"n":1,"data": \#(doubled)}}"#]
@@ -101,7 +101,7 @@ struct FCMEnvelopeTests {
         }
     }
 
-    @Test("data comes before a message's data, and deeper ones are no envelope")
+    @Test("data comes before a message's data, and deeper levels are not unwrapped")
     func order() throws {
         let both = #"{"message":{"data":{"topic":"t"}},"data":{"bucketID":"b"}}"#
         #expect(try PushMessage(json: both).kind == .pushToApp)

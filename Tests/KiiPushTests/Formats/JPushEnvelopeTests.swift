@@ -49,7 +49,7 @@ struct JPushEnvelopeTests {
     }
 
     @Test(
-        "an object with a key twice is refused: the extras around it would be another kind of message",
+        "refuses a wrapped object with a duplicate key, in a message or an extra",
         arguments: [nil, Transport.jpush])
     func keyTwice(_ transport: Transport?) throws {
         let doubled = [
@@ -76,7 +76,7 @@ struct JPushEnvelopeTests {
         #expect(try PushMessage(json: Self.extras(Self.message(nested)), over: transport).kind == .pushToApp)
     }
 
-    @Test("an object that is too deep or has too many members is refused too, and another text is not")
+    @Test("refuses a wrapped object beyond the limits, and passes text that is no object")
     func limits() {
         func code(_ inner: String) -> DecodeError.Code? {
             let payload = RawPayload(Self.extras(Self.message(inner)), transport: .jpush)
@@ -93,7 +93,7 @@ struct JPushEnvelopeTests {
         #expect(code("{{{{{") == nil)
     }
 
-    @Test("escapes inside both layers are taken out of the data")
+    @Test("both layers of escapes are decoded")
     func escapes() throws {
         let inner = #"{"topic":"t","objectScopeType":"APP","say":"\"é\" \ud83d\ude00\n"}"#
         let message = try PushMessage(json: Self.extras(Self.message(inner)))
@@ -102,14 +102,14 @@ struct JPushEnvelopeTests {
         #expect(message.data.keys == ["say"])
     }
 
-    @Test("the extras beside a message that was opened are not the push's")
+    @Test("extras beside an opened message are not part of the push")
     func neighbours() throws {
         let payload = Self.extras(Self.message(#"{"topic":"t","mine":1}"#), #""bucketID":"b""#, #""theirs":2"#)
         let message = try PushMessage(json: payload)
         #expect(message.kind == .pushToUser && message[.bucketID] == nil && message.data.keys == ["mine"])
     }
 
-    @Test("JPush stated, a payload without any of its keys is read flat")
+    @Test("over JPush a payload without JPush's keys is read flat")
     func withoutItsKeys() throws {
         let message = try PushMessage(json: #"{"bucketID":"b","x":1}"#, over: .jpush)
         #expect(message.dialect == .jpush && message.kind == .pushToApp && message.data.keys == ["x"])
@@ -160,7 +160,7 @@ struct JPushEnvelopeTests {
         #expect(try found == keys(#"{"x":1}"#), "what JPush adds is not in the digest")
     }
 
-    @Test("an id that the transport handed over comes first; one of no transport is no id")
+    @Test("the transport's own id comes first, and needs a transport")
     func handedOver() throws {
         let payload = Self.extras(Self.id("71"), #""x":1"#)
         #expect(try keys(payload, .jpush, id: "9") == keys(#"{"x":1}"#, .jpush, id: "9"))
@@ -168,7 +168,7 @@ struct JPushEnvelopeTests {
         #expect(try keys(payload, .jpush, id: "") == keys(#"{"x":1}"#, .jpush, id: "71"))
     }
 
-    @Test("a key that is equal over all transports comes before it, and an ambiguous push has none")
+    @Test("a content key comes first, and an ambiguous push has only a weak key")
     func betterKey() throws {
         let event = #"{"bucketID":"b","objectScopeType":"APP","when":17}"#
         #expect(try keys(Self.extras(Self.id("71"), Self.message(event))) == keys(event, .mqtt))

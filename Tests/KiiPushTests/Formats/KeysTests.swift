@@ -102,7 +102,7 @@ struct RootKeyTests {
         }
     }
 
-    @Test("a key of any length is read, with white space around it and near the text's end", arguments: 0...64)
+    @Test("reads keys of any length, with white space, near the end of the text", arguments: 0...64)
     func lengths(_ length: Int) throws {
         let name = String(repeating: "k", count: length)
         for behind in 1...16 {
@@ -141,7 +141,7 @@ struct DialectTests {
         #expect(try PushMessage(json: payload, over: "radio").dialect == dialect)
     }
 
-    @Test("a stated transport decides over the body", arguments: byBody)
+    @Test("a stated transport decides, not the body", arguments: byBody)
     func stated(payload: String, _: Dialect) throws {
         let stated: [(Transport, Dialect)] = [
             (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .foreign),
@@ -151,23 +151,7 @@ struct DialectTests {
         }
     }
 
-    private static let both =
-        #"{"aps":{"alert":"x"},"bi":"short","st":"APP","to":"t","bucketID":"long","objectScopeType":"APP_AND_USER","#
-        + #""objectScopeUserID":"U"}"#
-
-    @Test("of a payload in both styles only the keys of its own are read; the others are the sender's")
-    func onlyItsOwn() throws {
-        let short = try PushMessage(json: Self.both, over: .apns)
-        #expect(short[.bucketID] == "short" && short.scope.kind == .app && short[.scopeUserID] == nil)
-        #expect(short.data.keys == ["bucketID", "objectScopeType", "objectScopeUserID"])
-        let long = try PushMessage(json: Self.both, over: .mqtt)
-        #expect(long[.bucketID] == "long" && long.scopeUser == KiiUser(id: "U") && long[.topic] == nil)
-        #expect(long.data.keys == ["bi", "st", "to"])
-        // Apple's dictionary is read wherever it stands, and is never data.
-        #expect(short.alert?.body == "x" && long.alert?.body == "x")
-    }
-
-    @Test("an aps that is text beside long keys is no dictionary and no data")
+    @Test("an aps that is text beside long keys is neither dictionary nor data")
     func textAPS() throws {
         let message = try PushMessage(json: #"{"aps":"x","topic":"t","objectScopeType":"APP"}"#)
         #expect(message.dialect == .long && message.topic?.name == "t")

@@ -42,7 +42,7 @@ struct PayloadFormatTests {
     }
 
     @Test(
-        "an object with a duplicate key, or beyond a limit, is no format's",
+        "formats are not asked about duplicate keys or payloads beyond a limit",
         arguments: [#"{"a":1,"a":2}"#, "id=1\nx=2"])
     func neverAsked(payload: String) {
         struct Greedy: PayloadFormat {
@@ -98,7 +98,7 @@ struct PayloadFormatTests {
         #expect(message.dedupeKeys(secret: .published).strength == .weak)
     }
 
-    @Test("a transport of a format's own has nothing of Kii's; a payload that the format leaves is read as any")
+    @Test("over a format's own transport Kii's keys are data; other transports are unaffected")
     func ownTransport() throws {
         let formats: PayloadFormats = [ScriptedFormat(transport: "radio"), TestLines()]
         let stated = try PushMessage(RawPayload(#"{"bucketID":"b"}"#, transport: "radio"), formats: formats)
@@ -111,7 +111,7 @@ struct PayloadFormatTests {
 
     // MARK: What is read
 
-    @Test("data of another object are all data, whatever their keys, and the payload stays whole")
+    @Test("a format's own data may have any keys, and the payload stays as received")
     func otherData() throws {
         let format = ScriptedFormat(push: { () throws(DecodeError) in
             ForeignPush(data: .json(#"{"aps":1,"from":"x","topic":2,"_kl":"s","deep":{"a":[1]}}"#))
@@ -129,7 +129,7 @@ struct PayloadFormatTests {
         #expect(matches)
     }
 
-    @Test("own keys are no data, and Apple's come from the format")
+    @Test("a format's own keys are not data, and Apple's values come from it")
     func ownKeys() throws {
         let format = ScriptedFormat(push: { () throws(DecodeError) in
             var push = ForeignPush(alert: Alert(title: "t", subtitle: nil, body: "b"))
@@ -182,7 +182,7 @@ struct PayloadFormatTests {
         }
     }
 
-    @Test("blank texts are absent, and more keys than are bounded do not count")
+    @Test("blank texts count as missing, and long lists are cut")
     func blank() throws {
         let format = ScriptedFormat(
             evidence: Evidence((0..<40).map { "k\($0)\u{1B}[2J" }),
@@ -219,7 +219,7 @@ struct PayloadFormatTests {
     }
 
     @Test(
-        "a view of other bytes has no members, but their text and their JSON if they are any",
+        "a view of bytes that are no object has their text and JSON, but no members",
         arguments: [("[1,{\"a\":2}]", true), ("17", true), ("id=1", false), ("{\"a\":1", false), ("", false)])
     func otherView(text: String, isJSON: Bool) {
         let view = PayloadView(Array(text.utf8), count: text.utf8.count, nil, keyBits: nil, .standard)

@@ -36,7 +36,7 @@ struct QuickBloxEventTests {
         #expect(event.encoded == text)
     }
 
-    @Test("the documented text for iOS is read although it is wrapped, and stands for the documented push")
+    @Test("reads the documented iOS text with its line breaks")
     func documentedIOS() throws {
         guard case .ios(let json) = try QuickBloxEvent("event.message=payload=" + Self.iosSample) else {
             Issue.record("it is for iOS")
@@ -70,7 +70,7 @@ struct QuickBloxEventTests {
         }
     }
 
-    @Test("on Android the message comes first, wherever it stood, and may be blank")
+    @Test("writes the Android message first, even if it is blank")
     func messageFirst() throws {
         let event = QuickBloxEvent.android([Pair("a", "1"), Pair("message", "m"), Pair("b", "2")])
         #expect(event.encoded == "data.message=bQ==&data.a=MQ==&data.b=Mg==")
@@ -92,7 +92,7 @@ struct QuickBloxEventTests {
         #expect(try PushMessage(json: text, over: .quickblox).data.keys == ["key1", "key2"])
     }
 
-    @Test("an error in an escaped text has its place there, and a percent that escapes nothing is no Base64")
+    @Test("an error in an escaped text is reported at its place in that text")
     func percentErrors() {
         for (text, offset) in [("a=YQ==%26b=?", 11), ("a=YQ%3D%3D&b=YQ%", 15), ("a=%2", 2), ("a%3DYQ", 6)] {
             let error = #expect(throws: DecodeError.self) { try QuickBloxEvent(text) }
@@ -130,7 +130,7 @@ struct QuickBloxEventTests {
 
     // MARK: As a payload
 
-    @Test("an event is the push that a device would get of it")
+    @Test("an event is read as the push that a device would receive")
     func payloads() throws {
         func push(_ event: QuickBloxEvent) throws -> (PushMessage, QuickBloxPush) {
             let message = try PushMessage(json: event.encoded, over: .quickblox)
@@ -146,7 +146,7 @@ struct QuickBloxEventTests {
         #expect(pairs.data["a"] == .string("1") && pairs.data["é\""] == .string("2"))
     }
 
-    @Test("only QuickBlox stated, and only what is no JSON, is read as an event")
+    @Test("reads events only over QuickBlox, and only if they are not JSON")
     func onlyStated() throws {
         let text = QuickBloxEvent.text("Hello").encoded
         for transport in [nil, Transport.apns, .fcm, .jpush, .mqtt, "radio"] {
@@ -166,14 +166,12 @@ struct QuickBloxEventTests {
 
 /// Texts that begin as a QuickBlox sender's and are none: each has its code, its place and a reason.
 struct BrokenQuickBloxEventTests {
-    private static let foreign = "this character has no place in Base64"
+    private static let foreign = Base64Tests.foreign
     private static let noKey = "a key and an equals sign are due here"
     private static let notUTF8 = "the Base64 holds bytes that are not UTF-8"
     private static let escapedNotUTF8 = "the value escapes bytes that are not UTF-8"
-    private static let leftOver = "Base64 ends with bits that belong to no byte"
-    private static func groups(_ digits: Int, _ padding: Int) -> String {
-        "Base64 comes in groups of four characters; this text has \(digits), and \(padding) of padding"
-    }
+    private static let leftOver = Base64Tests.leftOver
+    private static func groups(_ digits: Int, _ padding: Int) -> String { Base64Tests.groups(digits, padding) }
 
     private static let broken: [(marked: String, detail: String)] = [
         // All platforms.
@@ -218,7 +216,7 @@ struct BrokenQuickBloxEventTests {
     }
 
     @Test(
-        "an event whose Base64 holds a broken push says so, at the event's first byte",
+        "a broken push inside an event is reported at the event's first byte",
         arguments: [
             ("[1]", DecodeError.Code.notAnObject), ("{", .unexpectedEnd), ("", .empty), (#"{"a":01}"#, .invalidNumber),
             (#"{"a":1,"a":2}"#, .duplicateKey), ("Hello", .unexpectedCharacter),
@@ -236,7 +234,7 @@ struct BrokenQuickBloxEventTests {
     /// `a=` and the Base64 of thirty control characters, each six bytes in JSON, so that the JSON is the longer one.
     private static let long = "a=" + String(repeating: "AQEB", count: 10)
 
-    @Test("a repeated parameter is a duplicate key, and its place the one in what the event stands for")
+    @Test("a repeated parameter is a duplicate key, reported at its place in the decoded push")
     func duplicate() {
         let error = #expect(throws: DecodeError.self) { try PushMessage(json: Self.long + "&a=QQ==", over: .quickblox) }
         #expect(error?.code == .duplicateKey && error?.offset == 0)
@@ -253,7 +251,7 @@ struct BrokenQuickBloxEventTests {
     }
 
     @Test(
-        "any error of these is inside the payload, over every transport",
+        "the offset of each such error lies inside the payload",
         arguments: [long + "&a=QQ==", long + "&", "a=QQ==&=", "event.message=a=!", "a=QQ==&b"])
     func inside(text: String) throws { try Invariants.check(payload: Array(text.utf8)) }
 }

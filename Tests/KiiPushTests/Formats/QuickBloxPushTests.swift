@@ -75,7 +75,7 @@ struct QuickBloxPushTests {
     // MARK: What makes it one
 
     @Test(
-        "each mark makes it one alone",
+        "each mark alone makes a payload a QuickBlox push",
         arguments: [
             ("VOIPCall", "\"1\""), ("VOIPCall", "1"), ("ios_voip", "\"1\""), ("ios_voip", "1"), ("dialog_id", "\"d\""),
             ("dialog_id", "7"), ("collapse_key", "\"event1\""), ("collapse_key", "\"event0123456789\""),
@@ -90,7 +90,7 @@ struct QuickBloxPushTests {
         }
     }
 
-    @Test("several marks are all evidence, in the payload's order")
+    @Test("several marks are all evidence, in payload order")
     func severalMarks() throws {
         let message = try PushMessage(json: #"{"ios_voip":"1","x":1,"collapse_key":"event1","VOIPCall":"1"}"#)
         #expect(message.classification.evidence == ["ios_voip", "collapse_key", "VOIPCall"])
@@ -128,7 +128,7 @@ struct QuickBloxPushTests {
         #expect(marks.isDisjoint(with: message.classification.evidence))
     }
 
-    @Test("QuickBlox stated, anything is its push, and nothing in it is Kii's", arguments: kiis + ["{}", #"{"x":1}"#])
+    @Test("over QuickBlox any payload is its push, without Kii's fields", arguments: kiis + ["{}", #"{"x":1}"#])
     func stated(payload: String) throws {
         let message = try PushMessage(json: payload, over: .quickblox)
         #expect(message.dialect == .foreign && message.kind == .directPush && message.certainty == .certain)
@@ -173,7 +173,7 @@ struct QuickBloxPushTests {
         #expect(message.aps?.keys == ["badge", "alert", "sound"] && message.data.keys == ["message"])
     }
 
-    @Test("without text the parameters make a silent push; null is none; elsewhere they are a sender's data")
+    @Test("iOS parameters without text make a silent push; in Kii's pushes they are data")
     func otherParameters() throws {
         #expect(try PushMessage(json: #"{"ios_content_available":"1"}"#, over: .quickblox).aps?.isSilent == true)
         #expect(try PushMessage(json: #"{"ios_badge":null,"message":"m"}"#, over: .quickblox).aps == nil)
@@ -183,7 +183,7 @@ struct QuickBloxPushTests {
         #expect(kiis.aps == nil && kiis.data.keys == ["ios_badge"])
     }
 
-    @Test("keys that would be Kii's are a QuickBlox sender's own data, but the URIs and aps are nobody's")
+    @Test("keys named like Kii's are data of a QuickBlox push, except the URIs and aps")
     func data() throws {
         let payload = #"{"aps":{},"sender":"u","t":"x","when":"soon","dialog_id":"d","from":"7","ios_badge":5}"#
         for transport in [nil, Transport.quickblox] {
@@ -210,7 +210,7 @@ struct QuickBloxCallTests {
         + #""senderName":"Ann","recipientIds":"22,11,33","conferenceType":"2","timestamp":1600000000123"#
 
     @Test(
-        "a call as the samples signal it, native (1 is video, the caller comes first) or Flutter (2, and stands apart)",
+        "reads a call as the native and the Flutter samples signal it",
         arguments: [(native, "S-1", ["Ann", "Bob", "Cy D"]), (flutter, "S-2", ["Ann"])])
     func samples(members: String, session: String, names: [String]) throws {
         let message = try PushMessage(json: "{\"ios_voip\":\"1\",\(members)}")
@@ -222,7 +222,7 @@ struct QuickBloxCallTests {
     }
 
     @Test(
-        "the conference's type, as a string or a number, and the other way round for Flutter; another one says nothing",
+        "the conference type is 1 for video in native calls and 2 in Flutter's, as a string or a number",
         arguments: [
             (#""1""#, true, false), (#""2""#, false, true), ("1", true, false), ("2", false, true), (#""3""#, nil, nil),
             (#""video""#, nil, nil), ("null", nil, nil),
@@ -269,7 +269,7 @@ struct QuickBloxCallTests {
     }
 
     @Test(
-        "lists are split at commas, and the caller stands once",
+        "lists are split at commas, and the caller appears once",
         arguments: [
             ("11", "\"22,33\"", ["11", "22", "33"]), ("\"11\"", "\"11, 22\"", ["11", "22"]), ("11", "null", ["11"]),
             ("null", "\"22,33\"", ["22", "33"]), ("11", "\"\"", ["11"]), ("11", "22", ["11", "22"]),

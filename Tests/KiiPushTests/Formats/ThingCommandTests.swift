@@ -56,7 +56,7 @@ struct ThingCommandTests {
         }
     }
 
-    @Test("what else stands in it is data; an administrator as sender is evidence too")
+    @Test("other members are data, and an administrator as sender is evidence too")
     func neighbours() throws {
         let payload =
             #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"target":"thing:th.1","title":"t","#
@@ -68,7 +68,7 @@ struct ThingCommandTests {
         #expect(DirectPushMessage(message)?.command?.actions.count == 1)
     }
 
-    @Test("over APNs the short keys are Kii's, so none of them is data, and the long ones are")
+    @Test("over APNs a command's long keys are data, and its short keys are Kii's")
     func shortKeys() throws {
         let body = #""commandID":"c","actions":[{"a":[{"x":1}]}]"#
         let wrong = try PushMessage(json: "{\(body),\"to\":[1],\"topic\":\"t\",\"sender\":7}", over: .apns)
@@ -90,7 +90,7 @@ struct ThingCommandTests {
         #expect(command.actions.first?.value == .string("é"))
     }
 
-    @Test("an id of digits is its text, and a blank schema is a schema")
+    @Test("accepts a numeric id and a blank schema")
     func tolerance() throws {
         #expect(try command(#"{"commandID":17,"actions":[{"a":[{"x":1}]}]}"#)?.id == "17")
         let blank = try command(#"{"commandID":"c","schema":"","schemaVersion":"0","actions":[{"x":1}],"issuer":7}"#)
@@ -104,7 +104,7 @@ struct ThingCommandTests {
         try PushMessage(payload).dedupeKeys(app: app, secret: .published)
     }
 
-    @Test("one command of one app is one, over whatever transport it comes and under whatever id")
+    @Test("a command has one key per app, over every transport and under every message id")
     func dedupe() throws {
         let first = try keys(RawPayload(Self.named, transport: .mqtt), app: "a")
         #expect(first.strength == .strong && first.secondary == nil)
@@ -174,7 +174,7 @@ struct ThingCommandRefusalTests {
         #","actions":[{"a":[{"x":1}]},{"b":[{"y":1}],"c":[{"z":1}]}]"#,
     ]
 
-    @Test("without a list of objects of one member each it is data", arguments: noActions)
+    @Test("without a list of objects with one member each, it is data", arguments: noActions)
     func actions(members: String) throws {
         try check("{\"commandID\":\"c\"\(members)}")
         try check("{\"commandID\":\"c\",\"schema\":\"s\",\"schemaVersion\":1\(members)}")
@@ -225,7 +225,7 @@ struct ThingCommandRefusalTests {
     private static let body = #""commandID":"c","actions":[{"a":[{"x":1}]}]"#
 
     @Test(
-        "a Push to User or to App that has such data is one all the same",
+        "a Push to User or to App with such data keeps its kind",
         arguments: [#""topic":"t""#, #""bucketID":"b""#])
     func otherKinds(member: String) throws {
         let message = try PushMessage(json: "{\(member),\(Self.body)}", over: .mqtt)

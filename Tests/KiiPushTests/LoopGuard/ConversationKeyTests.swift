@@ -6,24 +6,19 @@ import Testing
 
 /// Which messages share a pace when they have no object, and no topic with a sender.
 struct ConversationKeyTests {
-    /// What two messages share.
-    enum Shared: String, Sendable {
-        case conversation
-        case nothing
-    }
-
+    /// Two messages, and whether they share one.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let first: RawPayload
         let second: RawPayload
-        let shared: Shared
+        let isShared: Bool
 
-        init(_ name: String, _ first: RawPayload, _ second: RawPayload, _ shared: Shared) {
-            (testDescription, self.first, self.second, self.shared) = (name, first, second, shared)
+        init(_ name: String, _ first: RawPayload, _ second: RawPayload, _ isShared: Bool) {
+            (testDescription, self.first, self.second, self.isShared) = (name, first, second, isShared)
         }
 
-        init(_ name: String, _ first: PayloadFixture, _ second: PayloadFixture, _ shared: Shared) {
-            self.init(name, first.payload(.long), second.payload(.long), shared)
+        init(_ name: String, _ first: PayloadFixture, _ second: PayloadFixture, _ isShared: Bool) {
+            self.init(name, first.payload(.long), second.payload(.long), isShared)
         }
     }
 
@@ -44,14 +39,14 @@ struct ConversationKeyTests {
         transport: .mqtt)
 
     static let commands: [Pair] = [
-        Pair("a slider's commands", command("c-1"), command("c-2", "setBrightness", 2), .conversation),
-        Pair("a slider's, no issuer", command("1", issuer: nil), command("2", issuer: nil), .conversation),
-        Pair("another control", command("c-1"), command("c-2", "turnPower"), .nothing),
-        Pair("another part of the thing", command("c-1"), command("c-2", alias: "Fan"), .nothing),
-        Pair("the same name without an alias", command("c-1"), byName, .nothing),
-        Pair("another user", command("c-1"), command("c-2", issuer: "user:U-2"), .nothing),
-        Pair("an issuer and none", command("c-1"), command("c-2", issuer: nil), .nothing),
-        Pair("a command and a Direct Push", command("c-1", issuer: nil), direct(#""text":"x""#), .nothing),
+        Pair("a slider's commands", command("c-1"), command("c-2", "setBrightness", 2), true),
+        Pair("a slider's, no issuer", command("1", issuer: nil), command("2", issuer: nil), true),
+        Pair("another control", command("c-1"), command("c-2", "turnPower"), false),
+        Pair("another part of the thing", command("c-1"), command("c-2", alias: "Fan"), false),
+        Pair("the same name without an alias", command("c-1"), byName, false),
+        Pair("another user", command("c-1"), command("c-2", issuer: "user:U-2"), false),
+        Pair("an issuer and none", command("c-1"), command("c-2", issuer: nil), false),
+        Pair("a command and a Direct Push", command("c-1", issuer: nil), direct(#""text":"x""#), false),
     ]
 
     // MARK: QuickBlox
@@ -67,16 +62,16 @@ struct ConversationKeyTests {
     static let chats: [Pair] = [
         Pair(
             "one chat, two users", quickBlox(#""dialog_id":"d-1","user_id":1"#),
-            quickBlox(#""dialog_id":"d-1","user_id":2"#), .conversation),
+            quickBlox(#""dialog_id":"d-1","user_id":2"#), true),
         Pair(
             "two chats, one user", quickBlox(#""dialog_id":"d-1","user_id":1"#),
-            quickBlox(#""dialog_id":"d-2","user_id":1"#), .nothing),
-        Pair("one user", quickBlox(#""user_id":1"#), quickBlox(#""user_id":"1","x":1"#), .conversation),
-        Pair("two users", quickBlox(#""user_id":1"#), quickBlox(#""user_id":2"#), .nothing),
-        Pair("a user with a chat's id", quickBlox(#""user_id":"d""#), quickBlox(#""dialog_id":"d""#), .nothing),
-        Pair("one caller, two calls", call("s-1", from: "5"), call("s-2", from: "5"), .conversation),
-        Pair("two callers", call("s-1", from: "5"), call("s-2", from: "6"), .nothing),
-        Pair("nobody's", quickBlox(#""x":1"#), quickBlox(#""x":2"#), .conversation),
+            quickBlox(#""dialog_id":"d-2","user_id":1"#), false),
+        Pair("one user", quickBlox(#""user_id":1"#), quickBlox(#""user_id":"1","x":1"#), true),
+        Pair("two users", quickBlox(#""user_id":1"#), quickBlox(#""user_id":2"#), false),
+        Pair("a user with a chat's id", quickBlox(#""user_id":"d""#), quickBlox(#""dialog_id":"d""#), false),
+        Pair("one caller, two calls", call("s-1", from: "5"), call("s-2", from: "5"), true),
+        Pair("two callers", call("s-1", from: "5"), call("s-2", from: "6"), false),
+        Pair("nobody's", quickBlox(#""x":1"#), quickBlox(#""x":2"#), true),
     ]
 
     // MARK: Topics and buckets
@@ -96,24 +91,24 @@ struct ConversationKeyTests {
     }
 
     static let places: [Pair] = [
-        Pair("a topic, other values", news([("a", .number("1"))]), news([("a", .string("x"))]), .conversation),
+        Pair("a topic, other values", news([("a", .number("1"))]), news([("a", .string("x"))]), true),
         Pair(
             "a topic, names in another order", news([("a", .null), ("b", .null)]), news([("b", .null), ("a", .null)]),
-            .conversation),
-        Pair("a topic, other names", news([("a", .null)]), news([("b", .null)]), .nothing),
-        Pair("a topic, one name more", news([("a", .null)]), news([("a", .null), ("b", .null)]), .nothing),
-        Pair("a topic, other types", news([], type: "x"), news([], type: "y"), .nothing),
-        Pair("two topics", news([]), news([], topic: "other"), .nothing),
-        Pair("a topic's message with a sender and one without", .pushToUser(), news([]), .nothing),
-        Pair("a bucket's events", event(), event(), .conversation),
-        Pair("a bucket's events of one sender", event(sender: "U-1"), event(sender: "U-1"), .conversation),
-        Pair("a bucket's events of two senders", event(sender: "U-1"), event(sender: "U-2"), .nothing),
-        Pair("two kinds of events of a bucket", event(), event(.objectUpdated), .nothing),
-        Pair("two buckets", event(), event(bucket: "c"), .nothing),
+            true),
+        Pair("a topic, other names", news([("a", .null)]), news([("b", .null)]), false),
+        Pair("a topic, one name more", news([("a", .null)]), news([("a", .null), ("b", .null)]), false),
+        Pair("a topic, other types", news([], type: "x"), news([], type: "y"), false),
+        Pair("two topics", news([]), news([], topic: "other"), false),
+        Pair("a topic's message with a sender and one without", .pushToUser(), news([]), false),
+        Pair("a bucket's events", event(), event(), true),
+        Pair("a bucket's events of one sender", event(sender: "U-1"), event(sender: "U-1"), true),
+        Pair("a bucket's events of two senders", event(sender: "U-1"), event(sender: "U-2"), false),
+        Pair("two kinds of events of a bucket", event(), event(.objectUpdated), false),
+        Pair("two buckets", event(), event(bucket: "c"), false),
         Pair(
             "one object without its scope's id", unscoped(#""objectID":"o","type":"x""#),
-            unscoped(#""objectID":"o","type":"y""#), .conversation),
-        Pair("two objects without", unscoped(#""objectID":"o""#), unscoped(#""objectID":"p""#), .nothing),
+            unscoped(#""objectID":"o","type":"y""#), true),
+        Pair("two objects without", unscoped(#""objectID":"o""#), unscoped(#""objectID":"p""#), false),
     ]
 
     /// An event in a user's bucket that does not say which user's.
@@ -129,22 +124,22 @@ struct ConversationKeyTests {
     }
 
     static let pushes: [Pair] = [
-        Pair("other values", direct(#""text":"x","n":1"#), direct(#""n":2,"text":"y""#), .conversation),
-        Pair("other names", direct(#""text":"x""#), direct(#""alarm":"x""#), .nothing),
-        Pair("other types", direct(#""text":"x","type":"a""#), direct(#""text":"x","type":"b""#), .nothing),
-        Pair("a name in escapes", direct(#""text":"x""#), direct(#""te\u0078t":"y""#), .conversation),
-        Pair("two senders", direct("\"t\":1", sender: "A"), direct("\"t\":1", sender: "B"), .nothing),
-        Pair("a sender and none", direct("\"t\":1", sender: "A"), direct("\"t\":1"), .nothing),
+        Pair("other values", direct(#""text":"x","n":1"#), direct(#""n":2,"text":"y""#), true),
+        Pair("other names", direct(#""text":"x""#), direct(#""alarm":"x""#), false),
+        Pair("other types", direct(#""text":"x","type":"a""#), direct(#""text":"x","type":"b""#), false),
+        Pair("a name in escapes", direct(#""text":"x""#), direct(#""te\u0078t":"y""#), true),
+        Pair("two senders", direct("\"t\":1", sender: "A"), direct("\"t\":1", sender: "B"), false),
+        Pair("a sender and none", direct("\"t\":1", sender: "A"), direct("\"t\":1"), false),
     ]
 
     @Test(
-        "messages share a key with those that a loop would repeat, and not with others",
+        "messages that a loop would repeat share a key, and others do not",
         arguments: commands + chats + places + pushes)
     func shared(pair: Pair) throws {
         let route = Route("r")
         let (first, second) = (try keys(pair.first, route), try keys(pair.second, route))
         #expect(!first.isObject && !second.isObject)
-        #expect((first.own == second.own) == (pair.shared == .conversation))
+        #expect((first.own == second.own) == pair.isShared)
         // The deduplicator's digest, where there is one, gives the same keys.
         #expect(try keys(pair.first, route, withPlace: true).own == first.own)
         #expect(try keys(pair.first, Route("other")).own != first.own)

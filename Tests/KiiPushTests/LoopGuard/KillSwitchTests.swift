@@ -55,43 +55,46 @@ struct KillSwitchTests {
         #expect(loopGuard.killed.contains(.route("1")) && !loopGuard.killed.contains(.route("1026")))
     }
 
-    @Test("killing a bucket drops the messages about it, over every transport, and no others")
-    func killBucket() throws {
+    private static let mine = KiiScope.user(KiiUser(id: "U-1"))
+    private static let encrypted: PayloadFixture = {
+        var fixture = PayloadFixture.pushToApp()
+        fixture.fields[.bucketType] = "crypto"
+        return fixture
+    }()
+
+    /// A bucket, what is killed with it, and what is not.
+    static let buckets: [(bucket: String, killed: PayloadFixture, passing: [PayloadFixture])] = [
+        (
+            "users/U-1/buckets/settings", .pushToApp(scope: mine),
+            [
+                .pushToApp(), .pushToApp(bucket: "other", scope: mine), .pushToApp(scope: .user(KiiUser(id: "U-2"))),
+                .pushToApp(scope: .group(KiiGroup(id: "U-1"))), .pushToUser(topic: "settings", scope: mine),
+                .directPush(),
+            ]
+        ),
+        ("0123abcd/buckets/settings", .pushToApp(), [.pushToApp(app: "ffff0000")]),
+        ("buckets/CRYPTO:settings", encrypted, [.pushToApp()]), ("buckets/settings", .pushToApp(), [encrypted]),
+    ]
+
+    @Test("killing a bucket drops the messages about it, over every transport, and no others", arguments: buckets)
+    func killBucket(bucket: String, killed: PayloadFixture, passing: [PayloadFixture]) throws {
         let loopGuard = LoopGuard(clock: clock)
-        loopGuard.kill(try #require(KillTarget("kiicloud://users/U-1/buckets/settings")), for: .seconds(60))
-        let mine = KiiScope.user(KiiUser(id: "U-1"))
+        loopGuard.kill(try #require(KillTarget("kiicloud://\(bucket)")), for: .seconds(60))
         for style in PayloadFixture.KeyStyle.allCases {
-            #expect(try loopGuard.judge(PayloadFixture.pushToApp(scope: mine).payload(style)) == "killSwitch")
+            #expect(try loopGuard.judge(killed.payload(style)) == "killSwitch")
         }
-        let others: [PayloadFixture] = [
-            .pushToApp(), .pushToApp(bucket: "other", scope: mine), .pushToApp(scope: .user(KiiUser(id: "U-2"))),
-            .pushToApp(scope: .group(KiiGroup(id: "U-1"))), .pushToUser(topic: "settings", scope: mine), .directPush(),
-        ]
-        for fixture in others { #expect(try loopGuard.judge(fixture.payload(.long)) == "pass") }
+        for fixture in passing { #expect(try loopGuard.judge(fixture.payload(.long)) == "pass") }
     }
 
-    @Test("a bucket's URI may name its app, which must then be the message's")
-    func killBucketOfApp() throws {
+    @Test("a payload that names no app is the receiver's")
+    func namelessApp() throws {
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.kill(try #require(KillTarget("kiicloud://0123abcd/buckets/settings")), for: .seconds(60))
-        #expect(try loopGuard.judge(PayloadFixture.pushToApp().payload(.long)) == "killSwitch")
-        #expect(try loopGuard.judge(PayloadFixture.pushToApp(app: "ffff0000").payload(.long)) == "pass")
-        // A payload that names no app is the receiver's.
         var nameless = PayloadFixture.pushToApp()
         nameless.fields[.appID] = nil
         nameless.fields[.scopeAppID] = nil
         #expect(try loopGuard.judge(nameless.payload(.long), app: "0123abcd") == "killSwitch")
         #expect(try loopGuard.judge(nameless.payload(.long), app: "ffff0000") == "pass")
-    }
-
-    @Test("an encrypted bucket is another one than the plain one of the same name")
-    func killEncrypted() throws {
-        let loopGuard = LoopGuard(clock: clock)
-        loopGuard.kill(try #require(KillTarget("kiicloud://buckets/CRYPTO:settings")), for: .seconds(60))
-        var encrypted = PayloadFixture.pushToApp()
-        encrypted.fields[.bucketType] = "crypto"
-        #expect(try loopGuard.judge(encrypted.payload(.long)) == "killSwitch")
-        #expect(try loopGuard.judge(PayloadFixture.pushToApp().payload(.long)) == "pass")
     }
 
     @Test("an own message ends as identity even while everything is killed")
@@ -100,5 +103,47 @@ struct KillSwitchTests {
         loopGuard.kill(.everything, for: .seconds(60))
         let payload = PayloadFixture.pushToApp(sender: "th.1").payload(.long)
         #expect(try loopGuard.judge(payload) == "identity")
+    }
+}
+
+struct KillTargetTests {
+    @Test(
+        "parses everything, a bucket or a route, and prints it as typed",
+        arguments: [
+            ("*", KillTarget.everything),
+            ("kiicloud://buckets/b", .bucket(KiiURI(owner: .app, resource: .bucket(name: "b", isEncrypted: false)))),
+            (
+                "kiicloud://0123abcd/users/U-1/buckets/CRYPTO:b",
+                .bucket(
+                    KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
+            ),
+            ("settings", .route("settings")), ("", .route("")), ("a:b//c", .route("a:b//c")),
+        ])
+    func targets(text: String, target: KillTarget) {
+        #expect(KillTarget(text) == target)
+        #expect(target.description == text)
+    }
+
+    @Test(
+        "refuses URIs of anything but buckets, and patterns",
+        arguments: [
+            "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
+            "kiicloud:b", "http://x", "://", "a://", "**", "ring*", "*ring",
+        ])
+    func noTargets(text: String) {
+        #expect(KillTarget(text) == nil)
+    }
+
+    @Test("targets of different kinds differ, and those of other bytes; equal ones hash equally")
+    func kinds() throws {
+        let bucket = try #require(KillTarget("kiicloud://buckets/b"))
+        let other = try #require(KillTarget("kiicloud://buckets/c"))
+        let targets = Set([
+            .everything, bucket, other, .route("kiicloud://buckets/b"), .route("*"), .route("\u{E9}"),
+            .route("e\u{301}"),
+        ])
+        #expect(targets.count == 7)
+        #expect(targets.contains(.everything) && targets.contains(.route("*")))
+        #expect(targets.contains(try #require(KillTarget("kiicloud://buckets/b"))))
     }
 }

@@ -75,7 +75,7 @@ struct StampCountTests {
         (nil, -1, 19, 1), (nil, nil, -1, 1), (30_001, 0, 20, 1),
     ]
 
-    @Test("a device's own stamp adds no handler: of messages that waited, each has the same count", arguments: own)
+    @Test("a device's own stamp adds no hop for messages that waited meanwhile", arguments: own)
     func ownStamp(object: Int64?, event: Int64?, sent: Int64, hops: Int) async {
         for (count, next) in [(4, hops), (8, hops == 4 ? 8 : 1), (9, hops == 4 ? nil : 1), (0, 1)] {
             let stamp = Lineage(hops: count, origin: "x", time: Self.now, maker: "th.y")

@@ -16,29 +16,22 @@ extension RawPayload {
 struct StampTests {
     let clock = ManualClock()
 
-    // MARK: Honest changes
+    /// How a handler goes on with the stamp of the object that it has read.
+    enum Manner: String, CaseIterable {
+        /// Gives the stamp alone.
+        case plain
+        /// Gives the object's fields.
+        case exact
 
-    @Test(
-        "handles any number of changes that leave the last stamp in the object",
-        arguments: [1, 1000, 5000, 60_000, 3_600_000], Rounder.Manner.allCases)
-    func patched(milliseconds: Int, manner: Rounder.Manner) async {
-        for style in PayloadFixture.KeyStyle.allCases {
-            let cloud = PatchedObject(clock)
-            let device = Rounder(1, cloud, clock, manner)
-            device.receiver.loopGuard?.settings = LoopSettings().without(.pace)
-            for number in 0..<100 {
-                clock.advance(by: .milliseconds(milliseconds))
-                _ = cloud.patch(["target": .number("\(number).3")])
-                let outcome = await device.receiver.receive(cloud.event(by: "U-person", style))
-                #expect(outcome.description == "handled", "change \(number), \(style)")
-                // The device's own event.
-                let own = await device.receiver.receive(cloud.event(by: "th.1", style))
-                #expect(own.name == "looped", "change \(number), \(style)")
+        func continuing(_ context: HandlerContext, _ fields: [String: DataValue]) throws -> HandlerContext {
+            switch self {
+            case .plain: try context.continuing(fields[Lineage.key]?.string)
+            case .exact: try context.continuing(fields: fields)
             }
         }
     }
 
-    /// A way to write what a device is called for: each message is answered, however many wait.
+    /// How it says that it writes.
     enum Answer: String, CaseIterable {
         /// Announces the write and reports it.
         case reported
@@ -46,51 +39,10 @@ struct StampTests {
         case silent
     }
 
-    @Test("handles a backlog of changes while writing for each", arguments: Answer.allCases)
-    func backlog(answer: Answer) async {
-        for style in PayloadFixture.KeyStyle.allCases {
-            for manner in Rounder.Manner.allCases {
-                let cloud = PatchedObject(clock)
-                let receiver = receiver(1, cloud, manner, answer, takes: .milliseconds(20))
-                var backlog: [RawPayload] = []
-                for number in 0..<100 {
-                    clock.advance(by: .milliseconds(5))
-                    _ = cloud.patch(["target": .number("\(number)")])
-                    backlog.append(cloud.event(by: "U-person", style))
-                }
-                let arrivedAt = clock.now
-                for (number, payload) in backlog.enumerated() {
-                    let outcome = await receiver.receive(payload.arrived(at: arrivedAt))
-                    #expect(outcome.description == "handled", "\(number), \(style), \(manner)")
-                }
-            }
-        }
-    }
-
-    @Test("handles a stream of changes that keep coming while it writes", arguments: Answer.allCases)
-    func stream(answer: Answer) async {
-        for manner in Rounder.Manner.allCases {
-            let cloud = PatchedObject(clock)
-            let receiver = receiver(1, cloud, manner, answer, takes: .milliseconds(1))
-            var waiting: [(payload: RawPayload, arrivedAt: MonotonicInstant)] = []
-            for number in 0..<400 {
-                clock.advance(by: .milliseconds(4))
-                _ = cloud.patch(["target": .number("\(number)")])
-                waiting.append((cloud.event(by: "U-person", .long), clock.now))
-                guard waiting.count > 10 else { continue }
-                let next = waiting.removeFirst()
-                let outcome = await receiver.receive(next.payload.arrived(at: next.arrivedAt))
-                #expect(outcome.description == "handled", "\(number), \(manner)")
-            }
-        }
-    }
-
-    // MARK: Loops
-
-    /// A device that writes for each message.
+    /// A device that writes a field of its own for each message.
     private func receiver(
-        _ number: Int, _ cloud: PatchedObject, _ manner: Rounder.Manner, _ answer: Answer,
-        takes duration: Duration, wrote: @escaping @Sendable () -> Void = {}
+        _ number: Int, _ cloud: PatchedObject, _ manner: Manner, _ answer: Answer = .reported,
+        takes duration: Duration = .zero, wrote: @escaping @Sendable () -> Void = {}
     ) -> PushReceiver {
         let receiver = PushReceiver(me: [.thing(id: "th.\(number)")], loop: LoopSettings().without(.pace), clock: clock)
         receiver.onPushToApp("answer", bucket: "thermostats", object: "*") { [clock] event, context in
@@ -106,6 +58,94 @@ struct StampTests {
         }
         return receiver
     }
+
+    // MARK: Honest changes
+
+    @Test(
+        "handles any number of changes that leave the last stamp in the object",
+        arguments: [1, 1000, 5000, 60_000, 3_600_000], Manner.allCases)
+    func patched(milliseconds: Int, manner: Manner) async {
+        for style in PayloadFixture.KeyStyle.allCases {
+            let cloud = PatchedObject(clock)
+            let receiver = receiver(1, cloud, manner)
+            for number in 0..<100 {
+                clock.advance(by: .milliseconds(milliseconds))
+                _ = cloud.patch(["target": .number("\(number)")])
+                let outcome = await receiver.receive(cloud.event(by: "U-person", style))
+                #expect(outcome.description == "handled", "change \(number), \(style)")
+                // The device's own event.
+                let own = await receiver.receive(cloud.event(by: "th.1", style))
+                #expect(own.name == "looped", "change \(number), \(style)")
+            }
+        }
+    }
+
+    /// How many changes wait at most, of a hundred.
+    ///
+    /// An event over APNs tells no time, and one that comes just after a write is taken for that write's.
+    static let backlogs: [(most: Int, styles: [PayloadFixture.KeyStyle])] = [
+        (10, [.long, .strings]), (100, PayloadFixture.KeyStyle.allCases),
+    ]
+
+    @Test("handles changes that wait while it writes for others", arguments: Answer.allCases, backlogs)
+    func backlog(answer: Answer, backlog: (most: Int, styles: [PayloadFixture.KeyStyle])) async {
+        for style in backlog.styles {
+            for manner in Manner.allCases {
+                let cloud = PatchedObject(clock)
+                let receiver = receiver(1, cloud, manner, answer, takes: .milliseconds(20))
+                var waiting: [RawPayload] = []
+                for number in 1...100 {
+                    clock.advance(by: .milliseconds(5))
+                    _ = cloud.patch(["target": .number("\(number)")])
+                    waiting.append(cloud.event(by: "U-person", style).arrived(at: clock.now))
+                    while waiting.count > (number < 100 ? backlog.most : 0) {
+                        let outcome = await receiver.receive(waiting.removeFirst())
+                        #expect(outcome.description == "handled", "\(number), \(style), \(manner)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "never ends a message as a loop where devices derive fields from what a person changes, and hear of each other",
+        arguments: [2, 3, 8], PayloadFixture.KeyStyle.allCases)
+    func derived(devices: Int, style: PayloadFixture.KeyStyle) async {
+        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "thermostats"), id: "hall")
+        for seed in 0..<5 as Range<UInt64> {
+            let chaos = Chaos(delay: .milliseconds(50) ... .milliseconds(5000))
+            let fleet = SimulatedFleet(devices: devices, keys: [style], chaos: chaos, seed: seed) { device in
+                let receiver = PushReceiver(
+                    me: [device.identity], loop: LoopSettings().without(.pace), clock: device.clock)
+                receiver.onPushToApp("derive", bucket: "thermostats", object: "*") { event, context in
+                    var fields = device.cloud.fields(of: event.object) ?? [:]
+                    let context = try context.continuing(fields: fields)
+                    guard fields["of\(device.number)"] != fields["target"] else { return }
+                    fields["of\(device.number)"] = fields["target"]
+                    context.stamp(&fields)
+                    let write = try context.willWrite(event.object)
+                    write.done(modifiedAt: try device.put(event.object, fields))
+                }
+                return receiver
+            }
+            var random = SeededGenerator(seed: seed)
+            var time = Duration.seconds(1)
+            for number in 1...60 {
+                fleet.at(time) { fleet in
+                    var fields = fleet.cloud.fields(of: object) ?? [:]
+                    fields["target"] = .number("\(number)")
+                    fleet.cloud.put(object, fields, by: .user(id: "U-person"))
+                }
+                // Each device hears of all writes before the next change.
+                time += .milliseconds(Int.random(in: 11_000...31_000, using: &random))
+            }
+            let report = await fleet.run(for: time + .seconds(60))
+            #expect(report.count("handled") >= 60 * devices, "seed \(seed)")
+            #expect(report.count("looped", "lineage") == 0, "seed \(seed)")
+        }
+    }
+
+    // MARK: Loops
 
     @Test("ends a loop with several messages in flight", arguments: [1, 2, 5], [2, 3])
     func strands(strands: Int, devices: Int) async {
@@ -141,7 +181,7 @@ struct StampTests {
 
     /// A loop of two devices that overwrite each other; how many messages were handled, at most `most`.
     private func loop(
-        _ manner: Rounder.Manner, most: Int, _ style: PayloadFixture.KeyStyle = .long, every pause: Duration,
+        _ manner: Manner, most: Int, _ style: PayloadFixture.KeyStyle = .long, every pause: Duration,
         late: Duration = .zero, isNamed: Bool = true
     ) async -> Int {
         let cloud = PatchedObject(clock)
@@ -170,8 +210,8 @@ struct StampTests {
         return handled.withLock { $0 }
     }
 
-    @Test("ends a loop over stamped objects after eight hops", arguments: Rounder.Manner.allCases)
-    func loops(manner: Rounder.Manner) async {
+    @Test("ends a loop over stamped objects after eight hops", arguments: Manner.allCases)
+    func loops(manner: Manner) async {
         for style in PayloadFixture.KeyStyle.allCases {
             #expect(await loop(manner, most: 100, style, every: .milliseconds(50)) == 9)
             #expect(await loop(manner, most: 100, style, every: .milliseconds(50), isNamed: false) == 9)
@@ -181,8 +221,44 @@ struct StampTests {
 
     @Test("does not count the hops of messages that are an hour late")
     func slowLoop() async {
-        for manner in Rounder.Manner.allCases {
+        for manner in Manner.allCases {
             #expect(await loop(manner, most: 19, every: .zero, late: .seconds(3600)) == 19)
         }
+    }
+}
+
+/// An object on a server that keeps the fields which a write does not name.
+final class PatchedObject: Sendable {
+    private struct State {
+        var fields: [String: DataValue] = ["target": .number("20")]
+        var modifiedAt: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let clock: ManualClock
+
+    init(_ clock: ManualClock) { self.clock = clock }
+
+    /// The fields as the REST API returns them.
+    var fields: [String: DataValue] {
+        state.withLock { state in state.fields.merging(["_modified": .number("\(state.modifiedAt)")]) { $1 } }
+    }
+
+    /// Changes some fields; returns when.
+    func patch(_ changes: [String: DataValue]) -> Int64 {
+        let now = 1_700_000_000_000 + clock.now.nanoseconds / 1_000_000
+        return state.withLock { state in
+            state.modifiedAt = max(now, state.modifiedAt + 1)
+            state.fields.merge(changes) { $1 }
+            return state.modifiedAt
+        }
+    }
+
+    /// The event of the last change, as a transport brings it.
+    func event(by sender: String, _ style: PayloadFixture.KeyStyle) -> RawPayload {
+        let time = state.withLock { $0.modifiedAt }
+        return PayloadFixture.pushToApp(
+            bucket: "thermostats", object: "hall", sender: sender, sentAt: time + 20, modifiedAt: time
+        ).payload(style)
     }
 }

@@ -66,7 +66,7 @@ struct AppleDictionaryTests {
         #expect(try one != aps(#"{"badge":1,"own":"y"}"#))
     }
 
-    @Test("an empty dictionary says nothing, and is a dictionary")
+    @Test("an empty dictionary is present, and all its values are missing")
     func empty() throws {
         let aps = try #require(try aps("{}"))
         #expect(aps.alert == nil && aps.badge == nil && aps.sound == nil && aps.category == nil)
@@ -121,7 +121,7 @@ struct AppleDictionaryTests {
     }
 
     @Test(
-        "silent is what wakes the app and shows nothing",
+        "a push is silent if it wakes the app and shows nothing",
         arguments: [
             (#"{"content-available":1}"#, true), (#"{"content-available":1,"badge":1,"sound":"x"}"#, true),
             (#"{"content-available":1,"alert":"x"}"#, false), (#"{"content-available":1,"alert":{"body":"x"}}"#, false),

@@ -111,7 +111,7 @@ struct ConflictTests {
         try Judged.app("{\(Self.app)\(keys)}", by: "origin bucketID sourceURI").check()
     }
 
-    @Test("a wrong type is a conflict under the field's name, and counts as absent", arguments: KiiField.allCases)
+    @Test("a value of a wrong type is a conflict, and counts as missing", arguments: KiiField.allCases)
     func wrongTypes(_ field: KiiField) throws {
         for value in ["true", "false", "[]", "{}", #"["x"]"#, #"{"x":1}"#] {
             for (key, start) in [(field.shortName, #"{"aps":{},"#), (field.longName, "{")] {

@@ -31,7 +31,7 @@ struct DataContainerTests {
         #expect(try decode(Derived.self, #""super":"{\"id\":\"3\"}""#).id == 3)
     }
 
-    @Test("without that key it is a null, with the path to it")
+    @Test("a missing superclass is an error with the path to it")
     func noSuperclass() throws {
         let error = try #require(throws: DecodingError.self) { try decode(Derived.self, #""id":1"#) }
         guard case .valueNotFound(_, let context) = error else {

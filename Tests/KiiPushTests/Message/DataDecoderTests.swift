@@ -46,7 +46,7 @@ struct DataDecoderTests {
         #expect(order == Self.order)
     }
 
-    @Test("the same from strings, as FCM has them, with the structured ones as JSON inside")
+    @Test("the same values are read from strings, as FCM sends them")
     func fromStrings() throws {
         let order: Order = try decode(
             #""id":"o-1","paid":"true","total":"10.5","state":"open","level":"2","#
@@ -93,7 +93,7 @@ struct DataDecoderTests {
         #expect(path(of: error).kind == "typeMismatch" && path(of: error).path == ["k"])
     }
 
-    @Test("nor is what a Float or an unsigned number cannot hold")
+    @Test("a number that a Float or an unsigned type cannot hold is a mismatch")
     func beyondFloat() {
         #expect(throws: DecodingError.self) { try decode([String: Float].self, #""k":1e300"#) }
         #expect(throws: DecodingError.self) { try decode([String: Double].self, #""k":1e400"#) }
@@ -214,16 +214,11 @@ struct DataDecoderTests {
             #expect(throws: DecodingError.self) { try decode([String: Value].self, "\"k\":\(Value.max)0") }
             #expect(throws: DecodingError.self) { try decode([String: Value].self, #""k":true"#) }
         }
-        try check(Int.self)
-        try check(Int8.self)
-        try check(Int16.self)
-        try check(Int32.self)
-        try check(Int64.self)
-        try check(UInt.self)
-        try check(UInt8.self)
-        try check(UInt16.self)
-        try check(UInt32.self)
-        try check(UInt64.self)
+        let types: [any (FixedWidthInteger & Decodable).Type] = [
+            Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
+            UInt64.self,
+        ]
+        for type in types { try check(type) }
     }
 
     @Test("a time that a type reads as a number comes as one")

@@ -66,7 +66,7 @@ struct SourceURITests {
         #expect(message.classification.evidence.isEmpty && message.scope.typeName == nil)
     }
 
-    @Test("filling changes no field: they are what the payload says")
+    @Test("a source changes no field")
     func fieldsStay() throws {
         let message = try PushMessage(json: #"{"sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
         for field in KiiField.allCases where field != .sourceURI { #expect(message[field] == nil) }
@@ -85,7 +85,7 @@ struct SourceURITests {
         #expect(message.bucket == nil && message.object == nil && message.scopeUser == nil)
     }
 
-    @Test("a contradicting source leaves what the keys say alone")
+    @Test("a contradicting source does not change what the keys say")
     func keysStay() throws {
         let message = try PushMessage(
             json: #"{"bucketID":"b","objectID":"o","objectScopeType":"APP","sourceURI":"kiicloud://users/U/buckets/b"}"#

@@ -10,39 +10,27 @@ struct ScopeFilterTests {
         return ScopeFilter(serving: serving).admit(&message)
     }
 
-    /// A Push to App that states a scope in its own words, or none.
-    private func stating(_ type: String?, _ ids: [KiiField: String] = [:]) -> RawPayload {
+    /// The app of the scope, and the sending app, of an event; each nil if it does not say so.
+    private static func apps(scope: String?, sending: String?) -> RawPayload {
         var fixture = PayloadFixture.pushToApp()
-        fixture.fields[.scopeType] = type
-        for (field, id) in ids { fixture.fields[field] = id }
+        (fixture.fields[.scopeAppID], fixture.fields[.appID]) = (scope, sending)
         return fixture.payload(.long)
     }
 
-    // MARK: App
-
-    @Test("a payload of another app is refused", arguments: PayloadFixture.KeyStyle.allCases)
-    func otherApp(style: PayloadFixture.KeyStyle) throws {
-        for fixture in [PayloadFixture.pushToApp(), .pushToUser()] {
-            #expect(try admit(fixture.payload(style), app: "0123abcd") == .pass)
-            #expect(try admit(fixture.payload(style), app: "ffff0000") == .drop(.refused(.app)))
-            #expect(try admit(fixture.payload(style), app: "0123ABCD") == .drop(.refused(.app)), "ids compare exactly")
-        }
-    }
-
-    @Test("the scope's app counts before the sending app")
-    func whichApp() throws {
-        var fixture = PayloadFixture.pushToApp(app: "0123abcd")
-        fixture.fields[.appID] = "ffff0000"
-        #expect(try admit(fixture.payload(.long), app: "0123abcd") == .pass)
-        fixture.fields[.scopeAppID] = nil
-        #expect(try admit(fixture.payload(.long), app: "0123abcd") == .drop(.refused(.app)))
-        #expect(try admit(fixture.payload(.long), app: "ffff0000") == .pass)
-    }
-
-    @Test("passes a payload without an app, and any app without a receiver's")
-    func noApp() throws {
-        #expect(try admit(PayloadFixture.directPush().payload(.long), app: "0123abcd") == .pass)
-        #expect(try admit(PayloadFixture.pushToApp().payload(.long)) == .pass)
+    @Test(
+        "refuses another app's payload, by the scope's app first, and passes what names none",
+        arguments: [
+            (apps(scope: "mine", sending: "mine"), true), (apps(scope: "mine", sending: "other"), true),
+            (apps(scope: "MINE", sending: "mine"), false), (apps(scope: "other", sending: "mine"), false),
+            (apps(scope: nil, sending: "mine"), true), (apps(scope: nil, sending: "other"), false),
+            (apps(scope: nil, sending: nil), true), (PayloadFixture.directPush().payload(.long), true),
+        ]
+            + PayloadFixture.KeyStyle.allCases.flatMap { style in
+                [PayloadFixture.pushToApp(), .pushToUser()].map { ($0.payload(style), false) }
+            })
+    func app(payload: RawPayload, isPassed: Bool) throws {
+        #expect(try admit(payload, app: "mine") == (isPassed ? .pass : .drop(.refused(.app))))
+        #expect(try admit(payload) == .pass, "without an app of the receiver's")
     }
 
     @Test("the app is judged before the scope")
@@ -51,8 +39,6 @@ struct ScopeFilterTests {
         #expect(try admit(payload, serving: .user("U-1"), app: "ffff0000") == .drop(.refused(.app)))
         #expect(try admit(payload, serving: .user("U-1"), app: "0123abcd") == .drop(.refused(.scope)))
     }
-
-    // MARK: Scope
 
     @Test("serves exactly the listed scopes")
     func serving() throws {
@@ -81,26 +67,21 @@ struct ScopeFilterTests {
         }
     }
 
-    @Test("refuses an unknown scope, whatever is served", arguments: ["APP_AND_DOG", "app", "*"])
-    func unknownScope(type: String) throws {
-        let everything: ScopePattern = [.app, .user(), .group(), .thing()]
-        #expect(try admit(stating(type), serving: everything) == .drop(.refused(.scope)))
-        #expect(try admit(stating(type)) == .pass, "where every scope is served, unknown ones are too")
-    }
-
     @Test(
-        "refuses a scope without its id, even for a pattern with any id",
-        arguments: ["APP_AND_USER", "APP_AND_GROUP", "APP_AND_THING"])
-    func incompleteScope(type: String) throws {
+        "refuses a scope that is unknown or lacks its id, whatever is served, and passes a payload that states none",
+        arguments: [
+            ("APP_AND_DOG", nil, false), ("app", nil, false), ("*", nil, false), ("APP_AND_USER", nil, false),
+            ("APP_AND_GROUP", nil, false), ("APP_AND_THING", nil, false), (nil, nil, true), (nil, "U-2", true),
+            (" ", nil, true),
+        ] as [(String?, String?, Bool)])
+    func stated(type: String?, user: String?, isPassed: Bool) throws {
+        var fixture = PayloadFixture.pushToApp()
+        (fixture.fields[.scopeType], fixture.fields[.scopeUserID]) = (type, user)
+        let payload = fixture.payload(.long)
         let everything: ScopePattern = [.app, .user(nil), .group(nil), .thing(nil)]
-        #expect(try admit(stating(type), serving: everything) == .drop(.refused(.scope)))
-    }
-
-    @Test("a payload that states no scope passes, and a blank type states none")
-    func noScope() throws {
-        for payload in [
-            stating(nil), stating(nil, [.scopeUserID: "U-2"]), stating(" "), PayloadFixture.directPush().payload(.long),
-        ] { #expect(try admit(payload, serving: .user("U-1")) == .pass) }
+        let verdict = try admit(payload, serving: isPassed ? .user("U-1") : everything)
+        #expect(verdict == (isPassed ? .pass : .drop(.refused(.scope))))
+        #expect(try admit(payload) == .pass, "where every scope is served, unknown ones are too")
     }
 
     @Test("a source URI provides the scope if no key does")

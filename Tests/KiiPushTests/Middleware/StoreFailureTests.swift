@@ -209,12 +209,9 @@ final class FaultyStore: SeenStore {
     }
 
     private let state: Mutex<State>
-    private let store: InMemorySeenStore
+    private let store = InMemorySeenStore()
 
-    init(_ fault: Fault?, window: SeenWindow = .standard) {
-        state = Mutex(State(fault: fault))
-        store = InMemorySeenStore(window: window)
-    }
+    init(_ fault: Fault) { state = Mutex(State(fault: fault)) }
 
     var thrown: Int { state.withLock { $0.thrown } }
     var counts: SeenCounts? { store.counts }

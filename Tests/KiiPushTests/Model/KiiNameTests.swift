@@ -22,7 +22,7 @@ struct KiiBucketTypeTests {
         #expect(Set(["rw", "sync", "crypto", "RW", "SYNC", "new"].map { KiiBucketType($0) }).count == 4)
     }
 
-    @Test("a bucket's type is information beside its identity, but an encrypted bucket is another one")
+    @Test("a bucket's type is no part of its identity, except that it is encrypted")
     func identity() {
         let named = KiiBucket(scope: .app, name: "b")
         for type in ["rw", "RW", "sync", "new"] {
@@ -81,7 +81,7 @@ struct KiiEventTests {
 }
 
 struct PushKindTests {
-    @Test("kinds have Kii's names for people, and their own for programs")
+    @Test("kinds print Kii's names, and have raw values of their own")
     func kinds() {
         #expect(PushKind.allCases.map(\.description) == ["Push to App", "Push to User", "Direct Push"])
         #expect(PushKind.allCases.map(\.rawValue) == ["pushToApp", "pushToUser", "directPush"])

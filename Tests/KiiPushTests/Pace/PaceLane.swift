@@ -15,8 +15,7 @@ struct PaceLane {
     private(set) var superseded = 0
     /// Whether it was ever told to ask again at a time that is not in the future.
     private(set) var wentBack = false
-    /// How often in a row the first was told to wait, at most.
-    private(set) var mostWaits = 0
+    /// How often in a row the first was told to wait.
     private var waits = 0
 
     init(_ limits: Pace.Limits, at now: Double = 0) {
@@ -66,7 +65,6 @@ struct PaceLane {
                 // Rounded, as the guard does.
                 let until = MonotonicInstant(seconds: time).seconds
                 waits += 1
-                mostWaits = max(mostWaits, waits)
                 if until <= now { wentBack = true }
                 due = until > now ? until : now + 1
                 return

@@ -91,7 +91,7 @@ struct PacePropertyTests {
     }
 
     @Test(
-        "where everything that comes is caused, an hour has no more than the floor, the allowances and a burst",
+        "a loop's messages per hour stay within the floor, the allowances and a burst",
         // A route's new keys must not wait for so long: round trips of more than three seconds may deceive it.
         arguments: PaceTests.kinds.map { ($0, 2.9) }
             + PaceTests.kinds.filter { $0.limits.proofs < .infinity }.map { ($0, 14.5) })
@@ -108,33 +108,7 @@ struct PacePropertyTests {
     }
 
     @Test(
-        "a loop whose every message causes one is handled fewer than 800 times an hour", arguments: [0.2, 0.5, 1, 2.5])
-    func simpleLoop(delay: Double) {
-        for started in [1, 5, 25, 100] {
-            var lane = PaceLane(.objects())
-            lane.come(started, at: 0)
-            var seen = 0
-            var coming: [Double] = []
-            while lane.now < 7200 {
-                while seen < lane.passes.count {
-                    coming.append(lane.passes[seen].at + delay)
-                    seen += 1
-                }
-                let next = coming.first ?? .infinity
-                if let due = lane.due, due <= next {
-                    _ = lane.passToDue()
-                } else if next < .infinity {
-                    lane.come(at: coming.removeFirst())
-                } else {
-                    break
-                }
-            }
-            #expect(lane.mostInAnHour < 800, "\(started) started")
-        }
-    }
-
-    @Test(
-        "whatever comes, who must wait is told a time in the future, passes in the end, and nobody is counted who left",
+        "whatever comes, each message that waits gets a future time, passes in order, and leaves the count",
         arguments: PaceTests.kinds, [0.0, 100_000_000])
     func progress(kind: PaceTests.Kind, start: Double) {
         for seed in UInt64(1)...8 {
@@ -159,7 +133,7 @@ struct PacePropertyTests {
     }
 
     @Test(
-        "the count of those that wait is right whoever comes, asks, leaves or comes back",
+        "the count of waiting messages is right after any sequence of calls",
         arguments: 1...12 as ClosedRange<UInt64>)
     func counts(seed: UInt64) {
         var dice = Dice(seed)

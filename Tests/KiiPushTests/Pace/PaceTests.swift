@@ -49,7 +49,7 @@ struct PaceTests {
         #expect(due > now && due <= now + min(kind.limits.every, 22) + 0.001)
     }
 
-    @Test("the allowance is whole again when nothing came for fifteen seconds after a message", arguments: kinds)
+    @Test("the allowance is restored after fifteen quiet seconds", arguments: kinds)
     func quiet(kind: Kind) {
         func passing(_ pace: inout Pace, at now: Double) -> Double {
             var count = 0.0
@@ -97,7 +97,7 @@ struct PaceTests {
         }
     }
 
-    @Test("a key that has paused joins what is left of a pause, unless nothing has come for fifteen seconds since")
+    @Test("a key that has paused joins the rest of a pause, unless it was quiet for fifteen seconds")
     func joinsAgain() {
         for limits in [Pace.Limits.letters(), .objects()] {
             let pause = Pace.nextPause(after: 500, isLong: false)
@@ -114,7 +114,7 @@ struct PaceTests {
         }
     }
 
-    @Test("a pause that is joined ends a rate if nothing comes in it")
+    @Test("a pause that a key joined ends its rate if nothing comes in it")
     func joinedEndsRate() {
         let limits = Pace.Limits.letters()
         let pause = Pace.nextPause(after: 500, isLong: false)
@@ -145,7 +145,7 @@ struct PaceTests {
         }
     }
 
-    @Test("a pause counts what comes later than a round trip, and not what devices cause whose pause has ended")
+    @Test("a pause ignores its first round trip, and its end, when other devices may have resumed")
     func counted() {
         let pause = Pace.nextPause(after: 500, isLong: false)
         for limits in [Pace.Limits.letters(), .objects()] {
@@ -243,7 +243,7 @@ struct PaceTests {
         #expect(pace.waiting == 1)
     }
 
-    @Test("what waited elsewhere, or asks again, is no sign of a loop, nor of traffic that comes by itself")
+    @Test("messages that waited elsewhere or ask again count neither for nor against a loop")
     func notNew() {
         let limits = Pace.Limits.letters()
         var pace = Pace(limits, now: 0)

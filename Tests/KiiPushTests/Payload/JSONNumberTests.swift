@@ -52,7 +52,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "the least fraction is one, and what is just beyond a type is never brought into it",
+        "neither a tiny fraction nor a number just beyond a type is rounded to an integer",
         arguments: [
             "0.99999999999999999999", "1.00000000000000001", "9007199254740993.5", "1e-999999999999999999",
             "9223372036854775808", "-9223372036854775809", "18446744073709551616", "1e19", "-9223372036854775809.0",

@@ -104,3 +104,39 @@ struct JSONStringTests {
         #expect(JSONString.plainEnd(plain.span, from: place) == 20)
     }
 }
+
+struct JSONWriterTests {
+    @Test("writes nil as null")
+    func nulls() {
+        var writer = JSONWriter()
+        writer.array { writer in
+            writer.string(nil)
+            writer.integer(nil)
+            writer.bool(nil)
+            writer.integer(.min)
+        }
+        #expect(writer.text == "[null,null,null,-9223372036854775808]")
+    }
+
+    @Test("writes fractions, null for a number that is not finite, and lists of objects")
+    func members() {
+        let text = JSONWriter.object { writer in
+            writer.member("a", 1.5)
+            writer.member("b", Double.nan)
+            writer.objects("c", [1, 2]) { $0.member("d", $1) }
+        }
+        #expect(text == #"{"a":1.5,"b":null,"c":[{"d":1},{"d":2}]}"#)
+    }
+
+    @Test(
+        "escapes quotes, backslashes and control characters",
+        arguments: [
+            ("", #""""#), ("a\"b\\c/d", #""a\"b\\c/d""#), ("\n\r\t", #""\n\r\t""#),
+            ("\u{0}\u{8}\u{1B}[31m\u{1F}", #""\u0000\u0008\u001b[31m\u001f""#),
+            ("\u{7F}\u{80}\u{9B}\u{9F}\u{A0}", "\"\\u007f\\u0080\\u009b\\u009f\u{A0}\""),
+            ("\u{2027}\u{2028}\u{2029}", "\"\u{2027}\\u2028\\u2029\""), ("é😀", "\"é😀\""), ("\r\n", #""\r\n""#),
+        ])
+    func quoted(_ text: String, _ expected: String) {
+        #expect(text.quotedAsJSON == expected)
+    }
+}

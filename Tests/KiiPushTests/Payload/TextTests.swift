@@ -42,24 +42,6 @@ struct ByteSpanTests {
         bytes.span.matches(range, in: other.span, 0..<other.count)
     }
 
-    @Test("a word holds eight bytes, least significant first")
-    func word() {
-        let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 0x80, 9]
-        #expect(bytes.span.word(at: 0) == 0x8007_0605_0403_0201)
-        #expect(bytes.span.word(at: 1) == 0x0980_0706_0504_0302)
-    }
-
-    @Test("a shorter word is padded with zeros, also near the text's end", arguments: 0...8)
-    func shortWord(_ length: Int) {
-        let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-        let mask = length == 8 ? UInt64.max : (1 << UInt64(length * 8)) - 1
-        #expect(bytes.span.word(at: 1, length: length) == 0x0908_0706_0504_0302 & mask)
-        #expect(
-            bytes.span.word(at: 12 - length, length: length)
-                == bytes[(12 - length)...].reversed()
-                .reduce(0) { $0 << 8 | UInt64($1) })
-    }
-
     @Test("ranges match when they have the same bytes, at every length and place")
     func matches() {
         for start in bytes.indices {

@@ -9,7 +9,7 @@ struct OutcomeTests {
         .failed(Outcome.Failure(place: "here", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
     }
 
-    @Test("each outcome equals itself alone, and prints its name and its reason")
+    @Test("outcomes equal only themselves, and print their name and reason")
     func equality() throws {
         let code = try #require(throws: DecodeError.self) { try PushMessage(RawPayload("[]")) }
         let rows: [(Outcome, String)] = [
@@ -28,7 +28,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("a copy of a message in flight ends as it was told, and is not remembered")
+    @Test("a copy of a message in flight has the given disposition, and is not remembered")
     func inFlight() {
         for disposition in [Disposition.accept, .retryLater] {
             let outcome = Outcome.duplicate(.inFlight(disposition))
@@ -36,7 +36,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("a refusal of one's own is none of ours, and a verdict prints as a trace shows it")
+    @Test("a custom refusal differs from a built-in one of the same text")
     func verdicts() {
         #expect(Verdict.refuse("app") == .drop(.refused(.other("app"))))
         #expect(Verdict.refuse("app") != .drop(.refused(.app)))

@@ -52,7 +52,7 @@ struct TraceTests {
         #expect(traces.traces.isEmpty)
     }
 
-    @Test("what a removed listener or a replaced handler has captured may call the receiver as it ends")
+    @Test("a deinitializer of what a listener or handler captured may call the receiver")
     func endsOutsideOfLocks() {
         final class Last: Sendable {
             let receiver: PushReceiver
@@ -114,7 +114,7 @@ struct TraceTests {
                 """)
     }
 
-    @Test("a message waits from its arrival on, to its end where no handler is called")
+    @Test("the waiting time counts from the arrival, and to the end if no handler runs")
     func waited() async throws {
         let receiver = PushReceiver(clock: clock) {}
         receiver.onTrace { [traces] in traces.add($0) }

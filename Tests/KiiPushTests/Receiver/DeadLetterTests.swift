@@ -53,7 +53,7 @@ struct DeadLetterTests {
         #expect(await receiver.receive(ServiceBench.payload(22)).name == "paced")
     }
 
-    @Test("a letter into which another one is merged while it is replayed stays, for the one that nobody has handled")
+    @Test("a letter that was merged with another during its replay stays")
     func mergedMeanwhile() async throws {
         let store = InMemoryDeadLetterStore(capacity: 10)
         @Sendable func add(_ number: Int) throws {

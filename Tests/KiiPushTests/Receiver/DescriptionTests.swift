@@ -73,4 +73,13 @@ struct DescriptionTests {
         #expect("\(RawPayload("secret", transportMessageID: "secret"))" == "payload, 6 bytes")
         #expect(String(reflecting: [RawPayload("secret", transport: "a\u{1B}")]) == #"[a\u001b payload, 6 bytes]"#)
     }
+
+    @Test("a transport shows its name, and an error on one line its code, its place and its reason")
+    func names() throws {
+        let known = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox, Transport("radio")].map { "\($0)" }
+        #expect(known == ["apns", "fcm", "jpush", "mqtt", "quickblox", "radio"])
+        #expect("apns" == Transport.apns && Transport("APNS") != .apns)
+        let error = try #require(throws: DecodeError.self) { try PushMessage(json: #"{"a":1,}"#) }
+        #expect("\(error)" == "unexpectedCharacter at byte 7: \(error.detail)" && !error.detail.contains("\n"))
+    }
 }

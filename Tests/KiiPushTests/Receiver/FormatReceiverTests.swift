@@ -104,7 +104,7 @@ struct FormatReceiverTests {
     // MARK: Age
 
     @Test(
-        "after its own expiry a message is handled by no route, by the wall clock alone",
+        "an expired message is handled by no route, and only the wall clock decides",
         arguments: [(1_760_000_000_001, "handled"), (1_760_000_000_000, "handled"), (1_759_999_999_999, "expired")])
     func expiry(until: Int64, outcome: String) async {
         let receiver = receiver()
@@ -123,7 +123,7 @@ struct FormatReceiverTests {
 
     // MARK: Order, pace, dead letters
 
-    @Test("messages of one source and subject have one place in the order and one pace; others have others")
+    @Test("messages of one source and subject share an ordering key and a pace")
     func order() throws {
         func keys(_ text: String) throws -> (lane: DedupeKey?, group: DedupeKey?, pace: UInt64) {
             let message = try PushMessage(RawPayload(text), formats: [TestLines()])

@@ -17,22 +17,6 @@ struct MiddlewareChainTests {
         return (outcome == nil, passed)
     }
 
-    @Test("stages are asked in order and told in reverse order")
-    func order() throws {
-        let chain = makeChain {
-            Probe("a", log)
-            for name in ["b", "c"] { Probe(name, log) }
-            Probe("d", log)
-        }
-        #expect(chain.names == ["a", "b", "c", "d"])
-        #expect(try run(chain) == (true, 4))
-        #expect(
-            log.events == [
-                "admit a", "admit b", "admit c", "admit d",
-                "settle d: handled", "settle c: handled", "settle b: handled", "settle a: handled",
-            ])
-    }
-
     @Test("if, else and switch choose stages of any type and number; a stage is named by its type", arguments: 0..<3)
     func chosen(which: Int) throws {
         let chain = makeChain {
@@ -61,9 +45,10 @@ struct MiddlewareChainTests {
     @Test("an empty chain passes everything")
     func empty() throws { #expect(try run(makeChain {}) == (true, 0)) }
 
+    /// With the number 4 none of the four stages drops the message.
     @Test(
-        "when a stage drops a message or throws, only the stages before it are told, last first", arguments: 0..<4,
-        [true, false])
+        "asks stages in order until one drops the message or throws, and tells those before it, last first",
+        arguments: 0...4, [true, false])
     func dropped(at number: Int, isThrowing: Bool) throws {
         let chain = makeChain {
             for index in 0..<4 {
@@ -78,10 +63,10 @@ struct MiddlewareChainTests {
         var passed = 0
         let outcome = chain.admit(&message, &passed)
         let failure = Outcome.failure(of: "\(number)", isStage: true, TestError())
-        #expect(outcome == (isThrowing ? failure : .refused(.other("test"))) && passed == number)
+        #expect(outcome == (number == 4 ? nil : isThrowing ? failure : .refused(.other("test"))) && passed == number)
         chain.settle(message, .unrouted(.noRoute), passed)
         let settled = (0..<number).reversed().map { "settle \($0): unrouted (noRoute)" }
-        #expect(log.events == (0...number).map { "admit \($0)" } + settled)
+        #expect(log.events == (0...min(number, 3)).map { "admit \($0)" } + settled)
     }
 
     @Test("a stage can change the message for later stages")

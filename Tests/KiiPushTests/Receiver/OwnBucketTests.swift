@@ -79,7 +79,7 @@ struct OwnBucketTests {
                 == (isRefused ? (row.target == .ownBucket || row.target == .sameRoute ? "ownBucket" : nil) : "echo"))
     }
 
-    @Test("of two handlers, one refused and one failing, the message has failed; one handled, it is looped; both count")
+    @Test("a failed handler outranks a refused one, and a refused one outranks a handled one")
     func twoHandlers() async {
         let clock = ManualClock()
         let isFailing = Flag()
@@ -108,7 +108,7 @@ struct OwnBucketTests {
         #expect(log.events == ["other", "other"])
     }
 
-    @Test("a new object is announced when its id is known, and its event is cut once")
+    @Test("the event of a new object is dropped once its id is known")
     func create() async {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)

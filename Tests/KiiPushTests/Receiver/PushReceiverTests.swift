@@ -72,17 +72,6 @@ struct PushReceiverTests {
 
     // MARK: A chain of one's own
 
-    @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
-    func brokenStore(isClosed: Bool) async {
-        let store = FaultyStore(FaultyStore.Fault())
-        let deduplicator = Deduplicator(
-            store: store, secret: .published, onStoreFailure: isClosed ? .failClosed : .failOpen)
-        let receiver = PushReceiver { deduplicator }
-        receiver.onAny("r") { _, _ in }
-        #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
-        #expect(deduplicator.counts.isStoreFailing && deduplicator.counts.storeFailures == store.thrown)
-    }
-
     @Test("the standard chain has its order and settings")
     func standardChain() async {
         let clock = ManualClock()

@@ -30,6 +30,11 @@ struct ReceiverOutcomeTests {
         var counter: String?
         /// The stages of the trace.
         let trace: [String]
+
+        /// The layer of the loop guard that ends it so, or lets it wait.
+        var layer: LoopLayer? {
+            ends == "paced" ? .pace : LoopLayer.allCases.first { ends == "looped (\($0.rawValue))" }
+        }
     }
 
     private static let decoded = "decode: Push to App, certain"
@@ -111,41 +116,67 @@ struct ReceiverOutcomeTests {
         return fixture.payload(.long)
     }
 
+    /// A receiver that is asked what a row says, and what is seen of it.
+    private struct Bench {
+        let receiver: PushReceiver
+        let loopGuard: LoopGuard
+        let store = SpyStore()
+        let traces = TraceLog()
+
+        init(_ row: Row, _ settings: LoopSettings = .standard) {
+            let clock = ManualClock()
+            let loopGuard = LoopGuard(me: [.thing(id: "th.me")], settings: settings, clock: clock)
+            self.loopGuard = loopGuard
+            if let target = row.kill { loopGuard.kill(target, for: .seconds(60)) }
+            let store = store
+            receiver = PushReceiver(app: "0123abcd", clock: clock) {
+                Deduplicator(store: store, secret: .published, clock: clock)
+                Probe("test", EventLog(), answer: row.stage)
+                loopGuard
+                ScopeFilter(serving: [.app, .user("U-1")])
+            }
+            let options = RouteOptions(pace: .every(.seconds(6)), ownBucket: row.ownBucket)
+            receiver.onPushToApp("settings", bucket: "settings", options: options) { _, context in
+                try row.handler(context)
+            }
+            receiver.onTrace(traces.add)
+        }
+
+        /// Sends what comes before the row's message.
+        func prepare(_ row: Row) async {
+            for payload in row.before { _ = await receiver.receive(payload) }
+            if let object = row.announced { _ = loopGuard.announce(object) }
+            for _ in 1..<row.times { _ = await receiver.receive(row.payload) }
+        }
+    }
+
     @Test("each outcome is settled, reported, counted and traced", arguments: rows)
     func row(row: Row) async throws {
-        let clock = ManualClock()
-        let store = SpyStore()
-        let loopGuard = LoopGuard(me: [.thing(id: "th.me")], clock: clock)
-        if let target = row.kill { loopGuard.kill(target, for: .seconds(60)) }
-        let receiver = PushReceiver(app: "0123abcd", clock: clock) {
-            Deduplicator(store: store, secret: .published, clock: clock)
-            Probe("test", EventLog(), answer: row.stage)
-            loopGuard
-            ScopeFilter(serving: [.app, .user("U-1")])
-        }
-        receiver.onPushToApp(
-            "settings", bucket: "settings", options: RouteOptions(pace: .every(.seconds(6)), ownBucket: row.ownBucket)
-        ) { _, context in
-            try row.handler(context)
-        }
-        let traces = TraceLog()
-        receiver.onTrace { traces.add($0) }
+        let bench = Bench(row)
+        await bench.prepare(row)
+        let before = bench.store.log.events.count
+        let outcome = await bench.receiver.receive(row.payload)
 
-        for payload in row.before { _ = await receiver.receive(payload) }
-        if let object = row.announced { _ = loopGuard.announce(object) }
-        for _ in 1..<row.times { _ = await receiver.receive(row.payload) }
-        let before = store.log.events.count
-        let outcome = await receiver.receive(row.payload)
-
+        let metrics = bench.receiver.metrics
         let label = row.ends.filter { !"()".contains($0) }
         #expect("\(outcome)" == row.ends && outcome.disposition == row.disposition)
-        #expect(store.log.events.dropFirst(before).joined(separator: " ") == row.store)
-        #expect(receiver.metrics.nonzero.contains("\(row.counter ?? label): 1"), "\(receiver.metrics.nonzero)")
+        #expect(bench.store.log.events.dropFirst(before).joined(separator: " ") == row.store)
+        #expect(metrics.nonzero.contains("\(row.counter ?? label): 1"), "\(metrics.nonzero)")
         // What is to come again has not ended.
-        #expect(receiver.metrics.received == row.before.count + row.times - (row.ends == "paced" ? 1 : 0))
-        let trace = try #require(traces.traces.last)
+        #expect(metrics.received == row.before.count + row.times - (row.ends == "paced" ? 1 : 0))
+        let trace = try #require(bench.traces.traces.last)
         #expect(trace.stages.map { "\($0.name): \($0.verdict)" } == row.trace)
         #expect("\(trace.outcome)" == "\(outcome)")
         #expect(trace.messageID == UInt64(row.before.count + row.times))
+    }
+
+    @Test("a layer of the loop guard that is switched off neither drops a message nor lets it wait", arguments: rows)
+    func switchedOff(row: Row) async {
+        guard let layer = row.layer else { return }
+        let bench = Bench(row, .standard.without(layer))
+        await bench.prepare(row)
+        let outcome = await bench.receiver.receive(row.payload)
+        #expect(!["looped", "paced"].contains(outcome.name), "\(outcome)")
+        #expect(Set(Self.rows.compactMap(\.layer)) == Set(LoopLayer.allCases))
     }
 }

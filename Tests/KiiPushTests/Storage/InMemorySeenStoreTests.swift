@@ -15,7 +15,7 @@ struct InMemorySeenStoreTests {
         #expect(store.counts?.strong == .init(remembered: 2, evictedEarly: 3))
     }
 
-    @Test("many messages with one weak key, each in flight for long, are told apart by their arrivals, and end alone")
+    @Test("tells many messages in flight with one weak key apart by their arrival")
     func manyOfOneWeakKey() {
         let store = InMemorySeenStore()
         let keys = DedupeKeys.numbered(1, strength: .weak)
@@ -34,7 +34,7 @@ struct InMemorySeenStoreTests {
         }
     }
 
-    @Test("of many events with one time of the push each is known by its time of modification", arguments: [8, 500])
+    @Test("tells events with one push time apart by their time of modification", arguments: [8, 500])
     func manyOfOneKey(count: Int) {
         let store = InMemorySeenStore()
         for number in 0..<count {
@@ -53,7 +53,7 @@ struct InMemorySeenStoreTests {
         #expect(!store.begin(.numbered(1, 5), now: .seconds(1)).isKnown)
     }
 
-    @Test("a clock that was set back leaves no more messages than the window counts, and counts none as early")
+    @Test("a clock that was set back keeps no more messages than the window counts")
     func setBack() {
         let store = InMemorySeenStore(window: SeenWindow(count: 10))
         for number in 0..<10 { store.handle(.numbered(number), at: 1_000_000_000) }
@@ -66,7 +66,7 @@ struct InMemorySeenStoreTests {
         #expect(store.counts?.strong == .init(remembered: 10, evictedEarly: 10))
     }
 
-    @Test("a call that waited takes no young message out")
+    @Test("a call that waited evicts no young message")
     func lateQuestion() {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60), count: 10))
         for number in 0..<5 { store.handle(.numbered(number), at: 1000) }
@@ -75,7 +75,7 @@ struct InMemorySeenStoreTests {
         for number in 0..<5 { #expect(store.begin(.numbered(number), now: .seconds(1000)) == .done) }
     }
 
-    @Test("a key that came again beside a new one is not forgotten with its first message")
+    @Test("a key that two messages share outlives the first of them")
     func sharedSecondKey() {
         var table = SeenTable(SeenWindow(age: .seconds(60), count: 10))
         table.remember(.numbered(1, 9), .seconds(0), arrivedAt: .seconds(0))
@@ -85,7 +85,7 @@ struct InMemorySeenStoreTests {
         #expect(table.begin(.numbered(9), .seconds(91)) != .done)
     }
 
-    @Test("a message that is handled anew while its old entry is still there is not forgotten with that one")
+    @Test("a message that is handled again outlives its old entry")
     func handledAnew() {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
         for number in 0..<10 { store.handle(.numbered(number), at: 0) }
@@ -94,7 +94,7 @@ struct InMemorySeenStoreTests {
         for _ in 0..<10 { #expect(store.begin(.numbered(9), now: .seconds(101)) == .done) }
     }
 
-    @Test("a negative count remembers nothing, and an age beyond all clocks never ends")
+    @Test("a negative count remembers nothing, and an unbounded age never ends")
     func extremes() {
         #expect(SeenWindow(count: -1).count == 0)
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(Int64.max)))
@@ -102,7 +102,7 @@ struct InMemorySeenStoreTests {
         #expect(store.begin(.numbered(1), now: MonotonicInstant(nanoseconds: .max - 1)) == .done)
     }
 
-    @Test("of thousands of messages the oldest are forgotten first")
+    @Test("forgets the oldest of thousands of messages first")
     func thousands() {
         let store = InMemorySeenStore(window: SeenWindow(count: 2000))
         for number in 0..<5000 { store.handle(.numbered(number), at: 0) }

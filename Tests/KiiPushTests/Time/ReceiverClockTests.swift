@@ -17,7 +17,7 @@ struct ReceiverClockTests {
         #expect(start < late && start.duration(to: late) == .seconds(1) && late.duration(to: start) == .seconds(-1))
     }
 
-    @Test("a duration has its nanoseconds, and those beyond 292 years are the most there are")
+    @Test("nanoseconds of a duration saturate at 292 years")
     func nanoseconds() {
         #expect(Duration.seconds(3).inNanoseconds == 3_000_000_000)
         #expect(Duration.nanoseconds(-7).inNanoseconds == -7)
@@ -25,17 +25,5 @@ struct ReceiverClockTests {
         #expect(Duration.seconds(9_223_372_036).inNanoseconds == 9_223_372_036_000_000_000)
         #expect(Duration.seconds(9_223_372_037).inNanoseconds == .max)
         #expect(Duration.seconds(-9_223_372_037).inNanoseconds == .min)
-    }
-
-    @Test("the system clock never goes back")
-    func system() {
-        let clock = SystemClock()
-        var last = clock.now
-        #expect(last.nanoseconds >= 0)
-        for _ in 0..<1000 {
-            let now = clock.now
-            #expect(now >= last)
-            last = now
-        }
     }
 }

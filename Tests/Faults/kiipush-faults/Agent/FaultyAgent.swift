@@ -121,8 +121,7 @@ struct FaultyAgent {
     }
 
     private func handle(_ receiver: some HandlerRegistry) throws {
-        let file = open(book, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Trouble("\(book): \(text())") }
+        let book = try BookWriter(book)
         receiver.onPushToApp("book", bucket: TextPattern(NumberedMessage.bucket)) {
             [deaths, pause, failing, deadly] event, _ in
             let number = NumberedMessage.number(sentAt: event.message.sentAt ?? 0)
@@ -130,8 +129,7 @@ struct FaultyAgent {
             if number == deadly { kill(getpid(), SIGKILL) }
             if pause > 0 { try await Task.sleep(for: .milliseconds(pause)) }
             if let failing, number % failing == 0 { throw HandlerFailure() }
-            let line = Array("\(number)\n".utf8)
-            guard write(file, line, line.count) == line.count else { throw HandlerFailure() }
+            try book.add("\(number)")
             deaths.pass(.afterHandler)
         }
     }

@@ -76,7 +76,6 @@ enum FleetHandler: String, CaseIterable {
             case .unguarded, .careless: #"{"run":[\#(program)]}"#
             case .different, .stamped, .same: #"{"write":{"object":"\#(uri)","fields":\#(fields)}}"#
             }
-        // Without any rate the linter refuses a rule that feeds itself, so it has one that nothing exceeds.
         let loop =
             switch self {
             case .unguarded: #","pace":"unlimited""#

@@ -25,7 +25,7 @@ struct FleetPlan {
             complain("\(kind.rawValue): \(row.broken.isEmpty ? "holds" : "DOES NOT HOLD")")
             rows.append(row)
         }
-        print(FleetRow.tables(rows))
+        print(table(rows))
         return rows.flatMap { row in row.broken.map { "\(row.handler): \($0)" } }
     }
 
@@ -50,12 +50,7 @@ struct FleetPlan {
         let ends = try agents.map { try $0.stop() }
         let writes = fleet.cloud.version(of: FleetCloud.object) - 2
         let most = ends.map(\.handled).max() ?? 0
-        row.note("devices", devices)
-        row.note("seconds", Int(kind.seconds))
-        row.note("writes", writes)
-        row.note("pushes", fleet.pushes)
-        row.note("handled by one device", most)
-        row.note("pushes in the last 2 s", late)
+        row.numbers = [devices, Int(kind.seconds), writes, fleet.pushes, most, late]
         check(kind, &row, writes: writes, most: most, late: late)
         if !fleet.cloud.violations.isEmpty { row.broken.append("the cloud refused: \(fleet.cloud.violations[0])") }
         for (device, end) in ends.enumerated() where end.end != .exited(0) {
@@ -81,4 +76,31 @@ struct FleetPlan {
             hold(writes == 1 && late == 0, "\(writes) writes")
         }
     }
+}
+
+/// What came of one kind of handler.
+private struct FleetRow {
+    /// What is measured, in the order of the columns.
+    static let titles = [
+        "devices", "seconds", "writes", "pushes", "handled by one device", "pushes in the last 2 s",
+    ]
+
+    let handler: String
+    /// What was measured; empty when the run broke off.
+    var numbers: [Int] = []
+    /// What has to hold.
+    var bound = ""
+    /// What did not hold.
+    var broken: [String] = []
+
+    init(_ handler: String) { self.handler = handler }
+}
+
+private func table(_ rows: [FleetRow]) -> String {
+    let titles = ["handler"] + FleetRow.titles + ["bound", "holds"]
+    let cells = rows.map { row in
+        let numbers = row.numbers.isEmpty ? FleetRow.titles.map { _ in "-" } : row.numbers.map { "\($0)" }
+        return [row.handler] + numbers + [row.bound, row.broken.isEmpty ? "yes" : "NO"]
+    }
+    return table(titles, cells, textColumns: [0, titles.count - 2, titles.count - 1])
 }

@@ -34,13 +34,11 @@ struct AnsweredCommands {
 
     /// Registers the agent's routes: each writes the message's topic and number down, and commands are answered.
     static func handle(_ receiver: some HandlerRegistry, _ book: String, _ deaths: Deaths) throws {
-        let file = open(book, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Trouble("\(book): \(text())") }
+        let book = try BookWriter(book)
         @Sendable func note(_ message: DirectPushMessage, _ context: HandlerContext) throws -> DataValue {
             deaths.pass(.inHandler)
             guard let number = message.data["n"], let topic = context.mqtt?.topic else { throw HandlerFailure() }
-            let line = Array("\(context.route) \(topic) \(number.string ?? "-")\n".utf8)
-            guard write(file, line, line.count) == line.count else { throw HandlerFailure() }
+            try book.add("\(context.route) \(topic) \(number.string ?? "-")")
             return number
         }
         receiver.onCommand("command", mqtt: MQTTPattern(topic: "cmd/+/set")) { message, context in

@@ -28,7 +28,7 @@ struct Rate {
             // Beyond the bound on disk newer changes have replaced older ones.
             return try last.duration(to: .now) > .seconds(1) && Database.look(session.state).waiting == 0
         }
-        let resident = ProcessFigures(of: agent.id).total
+        let resident = ProcessFigures(of: agent.id).resident
         try session.stop()
         let seconds = start.duration(to: last) / .seconds(1)
         let rate = Double(handled - first) / seconds
@@ -60,10 +60,9 @@ struct Idle {
         let after = ProcessFigures(of: agent.id)
         try session.stop()
         let share = (after.time - before.time) / Double(seconds) * 100
-        let parts = after.resident.prefix(14).map { "    \($0.kibibytes) KiB \($0.name)" }
         return """
-            \(program.name), idle for \(seconds) s: \(after.total) KiB resident, \(after.anonymous) of them its own, \((share * 100).rounded() / 100)% of a core
-            \(parts.joined(separator: "\n"))
+            \(program.name), idle for \(seconds) s: \(after.resident) KiB resident, \(after.anonymous) of them its own, \
+            \((share * 100).rounded() / 100)% of a core
             """
     }
 }

@@ -73,3 +73,18 @@ struct Book {
         return wrong
     }
 }
+
+/// What a handler writes into a book.
+struct BookWriter {
+    private let file: Int32
+
+    init(_ path: String) throws {
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Trouble("\(path): \(text())") }
+    }
+
+    func add(_ line: String) throws {
+        let line = Array("\(line)\n".utf8)
+        guard write(file, line, line.count) == line.count else { throw HandlerFailure() }
+    }
+}

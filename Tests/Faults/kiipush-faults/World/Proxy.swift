@@ -39,14 +39,11 @@ final class Proxy: Sendable {
                 continue
             }
             links.withLock { $0 += [near, far] }
-            // The two ends of a link are closed by the last of its threads.
-            let open = Counter()
+            let relays = DispatchGroup()
             for (from, to) in [(near, far), (far, near)] {
-                DispatchQueue(label: "relay").async {
-                    self.relay(from, to)
-                    if open.isLast { self.close(near, far) }
-                }
+                DispatchQueue(label: "relay").async(group: relays) { self.relay(from, to) }
             }
+            relays.notify(queue: .global()) { self.close(near, far) }
         }
         Glibc.close(listener)
     }
@@ -65,11 +62,4 @@ final class Proxy: Sendable {
         shutdown(from, Int32(SHUT_RDWR))
         shutdown(to, Int32(SHUT_RDWR))
     }
-}
-
-/// Says to the second of two that it is the last.
-private final class Counter: Sendable {
-    private let count = Atomic<Int>(2)
-
-    var isLast: Bool { count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
 }

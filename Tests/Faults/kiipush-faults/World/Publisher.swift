@@ -84,7 +84,7 @@ final class Publisher: Sendable {
         var delay: Int32 = 1
         setsockopt(link, Int32(IPPROTO_TCP), TCP_NODELAY, &delay, socklen_t(MemoryLayout<Int32>.size))
         guard sendAll(connect, link) else { return }
-        var answer = PacketReader()
+        var answer: [UInt8] = []
         var isConnected = false
         var next = acknowledged + 1
         while !state.withLock({ $0.isStopped }) {
@@ -100,7 +100,8 @@ final class Publisher: Sendable {
             var bytes = [UInt8](repeating: 0, count: 1 << 14)
             let count = recv(link, &bytes, bytes.count, 0)
             guard count > 0 else { return }
-            for kind in answer.take(bytes[..<count]) {
+            answer += bytes[..<count]
+            for kind in takeKinds(&answer) {
                 if kind == 2 { isConnected = true }
                 if kind == 4 { state.withLock { $0.acknowledged += 1 } }
             }
@@ -108,31 +109,13 @@ final class Publisher: Sendable {
     }
 }
 
-/// Cuts what comes over a link into MQTT's packets.
-struct PacketReader {
-    private var rest: [UInt8] = []
-
-    /// The kinds of the packets that are whole with these bytes.
-    mutating func take(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        rest += bytes
-        var kinds: [UInt8] = []
-        while let kind = rest.first, let end = end() {
-            kinds.append(kind >> 4)
-            rest.removeFirst(end)
-        }
-        return kinds
+/// Takes MQTT's packets that are whole off the front, and returns their kinds; what a broker answers a publisher is
+/// shorter than 128 bytes.
+private func takeKinds(_ bytes: inout [UInt8]) -> [UInt8] {
+    var kinds: [UInt8] = []
+    while bytes.count > 1, bytes.count >= 2 + Int(bytes[1]) {
+        kinds.append(bytes[0] >> 4)
+        bytes.removeFirst(2 + Int(bytes[1]))
     }
-
-    /// Where the first packet ends; nil while it is not whole.
-    private func end() -> Int? {
-        var (length, shift, index) = (0, 0, 1)
-        while true {
-            guard index < rest.count, shift <= 21 else { return nil }
-            length |= Int(rest[index] & 127) << shift
-            shift += 7
-            index += 1
-            if rest[index - 1] < 128 { break }
-        }
-        return index + length <= rest.count ? index + length : nil
-    }
+    return kinds
 }
