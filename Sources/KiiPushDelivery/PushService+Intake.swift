@@ -37,7 +37,7 @@ struct TransportIntake: IntakeService {
         }
     }
 
-    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    package func whenRoom(_ action: @escaping @Sendable () -> Void) {
         service.change { $0.roomWaiters[.intake(number)] = (number, action) }
     }
 

@@ -68,7 +68,7 @@ final class TestIntake: IntakeService {
 
     func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
 
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    func whenRoom(_ action: @escaping @Sendable () -> Void) {
         let isThere = state.withLock { state in
             if !state.hasRoom { state.waiter = action }
             return state.hasRoom
