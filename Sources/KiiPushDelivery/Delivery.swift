@@ -3,10 +3,9 @@ import KiiPush
 /// A message in a service, owned by the service's state while it waits, else by the task that processes it.
 struct Delivery: Sendable {
     let ticket: Ticket
+    let settings: DeliverySettings
     /// How far it has come in the receiver.
     var incoming: Incoming
-    /// The routes that were switched off when it came, and whether the message was as a whole.
-    let killed: (isWhole: Bool, routes: [String])
     /// How often in a row its handlers could not begin for lack of a resource.
     var shortages = 0
     /// How often a stage of the chain failed.
@@ -23,8 +22,6 @@ struct Delivery: Sendable {
     /// Whether it was in flight when a process ended, and no handler has run since: it then runs alone, so that a
     /// message that crashes the process is detected.
     var isSuspect = false
-    /// The older changes of its object that it replaces, oldest first, until the chain has admitted it.
-    var replaced: [Delivery] = []
 
     var message: RoutedMessage { incoming.message }
 
@@ -32,35 +29,28 @@ struct Delivery: Sendable {
     var tries: Int { incoming.attempts + stageFailures }
 
     /// Whether it waits for its first turn.
-    var isUntried: Bool { !isGuilty && tries == 0 }
+    var isUntried: Bool { !isSuspect && tries == 0 }
 
-    /// Gives the place of this delivery to the newest untried change of its object that waits behind it, if there is
-    /// one; that replaces all older ones.
-    mutating func takeNewest(from room: inout WaitingRoom) -> Bool {
-        let own = message
-        guard case .place = ticket.lane, isUntried, !own.routes.isEmpty else { return false }
-        let newer = room.remove(from: ticket.lane) { other in
-            !other.isSuspect && other.isUntried && own.message.isOlder(than: other.message.message)
-                && other.message.routes.elementsEqual(own.routes) { $0.id.isExactly($1.id) }
-        }
-        guard var newest = newer.first else { return false }
-        for other in newer where newest.message.message.isOlder(than: other.message.message) { newest = other }
-        newest.hasLane = hasLane
-        for var other in [self] + newer where other.ticket !== newest.ticket {
-            guard other.message.message.isOlder(than: newest.message.message) else {
-                room.putFirst(other)
-                continue
-            }
-            newest.replaced += other.replaced
-            (other.replaced, other.hasLane) = ([], false)
-            newest.replaced.append(other)
-        }
-        self = newest
-        return true
+    /// Whether a newer change of its object, for the same routes, takes its place while it waits for its first turn.
+    func isReplaced(by other: Delivery) -> Bool {
+        isUntried && !message.routes.isEmpty && isOlder(than: other)
+            && message.routes.elementsEqual(other.message.routes) { $0.id.isExactly($1.id) }
+    }
+
+    /// Whether it reports an earlier change of the same object than another one.
+    ///
+    /// False if the times are equal or missing: it may be the same change again, which the deduplicator would drop as a
+    /// duplicate of the message that it replaced.
+    func isOlder(than other: Delivery) -> Bool {
+        let (own, other) = (message.message, other.message.message)
+        guard own.storage.classified.hasObject, let object = own.object, object == other.object else { return false }
+        if let time = own.modifiedAt, let others = other.modifiedAt, time >= others { return false }
+        if let time = own.sentAt, let others = other.sentAt { return time < others }
+        return own.modifiedAt != nil && other.modifiedAt != nil
     }
 }
 
-/// The constant parts of a delivery.
+/// The constant parts of a delivery, which are all that is in memory while it waits in the durable inbox.
 final class Ticket: Sendable {
     /// Its number in the inbox.
     let number: UInt64
@@ -69,21 +59,29 @@ final class Ticket: Sendable {
     let keys: ShareKeys
     /// The transport that submitted it, if the inbox is not durable.
     let intake: Int?
-    let settings: DeliverySettings
     let receipt: Receipt
+    /// The routes that were switched off when it came, and whether the message was as a whole.
+    let killed: (isWhole: Bool, routes: [String])
+    /// The time of a change of an object in its lane, which a newer one may replace on disk; nil for any other message.
+    let changedAt: Int64?
 
-    /// A message that has waited in the inbox as `item` keeps its lane and its keys.
+    /// One that `mayBeReplaced` may wait on disk, and no handler has handled it.
     init(
-        _ number: UInt64, _ message: RoutedMessage, _ settings: DeliverySettings, _ receipt: Receipt,
-        intake: Int? = nil, _ item: Unread? = nil
+        _ number: UInt64, _ message: RoutedMessage, _ settings: DeliverySettings, _ receipt: Receipt, intake: Int?,
+        killed: (isWhole: Bool, routes: [String]), mayBeReplaced: Bool
     ) {
         self.number = number
-        self.settings = settings
         self.receipt = receipt
         self.intake = intake
+        self.killed = killed
         use = Use(bytes: message.message.raw.size)
-        lane = item?.lane ?? LaneKey(settings, message.message, number)
-        keys = item?.keys ?? ShareKeys(message)
+        lane = LaneKey(settings, message.message, number)
+        keys = ShareKeys(message)
+        // A lane that is not its object's has other objects.
+        let isChange =
+            mayBeReplaced && message.message.storage.classified.hasObject
+            && ResourceKey(ofItsObject: message.message).map { .place($0) } == lane
+        changedAt = isChange ? message.message.sentAt ?? message.message.modifiedAt : nil
     }
 }
 
@@ -109,18 +107,5 @@ enum LaneKey: Hashable, Sendable {
                 }
             }
         self = key.map { .place($0) } ?? .alone(number)
-    }
-}
-
-extension PushMessage {
-    /// Whether it reports an earlier change of the same object.
-    ///
-    /// False if the times are equal or missing: it may be the same change again, which the deduplicator would drop as a
-    /// duplicate of the message that it replaced.
-    fileprivate func isOlder(than other: PushMessage) -> Bool {
-        guard storage.classified.hasObject, let object, object == other.object else { return false }
-        if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }
-        if let own = sentAt, let others = other.sentAt { return own < others }
-        return modifiedAt != nil && other.modifiedAt != nil
     }
 }

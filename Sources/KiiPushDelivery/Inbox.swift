@@ -3,21 +3,11 @@ import Synchronization
 
 /// Keeps payloads from their acceptance to their end, so that a crash loses none.
 ///
-/// A ``PushService`` owns one. Guarantees to it:
-/// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
+/// A ``PushService`` owns one. Guarantees to it, besides those of the methods:
 /// - Numbers increase from 1 and are never reused, not even by another process on the same file.
-/// - When ``record(_:)`` has returned, the records are kept, on disk in a durable inbox, all in one step. Only the
-///   beginning of an attempt, of a payload that this process has added, may be lost with the power, not with the
-///   process. Records for one payload keep their order. Many tasks may wait at once, and share a write. A call that
-///   throws has changed nothing.
 /// - Ended payloads are removed. A record of a payload that does not exist changes nothing.
-/// - ``entries(after:limit:)`` returns the payloads that an earlier process added and did not end, byte for byte,
-///   oldest first, in pages. Reading the first page counts the crashes.
-/// - ``entries(of:)`` reads payloads that have not ended again, byte for byte, in the order of the numbers. It changes
-///   nothing.
 /// - An answer is kept from its record until ``InboxRecord/answered(_:)``, over restarts, and counts towards the
-///   inbox's bounds. ``answers(of:limit:)`` returns it once its payload has ended. Of two answers of one payload, the
-///   first counts.
+///   inbox's bounds. Of two answers of one payload, the first counts.
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are
 ///   distinguished.
 ///
@@ -26,22 +16,26 @@ public protocol Inbox: Sendable {
     /// Whether its payloads survive a crash and a loss of power.
     var isDurable: Bool { get }
 
-    /// Keeps payloads, all or none, and returns their numbers in the same order.
+    /// Keeps payloads, all or none, in one step, and returns their numbers in the same order; in a durable inbox they
+    /// are on disk then.
     ///
     /// It may wait for the disk, so a transport calls it from a thread of its own or with a few payloads at a time.
     ///
     /// - Throws: if they cannot be kept; then none is.
     func add(_ payloads: [RawPayload]) throws -> [UInt64]
 
-    /// Records the progress of payloads, in this order, all or nothing.
+    /// Records the progress of payloads, in this order, all or nothing; when it has returned, the records are kept, on
+    /// disk in a durable inbox.
     ///
-    /// A service records the end of one message together with the beginning of the next, so that both cost one write.
+    /// Only the beginning of an attempt, of a payload that this process has added, may be lost with the power, not with
+    /// the process. Records for one payload keep their order. Many tasks may wait at once, and share a write; a service
+    /// records the end of one message together with the beginning of the next, so that both cost one write.
     ///
     /// - Throws: if they cannot be written; then none is, and the service records all of them again.
     func record(_ records: [InboxRecord]) async throws
 
-    /// The first payloads of an earlier process whose number is greater than `id`, at most `limit`, oldest first; none
-    /// if there are no more.
+    /// The first payloads that an earlier process added and did not end, byte for byte, whose number is greater than
+    /// `id`, at most `limit`, oldest first; none if there are no more.
     ///
     /// A service reads all pages before it adds anything. With 0 for `id`, for the first page, one crash is added to
     /// each payload that was in flight when that process ended.
@@ -49,7 +43,8 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
 
-    /// Reads payloads again that this process or an earlier one has added, with their records.
+    /// Reads payloads again, byte for byte, that this process or an earlier one has added, with their records; changes
+    /// nothing.
     ///
     /// A service calls it for payloads that wait on disk and not in memory, so an inbox that is not durable may return
     /// none.

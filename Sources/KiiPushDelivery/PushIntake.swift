@@ -65,7 +65,7 @@ public struct PushIntake: Sendable {
     ///
     /// There is capacity if the last refused payloads fit and a quarter of all places is free. Only wake a thread in
     /// `action`. A later action of the same transport replaces an earlier one that was not called yet.
-    public func whenRoom(_ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
+    public func whenRoom(_ action: @escaping @Sendable () -> Void) { service.whenRoom(action) }
 
     /// Reports an event of the transport.
     public func report(_ event: TransportEvent) { service.report(event, transport) }
@@ -90,7 +90,7 @@ package protocol IntakeService: Sendable {
     func room() async
     /// Waits for this time, or until the task is cancelled.
     func pause(_ length: Duration) async
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void)
+    func whenRoom(_ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
 }
 

@@ -43,13 +43,6 @@ extension PushService {
         }
     }
 
-    /// Tells a message's end to its transport, and has its answer sent, perhaps one of an earlier process; nil if the
-    /// end could not be recorded.
-    func finish(_ receipt: Receipt, _ outcome: Outcome?, _ answer: Answer?, mayAnswer: Bool) {
-        if outcome != nil, mayAnswer { answerSenders.wake() }
-        receipt.finish(outcome, outcome == nil ? nil : answer)
-    }
-
     /// Delivers answers, those of an earlier process first, until the service stops.
     func startAnswering() -> [Task<Void, Never>] {
         answerSenders.all.map { sender, signal, _ in

@@ -73,16 +73,10 @@ extension PushService {
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
             await self.run(route, of: message, place)
         }
-        await handled(&delivery, storeKilled(&delivery, killed, outcome), &ended)
-    }
-
-    /// Ends a message whose handlers have run, or lets it wait.
-    private func handled(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
-        guard case .failed(let failure) = outcome else {
-            return await end(&delivery, outcome, &ended)
-        }
-        // The process has survived it; handlers that could not begin prove nothing.
+        let end = storeKilled(&delivery, killed, outcome)
+        guard case .failed(let failure) = end else { return await self.end(&delivery, end, &ended) }
         if failure.isShortage { return await lacked(&delivery) }
+        // The process has survived it; handlers that could not begin prove nothing.
         delivery.isSuspect = false
         await failed(&delivery, failure, &ended)
     }
@@ -93,9 +87,10 @@ extension PushService {
     private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass = .none) -> Outcome? {
         receiver.refresh(&delivery.incoming.message, delivery.incoming.table)
         let takesNewest =
-            delivery.ticket.settings.replacesOlder
-            || delivery.isPaced && receiver.loopGuard?.takesNewest(delivery.message) == true
-        if takesNewest, bypass == .none, change({ delivery.takeNewest(from: &$0.room) }) {
+            bypass != .superseded && !delivery.isSuspect
+            && (delivery.settings.replacesOlder
+                || delivery.isPaced && receiver.loopGuard?.takesNewest(delivery.message) == true)
+        if takesNewest, change({ $0.room.takeNewest(&delivery) }) {
             receiver.refresh(&delivery.incoming.message, nil)
         }
         let outcome = receiver.ask(&delivery.incoming, bypass)
@@ -103,7 +98,7 @@ extension PushService {
             // It was remembered when some of its routes had handled it; the others must still get it.
             return ask(&delivery, .seen)
         }
-        if outcome == nil { supersedeReplaced(&delivery) }
+        if outcome == nil, takesNewest { supersedeOlder(than: delivery) }
         return outcome
     }
 
@@ -122,18 +117,22 @@ extension PushService {
         case .duplicate(.inFlight):
             // What the first copy's inbox has is safe; else this one waits for the end of the first.
             if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept)), &ended) }
-            putBackReplaced(&delivery)
             undo(&delivery, outcome)
             // No longer than a person notices.
             wait(delivery, until: clock.now.advanced(by: .seconds(1)), blocks: false)
-        case .looped(.killSwitch) where !delivery.killed.isWhole:
+        case .looped(.killSwitch) where !delivery.ticket.killed.isWhole:
             await deadLetter(&delivery, .killSwitch, &ended)
         default: await end(&delivery, outcome, &ended)
         }
     }
 
+    /// Ends the messages that wait and that a newer one of their object replaces, since that one is to be handled.
+    private func supersedeOlder(than newest: Delivery) {
+        for older in change({ $0.room.removeOlder(than: newest) }) { startEnding { await self.supersede(older) } }
+    }
+
     /// Ends a message that a newer change has replaced; the chain has to know it, or its copy would be new.
-    func supersede(_ replaced: Delivery) async {
+    private func supersede(_ replaced: Delivery) async {
         var (delivery, ended) = (replaced, Ended?.none)
         switch ask(&delivery, .superseded) {
         case nil, .failed, .paced, .duplicate(.inFlight): await end(&delivery, .superseded, &ended)
@@ -151,7 +150,7 @@ extension PushService {
         if wasAsked { return loopGuard.kills(of: delivery.message, delivery.incoming.remaining).routes }
         guard delivery.message.stopped != nil else { return [] }
         return loopGuard.kills(of: delivery.message, receiver.match(delivery.message.message)).routes.filter {
-            !delivery.killed.routes.containsExactly($0)
+            !delivery.ticket.killed.routes.containsExactly($0)
         }
     }
 
@@ -181,7 +180,7 @@ extension PushService {
     // MARK: Waiting until a time
 
     /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
-    func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
+    private func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
         change { state in
             state.room.putBack(delivery, until: due, blocks: blocks)
             state.wakeTimer(by: due)
@@ -203,10 +202,10 @@ extension PushService {
     }
 
     /// Lets a message wait for its next attempt, or dead-letters it after the last one.
-    func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async {
+    private func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async {
         delivery.shortages = 0
         delivery.cause = ErrorReport.text(failure.error)
-        let settings = delivery.ticket.settings
+        let settings = delivery.settings
         let isRunning = change { state in
             // It may have failed because it was cancelled.
             if state.phase >= .cancelling { state.report.cancelled += 1 }
@@ -224,13 +223,13 @@ extension PushService {
     }
 
     /// Lets a message wait until the machine may have what its handlers lacked; that is no attempt.
-    func lacked(_ delivery: inout Delivery) async {
+    private func lacked(_ delivery: inout Delivery) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
         let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
         guard await record(begun, failureRecord(of: delivery)) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
-        wait(delivery, until: clock.now.advanced(by: pause), blocks: delivery.ticket.settings.onFailure == .block)
+        wait(delivery, until: clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
     }
 }
 

@@ -20,7 +20,6 @@ extension PushService {
         }
         // Most messages have none.
         if !records.isEmpty, await !record(records) { return leave(delivery) }
-        putBackReplaced(&delivery)
         receiver.end(delivery.incoming, outcome)
         ended = Ended(delivery: delivery, outcome: outcome, answer: answer)
     }
@@ -40,9 +39,10 @@ extension PushService {
             state.room.leave(&delivery)
             if !state.isRunning { state.report.finished += 1 }
         }
-        finish(
-            delivery.ticket.receipt, isRecorded ? ended.outcome : nil, ended.answer,
-            mayAnswer: delivery.message.answers != nil)
+        guard isRecorded else { return delivery.ticket.receipt.finish(nil) }
+        // Also for an answer of an earlier process.
+        if delivery.message.answers != nil { answerSenders.wake() }
+        delivery.ticket.receipt.finish(ended.outcome, ended.answer)
     }
 
     /// Runs work that ends a delivery in its own task; the service waits for it before it stops.
@@ -59,12 +59,16 @@ extension PushService {
         }
     }
 
+    /// Runs such work after a pause, unless the service stops before.
+    func startEnding(after length: Duration, _ body: @escaping @Sendable () async -> Void) {
+        start { [self] in if await pause(length, isFirm: true) { startEnding(body) } }
+    }
+
     // MARK: Dead letters
 
     /// Dead-letters a message for all routes that have not handled it, and ends it; if the store has no capacity, a
     /// durable inbox keeps it, else its transport delivers it again.
     func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async {
-        putBackReplaced(&delivery)
         let routes = openRoutes(of: delivery)
         // An earlier process has dead-lettered it for all of them.
         let isDone = routes.isEmpty && !delivery.incoming.done.isEmpty
@@ -76,72 +80,49 @@ extension PushService {
         guard isDurable else { return await end(&delivery, outcome, &ended) }
         // No handler runs any more that could end the process.
         if delivery.incoming.attempts > 0, await !record(failureRecord(of: delivery)) { return leave(delivery) }
-        putOff(&delivery, reason)
+        putOff(&delivery, reason, routes)
     }
 
     /// Adds a message to the dead letters for some of its routes; the outcome is `failed` if the store has no capacity
     /// or throws.
     func store(_ delivery: Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
+        // With the payload's number, the letter and the end of the payload are written together.
         let outcome = receiver.deadLetter(
             delivery.message, reason, routes, attempts: delivery.incoming.attempts, cause: delivery.cause,
-            inboxID: inboxID(delivery.ticket))
-        noteStored(outcome)
-        return outcome
-    }
-
-    /// Records whether the dead-letter store took a message.
-    func noteStored(_ outcome: Outcome) {
+            inboxID: isDurable ? delivery.ticket.number : nil)
         if case .failed(let failure) = outcome {
             fails(.deadLetters, "a message could not be dead-lettered: \(failure.error)")
         } else {
             works(.deadLetters)
             reportMergedLetters()
         }
+        return outcome
     }
 
     /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
     func reportMergedLetters(atEnd: Bool = false) {
         let (merged, now) = (receiver.mergedLetters, clock.now)
-        let isDue = change { state in
-            guard merged > state.reportedLetters.count else { return false }
-            if !atEnd, let next = state.reportedLetters.at?.advanced(by: .seconds(60)), next > now {
-                state.reportedLetters.due = next
-                state.wakeTimer(by: next)
-                return false
+        let pause: Duration? = change { state in
+            let reported = state.reportedLetters
+            guard merged > reported.count else { return nil }
+            if !atEnd, let next = reported.at?.advanced(by: .seconds(60)), next > now {
+                state.reportedLetters.isPlanned = true
+                return reported.isPlanned ? nil : now.duration(to: next)
             }
-            state.reportedLetters = (merged, now, nil)
-            return true
+            state.reportedLetters = (merged, now, false)
+            return .zero
         }
-        if isDue { open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound")) }
+        guard let pause else { return }
+        if pause > .zero { return startEnding(after: pause) { self.reportMergedLetters() } }
+        open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
     }
 
     func openRoutes(of delivery: Delivery) -> [String] {
         delivery.incoming.open {
             let matched = receiver.match(delivery.message.message)
-            if delivery.killed.isWhole { return matched }
+            if delivery.ticket.killed.isWhole { return matched }
             // Routes that were off when the message came do not get it later.
-            return MatchedRoutes(matched.filter { !delivery.killed.routes.containsExactly($0.id) })
-        }
-    }
-
-    /// The payload's number for its dead letter, so that the letter and the end of the payload are written together.
-    func inboxID(_ ticket: Ticket) -> UInt64? { isDurable ? ticket.number : nil }
-
-    // MARK: Replaced
-
-    /// Ends the messages that a newer one of their object replaces, once that one is to be handled.
-    func supersedeReplaced(_ delivery: inout Delivery) {
-        for replaced in delivery.replaced { startEnding { await self.supersede(replaced) } }
-        delivery.replaced = []
-    }
-
-    /// Puts the messages that a newer one should have replaced back into their lane, since that one is not handled.
-    func putBackReplaced(_ delivery: inout Delivery) {
-        guard !delivery.replaced.isEmpty else { return }
-        let replaced = delivery.replaced
-        delivery.replaced = []
-        change { state in
-            for delivery in replaced.reversed() { state.room.putFirst(delivery) }
+            return MatchedRoutes(matched.filter { !delivery.ticket.killed.routes.containsExactly($0.id) })
         }
     }
 
@@ -149,11 +130,9 @@ extension PushService {
 
     /// Leaves a message that has not ended when the service stops; the chain forgets that it arrived.
     func leave(_ delivery: Delivery) {
-        change { $0.report.left += 1 + delivery.replaced.count }
-        for delivery in [delivery] + delivery.replaced {
-            forget(delivery)
-            delivery.ticket.receipt.finish(nil)
-        }
+        change { $0.report.left += 1 }
+        forget(delivery)
+        delivery.ticket.receipt.finish(nil)
     }
 
     /// Has the chain forget a message that arrived and has not ended.

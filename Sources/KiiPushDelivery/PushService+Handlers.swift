@@ -33,11 +33,13 @@ extension PushService {
             let mayBegin = change { state in
                 guard state.phase < .cancelling else { return false }
                 state.lastRun += 1
-                // Runs beside the shared places begin at once, and so before the others.
-                let index = place == nil ? 0 : state.waitingRuns.count
-                state.waitingRuns.insert((state.lastRun, place?.keys), at: index)
                 state.runs[state.lastRun] = run
-                beginRuns(&state, now)
+                if let place {
+                    state.waitingRuns.append(state.lastRun, place.keys)
+                    beginRuns(&state, now)
+                } else {
+                    begin(state.lastRun, run, &state, now)
+                }
                 return true
             }
             if !mayBegin { run.end(ServiceStopped()) }
@@ -58,7 +60,7 @@ extension PushService {
         let refusal = change { $0.beginReplay(letter.id) }
         func refused(_ error: any Error) -> Outcome { .failure(of: "deadLetters", isStage: true, error) }
         if let refusal { return refused(refusal) }
-        defer { change { $0.endReplay(letter.id) } }
+        defer { change { _ = $0.replayed.remove(letter.id) } }
         do {
             guard try receiver.deadLetters.contains(letter.id) else { return refused(ReplayRefused.gone) }
         } catch { return refused(error) }
@@ -72,27 +74,29 @@ extension PushService {
     /// - Throws: ``ReplayRefused``, or why it cannot be removed.
     package func drop(_ letter: DeadLetter) throws -> Bool {
         if let refusal = change({ $0.beginReplay(letter.id) }) { throw refusal }
-        defer { change { $0.endReplay(letter.id) } }
+        defer { change { _ = $0.replayed.remove(letter.id) } }
         return try receiver.deadLetters.remove(letter)
     }
 
     /// Begins the runs that have a place.
     func beginRuns(_ state: inout ServiceState, _ now: MonotonicInstant) {
-        while let (number, run) = state.nextRun(now) {
-            let maxAge = state.delivery.maxAge
-            let task = start { [self] in
-                // A busy executor may begin it only when its time is over, or the service has stopped without it.
-                returned(
-                    number,
-                    Task.isCancelled
-                        ? .failure(of: run.route.id, HandlerOverrun())
-                        : await receiver.call(run.route, run.message, maxAge: maxAge))
-            }
-            let deadline = now.advanced(by: (run.route.options.delivery ?? state.delivery).timeout)
-            state.runs[number]?.task = task
-            state.runs[number]?.deadline = deadline
-            state.wakeTimer(by: deadline)
+        while let (number, run) = state.nextRun(now) { begin(number, run, &state, now) }
+    }
+
+    private func begin(_ number: UInt64, _ run: HandlerRun, _ state: inout ServiceState, _ now: MonotonicInstant) {
+        let maxAge = state.delivery.maxAge
+        let task = start { [self] in
+            // A busy executor may begin it only when its time is over, or the service has stopped without it.
+            returned(
+                number,
+                Task.isCancelled
+                    ? .failure(of: run.route.id, HandlerOverrun())
+                    : await receiver.call(run.route, run.message, maxAge: maxAge))
         }
+        let deadline = now.advanced(by: (run.route.options.delivery ?? state.delivery).timeout)
+        state.runs[number]?.task = task
+        state.runs[number]?.deadline = deadline
+        state.wakeTimer(by: deadline)
     }
 
     /// Called when a handler has returned, perhaps after the service continued without it.
@@ -113,9 +117,10 @@ extension PushService {
         let runs = change { state in
             state.phase = max(state.phase, .cancelling)
             let runs = state.runs
-            for (number, run) in runs where run.task != nil { state.cancelRun(number, until: end) }
-            for waiting in state.waitingRuns { state.runs[waiting.number] = nil }
-            state.waitingRuns = []
+            for (number, run) in runs {
+                if run.task != nil { state.cancelRun(number, until: end) } else { state.runs[number] = nil }
+            }
+            state.waitingRuns = Turns()
             state.wakeTimer(by: end)
             return runs.values
         }
@@ -144,8 +149,6 @@ extension PushService {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: true))
                 run.end(HandlerOverrun())
             }
-            if due.storesAgain { startEnding { await self.storeNext() } }
-            if due.reportsMerged { startEnding { self.reportMergedLetters() } }
             let sleep: Task<Void, Never>? = change { state in
                 // Handlers that do not return are left behind, also if the drain time ended late.
                 guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
@@ -161,30 +164,15 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Takes the first run that has a place; it counts as running from now on.
+    /// Takes the run whose turn it is, if it has a place; it counts as running from now on.
     fileprivate mutating func nextRun(_ now: MonotonicInstant) -> (UInt64, HandlerRun)? {
-        // Most of many waiting runs are of one route, which is checked only once.
-        var (fullRoute, fullGroup): (ResourceKey?, ResourceKey?)
-        for (index, waiting) in waitingRuns.enumerated() {
-            if let keys = waiting.keys {
-                guard running.count < running.most else { return nil }
-                if keys.route == fullRoute || keys.group == fullGroup { continue }
-                guard running.mayTake(.route(keys.route)) else {
-                    fullRoute = keys.route
-                    continue
-                }
-                guard running.mayTake(.group(keys.group)) else {
-                    fullGroup = keys.group
-                    continue
-                }
-                running.begin(keys)
-            }
-            waitingRuns.remove(at: index)
-            guard let run = runs[waiting.number] else { return nil }
-            if let place = run.place { tuneAhead(waited: run.since.duration(to: now), place.write) }
-            return (waiting.number, run)
-        }
-        return nil
+        guard running.count < running.most,
+            let number = waitingRuns.next({ [running] in running.mayTake($0) }), let run = runs[number],
+            let place = run.place
+        else { return nil }
+        running.begin(place.keys)
+        tuneAhead(waited: run.since.duration(to: now), place.write)
+        return (number, run)
     }
 
     /// Begins one message more ahead of its place if the last one waited for it no longer than for a few writes; halves
@@ -197,14 +185,7 @@ extension ServiceState {
     /// Begins a replay, or a drop, which the end of the service waits for; returns why it may not begin.
     fileprivate mutating func beginReplay(_ id: UInt64) -> ReplayRefused? {
         guard phase < .stopping else { return .stopping }
-        guard replayed.insert(id).inserted else { return .isRunning }
-        ending += 1
-        return nil
-    }
-
-    fileprivate mutating func endReplay(_ id: UInt64) {
-        replayed.remove(id)
-        ending -= 1
+        return replayed.insert(id).inserted ? nil : .isRunning
     }
 
     /// Records that a handler is asked to return by `end`.
@@ -220,12 +201,10 @@ extension ServiceState {
         return run
     }
 
-    /// Wakes the messages that are due, and takes the other due actions: the handlers to be cancelled, and those that
-    /// did not return and are left behind; whether to store postponed dead letters, and to report merged ones.
-    fileprivate mutating func takeDue(
-        _ now: MonotonicInstant
-    ) -> (late: [HandlerRun], left: [HandlerRun], storesAgain: Bool, reportsMerged: Bool) {
-        var due = (late: [HandlerRun](), left: [HandlerRun](), storesAgain: false, reportsMerged: false)
+    /// Wakes the messages that are due, and takes the handlers to be cancelled, and those that did not return and are
+    /// left behind.
+    fileprivate mutating func takeDue(_ now: MonotonicInstant) -> (late: [HandlerRun], left: [HandlerRun]) {
+        var due = (late: [HandlerRun](), left: [HandlerRun]())
         let graceEnd = now.advanced(by: settings.grace)
         for (number, run) in runs {
             guard let deadline = run.deadline, deadline <= now else { continue }
@@ -238,10 +217,7 @@ extension ServiceState {
                 cancelRun(number, until: graceEnd)
             }
         }
-        guard isRunning else { return due }
-        room.wake(now)
-        if let again = storeAgainAt, again <= now { (storeAgainAt, due.storesAgain) = (nil, true) }
-        if let again = reportedLetters.due, again <= now { (reportedLetters.due, due.reportsMerged) = (nil, true) }
+        if isRunning { room.wake(now) }
         return due
     }
 }

@@ -37,7 +37,7 @@ struct TransportIntake: IntakeService {
         }
     }
 
-    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    package func whenRoom(_ action: @escaping @Sendable () -> Void) {
         service.change { $0.roomWaiters[.intake(number)] = (number, action) }
     }
 
@@ -92,29 +92,32 @@ extension PushService {
         return numbers
     }
 
-    /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox.
+    /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox with a ticket.
     func delivery(
-        _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Unread? = nil
+        _ entry: InboxEntry, _ standard: DeliverySettings, _ ticket: Ticket? = nil
     ) throws(DecodeError) -> Delivery {
-        let receipt = item?.receipt ?? Receipt(isStored: isDurable)
-        return delivery(entry.id, try receiver.decode(entry.payload), standard, receipt, entry: entry, item: item)
+        let receipt = ticket?.receipt ?? Receipt(isStored: isDurable)
+        return delivery(entry.id, try receiver.decode(entry.payload), standard, receipt, entry: entry, ticket: ticket)
     }
 
     /// Makes the delivery of a message, with the settings of its first route, else the standard ones; one that was in
-    /// the inbox has an entry there, and one that has waited there is an item.
+    /// the inbox has an entry there.
     private func delivery(
         _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt,
-        intake: Int? = nil, entry: InboxEntry? = nil, item: Unread? = nil
+        intake: Int? = nil, entry: InboxEntry? = nil, ticket: Ticket? = nil
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
         prepareAnswer(&routed, receipt, entry?.answers ?? [:])
         receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
         let settings = routed.routes.first?.options.delivery ?? standard
-        let killed = entry == nil ? receiver.loopGuard?.kills(of: routed, routed.routes) : item?.killed
+        let incoming = Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? [])
+        let killed = entry == nil ? receiver.loopGuard?.kills(of: routed, routed.routes) : nil
         return Delivery(
-            ticket: Ticket(number, routed, settings, receipt, intake: intake, item),
-            incoming: Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? []),
-            killed: killed ?? (false, []), isSuspect: entry?.isSuspect ?? false)
+            ticket: ticket
+                ?? Ticket(
+                    number, routed, settings, receipt, intake: intake, killed: killed ?? (false, []),
+                    mayBeReplaced: isDurable && incoming.attempts == 0),
+            settings: settings, incoming: incoming, isSuspect: entry?.isSuspect ?? false)
     }
 
     /// Dead-letters a payload that is not a message; false if it does not fit: a new one is then discarded, since
@@ -139,7 +142,7 @@ extension PushService {
     /// Lets deliveries of a transport wait for their turn, and ends those that cannot, and those that they replace.
     private func accept(_ deliveries: [Delivery]) {
         let (unread, replaced, refused) = change { state in
-            var (unread, replaced, refused) = ([Delivery](), [Unread](), [Delivery]())
+            var (unread, replaced, refused) = ([Delivery](), [Ticket](), [Delivery]())
             state.arriving -= deliveries.count
             for delivery in deliveries {
                 switch state.room.append(delivery) {
@@ -150,7 +153,6 @@ extension PushService {
                 case .none: refused.append(delivery)
                 }
             }
-            state.unplaced += refused.count
             state.ending += refused.count + (replaced.isEmpty ? 0 : 1)
             return (unread, replaced, refused)
         }

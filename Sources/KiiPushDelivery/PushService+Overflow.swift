@@ -1,4 +1,4 @@
-// Messages that wait only as numbers in a durable inbox: reads them at their turn, ends those that cannot wait, and
+// Messages that wait only as tickets, in a durable inbox: reads them at their turn, ends those that cannot wait, and
 // stores postponed dead letters.
 
 import KiiPush
@@ -8,39 +8,39 @@ extension PushService {
 
     /// The message whose turn it is, read from the inbox if it must be; nil if there is none for now.
     func delivery(of turn: WaitingRoom.Turn) async -> Delivery? {
-        let items: [Unread]
+        let tickets: [Ticket]
         switch turn {
         case .whole(let delivery): return delivery
-        case .unread(let unread): items = unread
+        case .unread(let unread): tickets = unread
         }
-        guard let (entries, standard) = entries(of: items.map(\.number)) else {
-            putBack(items)
+        guard let (entries, standard) = entries(of: tickets) else {
+            putBack(tickets)
             return nil
         }
         var deliveries: [Delivery] = []
-        for item in items {
-            guard let entry = entries[item.number] else {
-                item.receipt.finish(nil)
+        for ticket in tickets {
+            guard let entry = entries[ticket.number] else {
+                ticket.receipt.finish(nil)
                 continue
             }
             do throws(DecodeError) {
-                deliveries.append(try delivery(entry, standard, item))
+                deliveries.append(try delivery(entry, standard, ticket))
             } catch {
                 await endUndecodable(entry, error)
-                item.receipt.finish(.undecodable(error))
+                ticket.receipt.finish(.undecodable(error))
             }
         }
         return change { [deliveries] state in
             state.readPause = .zero
-            return state.room.haveRead(items, deliveries)
+            return state.room.haveRead(tickets, deliveries)
         }
     }
 
     /// Reads waiting payloads, and the current delivery settings; nil if they cannot be read.
-    private func entries(of numbers: [UInt64]) -> ([UInt64: InboxEntry], DeliverySettings)? {
+    private func entries(of tickets: [Ticket]) -> ([UInt64: InboxEntry], DeliverySettings)? {
         do {
             var entries: [UInt64: InboxEntry] = [:]
-            for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
+            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
             works(.reading)
             return (entries, change { $0.delivery })
         } catch {
@@ -50,9 +50,9 @@ extension PushService {
     }
 
     /// Puts back payloads that could not be read, and lets none be read until a pause is over.
-    private func putBack(_ items: [Unread]) {
+    private func putBack(_ tickets: [Ticket]) {
         let length = change { state in
-            state.room.putBack(items)
+            state.room.putBack(tickets)
             state.room.mayRead = false
             state.readPause = min(max(state.readPause * 2, .milliseconds(100)), .seconds(10))
             return state.readPause
@@ -76,19 +76,18 @@ extension PushService {
             await deadLetter(&delivery, .backlogFull, &ended)
         }
         await writeDown(&ended)
-        change { $0.unplaced -= 1 }
     }
 
     /// Ends changes of an object that a newer one replaced while they waited: perhaps thousands, and other records wait
     /// for each step.
-    func endReplaced(_ items: [Unread], atOnce: Int = 128) async {
-        for start in stride(from: 0, to: items.count, by: atOnce) {
-            let some = items[start..<min(start + atOnce, items.count)]
+    func endReplaced(_ tickets: [Ticket], atOnce: Int = 128) async {
+        for start in stride(from: 0, to: tickets.count, by: atOnce) {
+            let some = tickets[start..<min(start + atOnce, tickets.count)]
             let isRecorded = await record(some.map { .ended($0.number) })
             if !isRecorded { change { $0.report.left += some.count } }
-            for item in some {
+            for ticket in some {
                 if isRecorded { receiver.counters.count(.superseded) }
-                item.receipt.finish(isRecorded ? .superseded : nil)
+                ticket.receipt.finish(isRecorded ? .superseded : nil)
             }
         }
     }
@@ -96,68 +95,66 @@ extension PushService {
     // MARK: Put off
 
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
-    func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
-        let ticket = delivery.ticket
-        let putOff = PutOff(
-            number: ticket.number, reason: reason, routes: openRoutes(of: delivery),
-            attempts: delivery.incoming.attempts, cause: delivery.cause, receipt: ticket.receipt)
+    func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) {
+        let putOff = PutOff(ticket: delivery.ticket, reason: reason, routes: routes, cause: delivery.cause)
         forget(delivery)
         if let gap = gap(of: delivery) { close(gap) }
-        let now = clock.now
         change { state in
             state.putOff.append(putOff)
-            state.storeAgain(after: now)
             state.room.leave(&delivery)
         }
+        storeLater()
+    }
+
+    /// Tries to store postponed dead letters after a pause, unless that is planned.
+    private func storeLater() {
+        let length: Duration? = change { state in
+            guard !state.storesLater else { return nil }
+            state.storesLater = true
+            return max(state.delivery.maxBackoff, .seconds(1))
+        }
+        if let length { startEnding(after: length) { await self.storeNext() } }
     }
 
     /// Dead-letters postponed messages, one after another, until the store is full again.
-    func storeNext() async {
+    private func storeNext() async {
+        change { $0.storesLater = false }
         while case let some = change({ $0.takePutOff(16) }), !some.isEmpty {
-            let entries = entries(of: some.map(\.number))?.0
+            let read = entries(of: some.map(\.ticket))
             for (index, putOff) in some.enumerated() {
-                if let entries, await store(putOff, entries[putOff.number]) { continue }
-                let now = clock.now
-                return change { state in
-                    state.putOff.putFirst(Array(some[index...]))
-                    state.storeAgain(after: now)
+                if let (entries, standard) = read, await store(putOff, entries[putOff.ticket.number], standard) {
+                    continue
                 }
+                change { $0.putOff.putFirst(Array(some[index...])) }
+                return storeLater()
             }
         }
     }
 
     /// Dead-letters a message; false if it does not fit.
-    private func store(_ putOff: PutOff, _ entry: InboxEntry?) async -> Bool {
-        guard let entry, let message = try? receiver.decode(entry.payload) else {
-            putOff.receipt.finish(nil)
+    private func store(_ putOff: PutOff, _ entry: InboxEntry?, _ standard: DeliverySettings) async -> Bool {
+        guard let entry, var delivery = try? delivery(entry, standard, putOff.ticket) else {
+            putOff.ticket.receipt.finish(nil)
             return true
         }
-        var routed = receiver.prepare(message).message
-        prepareAnswer(&routed, putOff.receipt, entry.answers)
-        let incoming = Incoming(routed, done: entry.handled)
-        let outcome = receiver.deadLetter(
-            routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
-            inboxID: putOff.number)
-        noteStored(outcome)
-        if case .failed = outcome { return false }
-        let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-        receiver.end(incoming, end)
-        let answer = incoming.answer(end)
-        let kept = answer.flatMap { unsent($0, of: message, putOff.number) }.map { [InboxRecord.answer($0)] }
-        let isRecorded = await record((kept ?? []) + [.ended(putOff.number)])
-        if !isRecorded { change { $0.report.left += 1 } }
-        finish(putOff.receipt, isRecorded ? end : nil, answer, mayAnswer: routed.answers != nil)
+        delivery.cause = putOff.cause
+        let outcome = store(delivery, putOff.reason, putOff.routes)
+        if case .failed = outcome {
+            receiver.loopGuard?.forget(delivery.message)
+            return false
+        }
+        var ended: Ended?
+        await end(&delivery, putOff.reason == .quarantined ? .quarantined : outcome, &ended)
+        await writeDown(&ended)
         return true
     }
 }
 
 /// A message that did not fit into the dead-letter store, and waits in the durable inbox.
 struct PutOff: Sendable {
-    let number: UInt64
+    let ticket: Ticket
     let reason: DeadLetter.Reason
     /// The routes that did not handle it.
     let routes: [String]
-    let attempts: Int
     let cause: String?
-    let receipt: Receipt
 }

@@ -25,7 +25,7 @@ extension PushService {
             return true
         }
         guard isNew else { throw ServiceUsed() }
-        return try await onExecutor { try await deliverAll() }
+        return try await withTaskExecutorPreference(executor) { try await deliverAll() }
     }
 
     private func deliverAll() async throws -> DrainReport {
@@ -101,40 +101,35 @@ extension PushService {
     /// that is killed repeatedly, for any reason, may be killed twice while it handles the same message alone.
     private static let crashesOfGuilty = 4
 
-    /// Reads the payloads of an earlier process, and lets them run: first, and alone, those that may have ended it.
-    func recover() async throws {
-        var (suspects, last) = ([Delivery](), UInt64(0))
-        while let end = try await recover(after: last, &suspects), end > last { last = end }
-        change { [suspects] state in
-            state.room.putFirst(suspects: suspects)
-            if state.phase == .reading { state.phase = .open }
+    /// Reads the payloads of an earlier process into the waiting room, and lets them run: first, and alone, those that
+    /// may have ended it.
+    private func recover() async throws {
+        var last: UInt64 = 0
+        while case let page = try inbox.entries(after: last, limit: 256), let end = page.last?.id, end > last {
+            let standard = change { $0.delivery }
+            for entry in page { await recover(entry, standard) }
+            last = end
         }
+        change { state in if state.phase == .reading { state.phase = .open } }
     }
 
-    /// Reads a page of an earlier process's payloads into the waiting room, but for those that were in flight when it
-    /// ended; returns the number of its last payload, nil if there is none.
-    private func recover(after last: UInt64, _ suspects: inout [Delivery]) async throws -> UInt64? {
-        let standard = change { $0.delivery }
-        let page = try inbox.entries(after: last, limit: 256)
-        for entry in page {
-            var delivery: Delivery
-            do throws(DecodeError) {
-                delivery = try self.delivery(entry, standard)
-            } catch {
-                // The earlier process had larger limits.
-                await endUndecodable(entry, error)
-                continue
-            }
-            follow(delivery)
-            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { delivery.isGuilty = true }
-            // A guilty one may have been put off; in the inbox it would not be known as guilty.
-            if delivery.isSuspect || delivery.isGuilty {
-                suspects.append(delivery)
-            } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
-                receiver.loopGuard?.forget(delivery.message)
-            }
+    private func recover(_ entry: InboxEntry, _ standard: DeliverySettings) async {
+        var delivery: Delivery
+        do throws(DecodeError) {
+            delivery = try self.delivery(entry, standard)
+        } catch {
+            // The earlier process had larger limits.
+            return await endUndecodable(entry, error)
         }
-        return page.last?.id
+        follow(delivery)
+        delivery.isGuilty = entry.crashes >= Self.crashesOfGuilty && entry.crashedAlone
+        // A guilty one may have been put off; in the inbox it would not be known as guilty.
+        delivery.isSuspect = delivery.isSuspect || delivery.isGuilty
+        if delivery.isSuspect {
+            change { [delivery] in $0.room.append(suspect: delivery) }
+        } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
+            receiver.loopGuard?.forget(delivery.message)
+        }
     }
 
     // MARK: Ending
@@ -173,16 +168,16 @@ extension PushService {
 
     /// Stops, and leaves what has not ended: messages that wait, and payloads that are only in the inbox.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (waiting, receipts, pauses, drain) = change { state in
+        let (waiting, tickets, pauses, drain) = change { state in
             state.phase = .stopped
-            state.isOversleeping = true
+            state.sleep?.task.cancel()
             state.report.left += state.onDisk
             let (waiting, unread) = state.room.removeAll()
-            let receipts = unread.map(\.receipt) + state.putOff.removeAll { _ in true }.map(\.receipt)
-            return (waiting, receipts, state.pauses.values.map(\.task), state.drain)
+            let tickets = unread + state.putOff.removeAll { _ in true }.map(\.ticket)
+            return (waiting, tickets, state.pauses.values.map(\.task), state.drain)
         }
         for pause in pauses { pause.cancel() }
-        for receipt in receipts { receipt.finish(nil) }
+        for ticket in tickets { ticket.receipt.finish(nil) }
         for delivery in waiting { leave(delivery) }
         return (change { $0.report }, drain)
     }

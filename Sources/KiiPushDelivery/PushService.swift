@@ -17,10 +17,9 @@ import Synchronization
 ///
 /// Guarantees:
 /// - A message that a durable inbox has accepted is handled, or ends with one of the other outcomes; a crash loses
-///   nothing. A message that was in flight when the process ended runs again, alone and before all others; new payloads
-///   are accepted meanwhile, and wait. If the process survives this first attempt, further ones run like those of any
-///   message. A message with which the process ended four times, the last time alone, is dead-lettered and not run a
-///   fifth time.
+///   nothing. A message that was in flight when the process ended runs again, alone and before all others, until an
+///   attempt has ended; new payloads are accepted meanwhile, and wait. One with which the process ended four times, the
+///   last time alone, is dead-lettered and not run a fifth time.
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
 ///   most ``ServiceSettings/inFlight``, and those that somebody replays.
 /// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
@@ -41,7 +40,7 @@ public final class PushService: Sendable {
     let jitter: @Sendable () -> Double
     private let senders: Mutex<AnswerSenders>
     let abilities: [TransportAbilities]
-    private let executor: (any TaskExecutor)?
+    let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Listeners<ServiceEvent>()
     /// Whether the state has failures, so that calls that succeed need no lock.
@@ -93,14 +92,8 @@ public final class PushService: Sendable {
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
         let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
         for turn in effects.turns { start { await self.work(turn) } }
-        effects.sleep?.cancel()
         for action in effects.actions { action() }
         return answer
-    }
-
-    /// Runs an operation, and all tasks that it starts, on the service's executor.
-    func onExecutor<Answer>(_ body: nonisolated(nonsending) () async throws -> Answer) async rethrows -> Answer {
-        try await withTaskExecutorPreference(executor, operation: body)
     }
 
     /// Changes the delivery settings of messages whose route has none, for example when rules are reloaded.
@@ -124,7 +117,7 @@ public final class PushService: Sendable {
             var status = ServiceStatus()
             let room = state.room
             status.waiting = room.count
-            status.handling = state.runs.count - state.waitingRuns.count
+            status.handling = state.runs.values.count { $0.task != nil }
             status.paced = room.later.count { $0.delivery.isPaced }
             status.retrying = room.later.count - status.paced
             (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)

@@ -4,8 +4,8 @@ public import KiiPush
 ///
 /// Write one for your own network: submit each payload to the intake, and acknowledge it when its receipt allows it.
 /// Guarantees to the service:
-/// - ``run(_:)`` returns soon after its task is cancelled, or when it has no more payloads; it throws if it can never
-///   have any again. It handles lost connections itself: it reconnects, with growing pauses.
+/// - ``run(_:)`` returns soon after its task is cancelled. It handles lost connections itself: it reconnects, with
+///   growing pauses.
 /// - A payload is acknowledged only if ``Receipt/isStored`` is true, or when it has ended with `Disposition.accept` or
 ///   `Disposition.reject`. Any other is delivered again, if the network can.
 /// - It holds no more payloads than the intake accepts: while the intake is full, it stops reading.

@@ -28,9 +28,8 @@ struct ServiceState {
 
     // Accepted payloads.
 
-    /// How many payloads are being added to the inbox, and how many are being dead-lettered for lack of capacity.
+    /// How many payloads are being added to the inbox.
     var arriving = 0
-    var unplaced = 0
     /// How many transports have not returned.
     var runningTransports = 0
     /// For each intake, its last refused payloads.
@@ -54,11 +53,11 @@ struct ServiceState {
     var room: WaitingRoom
     /// The last pause after the inbox could not be read.
     var readPause = Duration.zero
-    /// The messages that did not fit into the dead-letter store, and when that is tried again.
+    /// The messages that did not fit into the dead-letter store, and whether another attempt is planned.
     var putOff = ShortQueue<PutOff>()
-    var storeAgainAt: MonotonicInstant?
-    /// How many merged dead letters were reported as gaps, when the last time, and when it is due again.
-    var reportedLetters = (count: 0, at: MonotonicInstant?.none, due: MonotonicInstant?.none)
+    var storesLater = false
+    /// How many merged dead letters were reported as gaps, when the last time, and whether the next time is planned.
+    var reportedLetters = (count: 0, at: MonotonicInstant?.none, isPlanned: false)
 
     // Handling.
 
@@ -69,7 +68,7 @@ struct ServiceState {
     var ahead = 0
     /// Whether the one that is in progress was in flight at a crash, and runs alone.
     var isAlone = false
-    /// How many tasks are ending a delivery without handling it.
+    /// How many tasks are ending deliveries without handling them.
     var ending = 0
     /// The numbers of the dead letters that are being replayed.
     var replayed: Set<UInt64> = []
@@ -77,8 +76,8 @@ struct ServiceState {
     var runs: [UInt64: HandlerRun] = [:]
     var lastRun: UInt64 = 0
     var overrunning = 0
-    /// The runs that wait for a place, in order; the use of the places.
-    var waitingRuns: [(number: UInt64, keys: ShareKeys?)] = []
+    /// The runs that wait for a place, by number; the use of the places.
+    var waitingRuns = Turns<UInt64>()
     var running: Running
 
     // Waiters.
@@ -86,10 +85,10 @@ struct ServiceState {
     /// Called at the end of all messages, and at the end of all activity.
     var whenIdle: (@Sendable () -> Void)?
     var whenQuiet: (@Sendable () -> Void)?
-    /// The timer's sleep, its end, and whether an action is due before that.
+    /// The timer's sleep, and its end.
     var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
-    var isOversleeping = false
-    /// The pauses before a record is tried again, which end when the service stops, or when a store works again.
+    /// The pauses before something is tried again, which end when the service stops, and unless they are firm when a
+    /// store works again.
     var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
     var lastPause: UInt64 = 0
     /// Cancels the handlers after the drain time.
@@ -117,10 +116,10 @@ struct ServiceState {
     var onDisk: Int { room.disk.used.messages + putOff.count }
 
     /// Whether all messages have ended; one that is being ended may have to wait again.
-    var isIdle: Bool { !isRunning || room.memory.used.messages + arriving + unplaced + onDisk + ending == 0 }
+    var isIdle: Bool { !isRunning || room.memory.used.messages + onDisk == 0 && isQuiet }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
-    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
+    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && replayed.isEmpty }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
@@ -130,13 +129,11 @@ struct ServiceState {
     /// Begins the turn that is next; a message that was in flight at a crash waits until it is alone.
     mutating func next() -> WaitingRoom.Turn? {
         guard phase == .open, !isAlone, inFlight < window else { return nil }
-        var turn: WaitingRoom.Turn?
         if room.hasSuspect {
             guard inFlight == 0 else { return nil }
-            turn = room.nextSuspect()
-            isAlone = turn != nil
+            isAlone = true
         }
-        guard let turn = turn ?? room.next(among: window) else { return nil }
+        guard let turn = isAlone ? room.nextSuspect() : room.next(among: window) else { return nil }
         inFlight += 1
         return turn
     }
@@ -145,40 +142,32 @@ struct ServiceState {
     mutating func leaveOff(_ turn: WaitingRoom.Turn) {
         inFlight -= 1
         room.leaveOff(turn)
-        if turn.isSuspect { isAlone = false }
+        isAlone = false
     }
 
     /// Wakes the timer at this time or earlier.
-    mutating func wakeTimer(by instant: MonotonicInstant) {
-        if let sleep, sleep.until > instant { isOversleeping = true }
+    func wakeTimer(by instant: MonotonicInstant) {
+        if let sleep, sleep.until > instant { sleep.task.cancel() }
     }
 
     mutating func takePutOff(_ most: Int) -> [PutOff] {
         isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
     }
 
-    /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
-    mutating func storeAgain(after now: MonotonicInstant) {
-        let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))
-        storeAgainAt = storeAgainAt ?? due
-        wakeTimer(by: due)
-    }
-
     /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
         // A stopping service does not retry.
-        guard isRunning else { return ends }
-        return [ends, room.later.first?.due, storeAgainAt, reportedLetters.due].compactMap(\.self).min()
+        return isRunning ? [ends, room.later.first?.due].compactMap(\.self).min() : ends
     }
 
     // MARK: Capacity for transports
 
     /// Whether a transport may submit payloads now; with a durable inbox always, except while very many messages are
-    /// being dead-lettered.
+    /// being ended.
     func mayCome(_ use: Use, _ intake: Int) -> Bool {
         if isBehindGap(intake) { return false }
-        if room.isDurable { return unplaced < max(settings.messages, 1) }
+        if room.isDurable { return ending < max(settings.messages, 1) }
         return room.memory.fits(use) && (runningTransports < 2 || room.memory.isOpen(.transport(intake)))
     }
 
@@ -188,12 +177,12 @@ struct ServiceState {
         guard phase == .open else { return true }
         // It comes to have an unsaved gap saved.
         if isBehindGap(intake) { return !gaps.unsaved.isEmpty }
-        let (memory, use) = (room.memory, refused[intake] ?? Use())
-        if room.isDurable { return unplaced <= settings.messages / 4 * 3 }
-        guard memory.used.messages > 0 else { return true }
-        guard memory.fits(use) else { return false }
+        if room.isDurable { return ending <= settings.messages / 4 * 3 }
+        let (memory, used) = (room.memory, room.memory.used)
+        guard used.messages > 0 else { return true }
+        guard memory.fits(refused[intake] ?? Use()) else { return false }
         if runningTransports > 1 { return memory.isOpen(.transport(intake), isLow: true) }
-        return memory.used.messages <= memory.most.messages / 4 * 3 && memory.used.bytes <= memory.most.bytes / 4 * 3
+        return used.messages <= memory.most.messages / 4 * 3 && used.bytes <= memory.most.bytes / 4 * 3
     }
 
     /// Whether a transport's new payloads wait for the handling of a gap.
@@ -201,16 +190,10 @@ struct ServiceState {
 
     // MARK: Effects
 
-    /// What follows from a change, to be carried out without the lock: the turns that begin, the waiters that resume,
-    /// and the timer's sleep that is to end.
-    struct Effects {
-        var turns: [WaitingRoom.Turn] = []
-        var actions: [@Sendable () -> Void] = []
-        var sleep: Task<Void, Never>?
-    }
-
-    mutating func takeEffects() -> Effects {
-        var effects = Effects()
+    /// What follows from a change, to be carried out without the lock: the turns that begin, and the waiters that
+    /// resume.
+    mutating func takeEffects() -> (turns: [WaitingRoom.Turn], actions: [@Sendable () -> Void]) {
+        var effects = (turns: [WaitingRoom.Turn](), actions: [@Sendable () -> Void]())
         while let turn = next() { effects.turns.append(turn) }
         for (key, waiter) in roomWaiters where mayCall(waiter.intake) {
             roomWaiters[key] = nil
@@ -221,10 +204,6 @@ struct ServiceState {
             // Set at once, so that nothing begins before the waiter resumes.
             phase = .stopped
             effects.actions.append(action)
-        }
-        if isOversleeping {
-            isOversleeping = false
-            effects.sleep = sleep?.task
         }
         return effects
     }

@@ -5,13 +5,12 @@ import KiiPush
 /// Each ordering key has a lane, a queue whose messages are handled one after another. Its head is whole messages.
 /// When memory has no room for more, those behind are numbers in the durable inbox, and are read when their turn comes.
 /// Lanes take turns (``Turns``); those whose first message must be read have every other turn of their own, so that a
-/// full memory stops only these. What cannot end yet waits in ``later`` until a time, and mostly its lane with it.
+/// full memory stops only these. What was in flight at a crash waits in ``suspects``, and runs alone before all others.
+/// What cannot end yet waits in ``later`` until a time, and mostly its lane with it.
 /// There are never more lanes than messages that wait or are being handled.
 struct WaitingRoom {
     /// What a lane needs for its turn, by its first message.
     private enum Need: Int, CaseIterable {
-        /// It runs alone.
-        case alone
         case nothing
         /// It must be read.
         case memory
@@ -19,22 +18,22 @@ struct WaitingRoom {
 
     private struct Lane {
         var head = ShortQueue<Delivery>()
-        var tail = ShortQueue<Unread>()
+        var tail = ShortQueue<Ticket>()
         /// Whether one of its messages is being handled, or is tried again before the others.
         var isBusy = false
         var isReading = false
         /// The turns that it waits for, by the number of the need; it may no longer need one of them.
-        var listed: InlineArray<3, Bool> = [false, false, false]
+        var listed: InlineArray<2, Bool> = [false, false]
 
         /// What it needs; nil if it is not ready.
         var next: (need: Need, keys: ShareKeys)? {
             if isBusy { return nil }
-            if let first = head.first { return (first.isSuspect ? .alone : .nothing, first.ticket.keys) }
+            if let first = head.first { return (.nothing, first.ticket.keys) }
             return tail.first.map { (.memory, $0.keys) }
         }
 
         /// Whether it can be forgotten.
-        var isIdle: Bool { !isBusy && head.isEmpty && tail.isEmpty && !listed[0] && !listed[1] && !listed[2] }
+        var isIdle: Bool { !isBusy && head.isEmpty && tail.isEmpty && !listed[0] && !listed[1] }
     }
 
     /// The capacity of the memory, and that of the durable inbox for messages that are not in memory.
@@ -42,9 +41,11 @@ struct WaitingRoom {
     private(set) var disk: Capacity
     let isDurable: Bool
     private var lanes: [LaneKey: Lane] = [:]
-    private var turns = [Turns](repeating: Turns(), count: Need.allCases.count)
+    private var turns = [Turns<LaneKey>](repeating: Turns(), count: Need.allCases.count)
     private var running = Running(most: 1)
     private var isUnreadNext = false
+    /// The messages that were in flight at a crash, oldest first.
+    private var suspects: [Delivery] = []
     /// Whether unread messages have turns: not after the inbox could not be read, until a pause is over.
     var mayRead = true
     /// How many messages in memory wait for their turn.
@@ -66,7 +67,7 @@ struct WaitingRoom {
     enum Place {
         case memory
         /// In the inbox; these end, as newer changes of their objects replace them. It may be among them itself.
-        case disk(replaced: [Unread])
+        case disk(replaced: [Ticket])
         /// Nowhere: there is no capacity for it.
         case none
     }
@@ -78,12 +79,21 @@ struct WaitingRoom {
     mutating func append(_ delivery: Delivery, isOld: Bool = false) -> Place {
         let ticket = delivery.ticket
         if isDurable {
-            guard hasRoom(for: ticket) else { return append(Unread(delivery), isOld: isOld) }
+            guard hasRoom(for: ticket) else { return append(ticket, isOld: isOld) }
             memory.add(ticket.use, ticket.keys, ticket.lane)
         }
         admit(delivery)
         list(ticket.lane)
         return .memory
+    }
+
+    /// Adds a message that was in flight at a crash.
+    mutating func append(suspect: Delivery) {
+        var suspect = suspect
+        memory.add(suspect.ticket.use, suspect.ticket.keys, suspect.ticket.lane)
+        suspect.hasPlace = true
+        suspects.append(suspect)
+        count += 1
     }
 
     private func hasRoom(for ticket: Ticket) -> Bool {
@@ -104,45 +114,45 @@ struct WaitingRoom {
     }
 
     /// Adds a message that is not in memory; beyond the bound, the newest change of an object replaces older ones.
-    private mutating func append(_ item: Unread, isOld: Bool) -> Place {
-        var replaced: [Unread] = []
-        if !isOld, !disk.hasRoom(item.use, item.keys) {
-            guard let changedAt = item.changedAt else { return .none }
+    private mutating func append(_ ticket: Ticket, isOld: Bool) -> Place {
+        var replaced: [Ticket] = []
+        if !isOld, !disk.hasRoom(ticket.use, ticket.keys) {
+            guard let changedAt = ticket.changedAt else { return .none }
             var hasNewer = false
             replaced =
-                lanes[item.lane]?.tail.removeAll { other in
-                    guard let time = other.changedAt, other.keys.route == item.keys.route else { return false }
+                lanes[ticket.lane]?.tail.removeAll { other in
+                    guard let time = other.changedAt, other.keys.route == ticket.keys.route else { return false }
                     if time > changedAt { hasNewer = true }
                     return time <= changedAt
                 } ?? []
             for other in replaced { disk.add(-other.use, other.keys) }
-            if hasNewer { return .disk(replaced: replaced + [item]) }
+            if hasNewer { return .disk(replaced: replaced + [ticket]) }
             if replaced.isEmpty { return .none }
         }
-        disk.add(item.use, item.keys)
-        lanes[item.lane, default: Lane()].tail.append(item)
-        list(item.lane)
+        disk.add(ticket.use, ticket.keys)
+        lanes[ticket.lane, default: Lane()].tail.append(ticket)
+        list(ticket.lane)
         return .disk(replaced: replaced)
-    }
-
-    /// Adds messages that were in flight when the process ended; they run alone, and before all others.
-    mutating func putFirst(suspects: [Delivery]) {
-        for var suspect in suspects.reversed() {
-            memory.add(suspect.ticket.use, suspect.ticket.keys, suspect.ticket.lane)
-            suspect.hasPlace = true
-            lanes[suspect.ticket.lane, default: Lane()].head.putFirst([suspect])
-        }
-        count += suspects.count
-        for suspect in suspects { list(suspect.ticket.lane) }
     }
 
     /// Adds a message before those of its lane, and unblocks the lane if it waited for this one.
     mutating func putFirst(_ delivery: Delivery) {
         var delivery = delivery
         release(&delivery)
-        lanes[delivery.ticket.lane, default: Lane()].head.putFirst([delivery])
-        count += 1
-        list(delivery.ticket.lane)
+        if delivery.isSuspect {
+            suspects.insert(delivery, at: 0)
+            count += 1
+        } else {
+            putFirst([delivery])
+        }
+    }
+
+    /// Adds messages before those of their lane, in this order.
+    private mutating func putFirst(_ deliveries: [Delivery]) {
+        let lane = deliveries[0].ticket.lane
+        lanes[lane, default: Lane()].head.putFirst(deliveries)
+        count += deliveries.count
+        list(lane)
     }
 
     /// Reserves memory for messages of a transport, or of none, that are not decoded yet, or frees it.
@@ -154,12 +164,12 @@ struct WaitingRoom {
     enum Turn: Sendable {
         case whole(Delivery)
         /// First these must be read, and those of other lanes that are read with it.
-        case unread([Unread])
+        case unread([Ticket])
 
         var keys: ShareKeys {
             switch self {
             case .whole(let delivery): delivery.ticket.keys
-            case .unread(let items): items[0].keys
+            case .unread(let tickets): tickets[0].keys
             }
         }
 
@@ -167,31 +177,44 @@ struct WaitingRoom {
     }
 
     /// Whether a message waits that must run alone; then no other begins.
-    var hasSuspect: Bool { !turns[Need.alone.rawValue].isEmpty }
+    var hasSuspect: Bool { nextSuspectIndex != nil }
 
-    /// Begins a message that must run alone.
-    mutating func nextSuspect() -> Turn? { nextWhole(.alone) }
+    private var nextSuspectIndex: Int? { suspects.firstIndex { lanes[$0.ticket.lane]?.isBusy != true } }
+
+    /// Begins a message that must run alone; its lane is busy until it is released.
+    mutating func nextSuspect() -> Turn? {
+        guard let index = nextSuspectIndex else { return nil }
+        let suspect = begin(suspects.remove(at: index))
+        lanes[suspect.ticket.lane, default: Lane()].isBusy = true
+        running.begin(suspect.ticket.keys)
+        return .whole(suspect)
+    }
 
     /// Begins the message whose turn it is, if fewer than `most` run; its lane is busy until it is released.
     mutating func next(among most: Int) -> Turn? {
         running.most = most
         let wasUnreadNext = isUnreadNext
         isUnreadNext.toggle()
-        return wasUnreadNext ? nextUnread() ?? nextWhole(.nothing) : nextWhole(.nothing) ?? nextUnread()
+        return wasUnreadNext ? nextUnread() ?? nextWhole() : nextWhole() ?? nextUnread()
     }
 
-    private mutating func nextWhole(_ need: Need) -> Turn? {
-        guard let index = nextLane(need, { [running] in running.mayTake($0) }), let first = takeFirst(index)
+    private mutating func nextWhole() -> Turn? {
+        guard let index = nextLane(.nothing, { [running] in running.mayTake($0) }), let first = takeFirst(index)
         else { return nil }
         running.begin(first.ticket.keys)
         return .whole(first)
     }
 
     private mutating func takeFirst(_ index: Dictionary<LaneKey, Lane>.Index) -> Delivery? {
-        guard var first = lanes.values[index].head.popFirst() else { return nil }
-        first.hasLane = true
+        lanes.values[index].head.popFirst().map { begin($0) }
+    }
+
+    /// Counts a message as begun, for which its lane waits.
+    private mutating func begin(_ delivery: Delivery) -> Delivery {
+        var delivery = delivery
+        delivery.hasLane = true
         count -= 1
-        return first
+        return delivery
     }
 
     /// Records that what began in a turn is no longer being handled.
@@ -241,58 +264,56 @@ struct WaitingRoom {
                 .memory, { [running, memory] in running.mayTake($0) && memory.isOpen($0, isLow: true) })
         else { return nil }
         let key = lanes.keys[first]
-        var items: [Unread] = []
-        take(key, Self.mostOfLane, &items)
-        running.begin(items[0].keys)
-        while items.count < Self.mostRead, memory.isOpen,
+        var tickets: [Ticket] = []
+        take(key, Self.mostOfLane, &tickets)
+        running.begin(tickets[0].keys)
+        while tickets.count < Self.mostRead, memory.isOpen,
             let other = nextLane(.memory, { [memory] in memory.isOpen($0) })
         {
-            take(lanes.keys[other], Self.mostOfLane, &items)
+            take(lanes.keys[other], Self.mostOfLane, &tickets)
         }
-        take(key, Self.mostRead, &items)
-        return .unread(items)
+        take(key, Self.mostRead, &tickets)
+        return .unread(tickets)
     }
 
     /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is.
-    private mutating func take(_ key: LaneKey, _ most: Int, _ items: inout [Unread]) {
+    private mutating func take(_ key: LaneKey, _ most: Int, _ tickets: inout [Ticket]) {
         guard let index = lanes.index(forKey: key) else { return }
-        let end = min(items.count + most, Self.mostRead)
-        while items.count < end, let item = lanes.values[index].tail.first,
-            !lanes.values[index].isReading || memory.hasRoom(item.use, item.keys, item.lane)
+        let end = min(tickets.count + most, Self.mostRead)
+        while tickets.count < end, let ticket = lanes.values[index].tail.first,
+            !lanes.values[index].isReading || memory.hasRoom(ticket.use, ticket.keys, ticket.lane)
         {
             lanes.values[index].isReading = true
             _ = lanes.values[index].tail.popFirst()
-            disk.add(-item.use, item.keys)
-            memory.add(item.use, item.keys, item.lane)
-            items.append(item)
+            disk.add(-ticket.use, ticket.keys)
+            memory.add(ticket.use, ticket.keys, ticket.lane)
+            tickets.append(ticket)
         }
     }
 
-    /// Puts those of `items` that were read into their lanes, and begins the first one of the lane whose turn it is;
+    /// Puts those of `tickets` that were read into their lanes, and begins the first one of the lane whose turn it is;
     /// the others have left the inbox.
-    mutating func haveRead(_ items: [Unread], _ deliveries: [Delivery]) -> Delivery? {
-        for item in items { memory.add(-item.use, item.keys, item.lane) }
+    mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) -> Delivery? {
+        for ticket in tickets { memory.add(-ticket.use, ticket.keys, ticket.lane) }
         for delivery in deliveries {
             memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane)
             admit(delivery)
         }
-        let lane = items[0].lane
-        for item in items { endReading(item.lane, isBusy: item.lane == lane) }
-        if let index = lanes.index(forKey: lane), lanes.values[index].head.first?.isSuspect == false {
-            return takeFirst(index)
-        }
+        let lane = tickets[0].lane
+        for ticket in tickets { endReading(ticket.lane, isBusy: ticket.lane == lane) }
+        if let index = lanes.index(forKey: lane), let first = takeFirst(index) { return first }
         endReading(lane)
         return nil
     }
 
     /// Puts back messages that could not be read, before the others of their lanes.
-    mutating func putBack(_ items: [Unread]) {
-        for item in items.reversed() {
-            memory.add(-item.use, item.keys, item.lane)
-            disk.add(item.use, item.keys)
-            lanes[item.lane]?.tail.putFirst([item])
+    mutating func putBack(_ tickets: [Ticket]) {
+        for ticket in tickets.reversed() {
+            memory.add(-ticket.use, ticket.keys, ticket.lane)
+            disk.add(ticket.use, ticket.keys)
+            lanes[ticket.lane]?.tail.putFirst([ticket])
         }
-        for item in items { endReading(item.lane) }
+        for ticket in tickets { endReading(ticket.lane) }
     }
 
     private mutating func endReading(_ lane: LaneKey, isBusy: Bool = false) {
@@ -337,50 +358,47 @@ struct WaitingRoom {
         if isDurable { memory.add(-ticket.use, ticket.keys, ticket.lane) } else { reserve(-ticket.use, ticket.intake) }
     }
 
+    // MARK: The newest
+
+    /// Gives the place of a message that has its turn to the newest of those in its lane that replace it, if there is
+    /// one; the others wait in front of the lane.
+    mutating func takeNewest(_ delivery: inout Delivery) -> Bool {
+        guard delivery.isUntried else { return false }
+        let newer = remove(from: delivery.ticket.lane) { [delivery] in $0.isUntried && delivery.isReplaced(by: $0) }
+        guard var newest = newer.first else { return false }
+        for other in newer where newest.isOlder(than: other) { newest = other }
+        (newest.hasLane, delivery.hasLane) = (delivery.hasLane, false)
+        putFirst(([delivery] + newer).filter { $0.ticket !== newest.ticket })
+        delivery = newest
+        return true
+    }
+
+    /// Removes the messages that waited before a message and that it replaces.
+    mutating func removeOlder(than newest: Delivery) -> [Delivery] {
+        remove(from: newest.ticket.lane) { $0.ticket.number < newest.ticket.number && $0.isReplaced(by: newest) }
+    }
+
     /// Removes the messages of a lane that are in memory and meet a condition, in order.
-    mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
+    private mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
         guard let removed = lanes[key]?.head.removeAll(where: condition), !removed.isEmpty else { return [] }
         count -= removed.count
         list(key)
         return removed
     }
 
+    // MARK: The end
+
     /// Removes all messages, in no order: those in memory, and those that are not.
-    mutating func removeAll() -> (deliveries: [Delivery], unread: [Unread]) {
-        var deliveries = later.map(\.delivery)
-        var unread: [Unread] = []
+    mutating func removeAll() -> (deliveries: [Delivery], unread: [Ticket]) {
+        var deliveries = suspects + later.map(\.delivery)
+        var unread: [Ticket] = []
         for var lane in lanes.values {
             deliveries += lane.head.removeAll { _ in true }
             unread += lane.tail.removeAll { _ in true }
         }
-        for item in unread { disk.add(-item.use, item.keys) }
-        (lanes, count, later) = ([:], 0, [])
+        for ticket in unread { disk.add(-ticket.use, ticket.keys) }
+        (suspects, lanes, count, later) = ([], [:], 0, [])
         turns = [Turns](repeating: Turns(), count: Need.allCases.count)
         return (deliveries, unread)
-    }
-}
-
-/// A message that waits as its number in the durable inbox.
-struct Unread: Sendable {
-    let number: UInt64
-    let lane: LaneKey
-    let keys: ShareKeys
-    let use: Use
-    let receipt: Receipt
-    /// The same as in the ``Delivery``.
-    let killed: (isWhole: Bool, routes: [String])
-    /// The time of a change of an object in its lane, which a newer one may replace; nil for any other message.
-    let changedAt: Int64?
-
-    /// The part of a delivery that stays in memory.
-    init(_ delivery: Delivery) {
-        let (ticket, message) = (delivery.ticket, delivery.message.message)
-        (number, lane, keys, use) = (ticket.number, ticket.lane, ticket.keys, ticket.use)
-        (receipt, killed) = (ticket.receipt, delivery.killed)
-        // Some handlers may have handled a message that was tried; a lane that is not its object's has other objects.
-        let isChange =
-            message.storage.classified.hasObject && delivery.incoming.attempts == 0
-            && ResourceKey(ofItsObject: message).map { .place($0) } == lane
-        changedAt = isChange ? message.sentAt ?? message.modifiedAt : nil
     }
 }

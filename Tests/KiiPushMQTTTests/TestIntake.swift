@@ -57,7 +57,7 @@ final class TestIntake: IntakeService {
 
     func room() async { await trial.room() }
     func pause(_ length: Duration) async { await trial.pause(length) }
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) { trial.whenRoom(transport, action) }
+    func whenRoom(_ action: @escaping @Sendable () -> Void) { trial.whenRoom(action) }
 
     func report(_ event: TransportEvent, _ transport: String) {
         trial.report(event, transport)

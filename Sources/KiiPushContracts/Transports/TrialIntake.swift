@@ -127,7 +127,7 @@ package final class TrialIntake: IntakeService {
 
     package func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
 
-    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    package func whenRoom(_ action: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.hasRoom { return true }
             state.waiting = action
