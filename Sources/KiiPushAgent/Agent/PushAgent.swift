@@ -37,11 +37,11 @@ public final class PushAgent: HandlerRegistry, Sendable {
 
     private struct Changing {
         var rules: AgentRules?
-        var eventListeners = Listeners<ServiceEvent>()
         var hasRun = false
     }
 
     private let changing = Mutex(Changing())
+    private let listeners = Listeners<ServiceEvent>()
 
     /// The rules that are loaded when it runs, and again when they change; nil for routes in code only.
     public var rules: AgentRules? {
@@ -129,14 +129,13 @@ public final class PushAgent: HandlerRegistry, Sendable {
     /// Calls `listener` with each event of the service and its transports, while it runs; keep it fast.
     @discardableResult
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
-        let number = changing.withLock { $0.eventListeners.add(listener) }
-        return ListenerToken { [weak self] in _ = self?.changing.withLock { $0.eventListeners.remove(number) } }
+        listeners.add(listener)
     }
 
     /// Writes a line to the agent's log, as information; a handler reports with it what it has done.
     public func note(_ line: String) { host.log.note(line) }
 
-    func tell(_ event: ServiceEvent) { changing.withLock { $0.eventListeners }.call(event) }
+    func tell(_ event: ServiceEvent) { listeners.call(event) }
 
     // MARK: Running
 
