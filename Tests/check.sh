@@ -9,7 +9,7 @@
 #   bash Tests/check.sh --only STEP    one step, with all that it needs; may be given several times
 #   bash Tests/check.sh --list         prints the steps, and what each checks
 #
-#   --install       installs the Debian packages that are missing; without it, their lack is an error with the command
+#   --no-install    fails when a Debian package is missing, instead of installing it
 #
 # The steps are rows of Tests/check/steps.txt, each a script of its name beside it.
 set -euo pipefail
@@ -41,7 +41,7 @@ list() {
 
 # MARK: what is asked for
 
-level=commit only=() installs=""
+level=commit only=() installs=yes
 while [ $# -gt 0 ]; do
     case "$1" in
         --all) [ "$level" = long ] || level=all ;;
@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
             continue
             ;;
         --list) list; exit ;;
-        --install) installs=yes ;;
+        --no-install) installs="" ;;
         --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' Tests/check.sh; exit ;;
         *) refuse "there is no option '$1'; see --help" ;;
     esac
@@ -97,7 +97,7 @@ unpack_prometheus() {
     (cd .build/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .)
 }
 
-# Installs what is missing, and says so before it does; without --install, says how and fails.
+# Installs what is missing, and says so before it does.
 provide() {
     local packages missing=() unpacked="" root=""
     packages=$(rows | awk -v chosen=" ${steps[*]} " 'index(chosen, " " $1 " ") && $3 != "-" { print $3 }' | tr ',' '\n' | sort -u)
@@ -108,14 +108,14 @@ provide() {
     [ "$(id -u)" -eq 0 ] || root=sudo
     if [ ${#missing[@]} -gt 0 ]; then
         local install="$root apt-get install -y ${missing[*]}"
-        [ -n "$installs" ] || fail "Debian packages are missing; install them, or use --install: ${install# }"
+        [ -n "$installs" ] || fail "Debian packages are missing; install them with:${root:+ }$install"
         [ -z "$root" ] || command -v sudo >/dev/null || fail "Debian packages are missing, and there is no sudo; as root: apt-get install -y ${missing[*]}"
         printf 'check.sh: Debian packages are missing, and are installed now: %s\n' "${missing[*]}"
         $root apt-get update -qq
         $root apt-get install -y -qq "${missing[@]}"
     fi
     if [ -n "$unpacked" ]; then
-        [ -n "$installs" ] || fail "promtool is missing; use --install, which unpacks Debian's package prometheus into .build"
+        [ -n "$installs" ] || fail "promtool is missing; install it with: $root apt-get install -y prometheus (it starts a server)"
         echo "check.sh: promtool is missing; Debian's package prometheus is unpacked into .build/prometheus now, not installed"
         unpack_prometheus || fail "promtool is missing; install the Debian package prometheus"
     fi
