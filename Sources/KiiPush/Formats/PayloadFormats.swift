@@ -101,7 +101,7 @@ extension PayloadFormats {
         }
         let view = PayloadView(bytes, count: bytes.count, transport, keyBits: nil, limits)
         if let claim = try claim(view) { return claim }
-        guard APIReply.isOne(bytes) else { throw error }
+        guard APIReply.isOne(bytes.span) else { throw error }
         throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
     }
 
