@@ -86,7 +86,7 @@ struct KillAgentTests {
     }
 
     @Test("a user who may not ask is told at once as whom to ask, and not that an agent runs")
-    func forbidden() async throws {
+    func mayNotAsk() async {
         var asked = 0
         let presence = await AgentPresence.of(folder.directory) { control, _ in
             asked += 1
