@@ -77,7 +77,7 @@ struct ScopePatternTests {
         let patterns: [(ScopePattern, takes: Bool)] = [(.user(nil), true), (.user(), false), (.user("U-1"), false)]
         for (pattern, takes) in patterns {
             let buffer = message.storage.buffer
-            let found = pattern.matches(buffer.span, message.storage.classified)
+            let found = pattern.matches(buffer.span, message.storage)
             #expect(found == takes, "\(pattern)")
         }
     }
