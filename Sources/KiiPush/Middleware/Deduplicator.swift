@@ -44,8 +44,9 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    /// The given clock, else the receiver's.
-    private var clock: (any ReceiverClock)?
+    /// The given clock, else the receiver's; the system's while there is neither.
+    private var clock: any ReceiverClock
+    private let isClockGiven: Bool
     let secret: DedupeSecret
     let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
@@ -86,13 +87,14 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = clock
+        self.clock = clock ?? SystemClock()
+        isClockGiven = clock != nil
         handledRoutes = HandledRoutes(weakAge: SeenWindow.standard.weakAge)
     }
 
     /// A copy with the clock of the receiver whose chain it belongs to: several may have the same deduplicator.
     func attached(to clock: any ReceiverClock) -> Deduplicator {
-        precondition(self.clock?.isSame(as: clock) ?? true, .otherClock(name))
+        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
         var attached = self
         attached.clock = clock
         return attached
@@ -147,7 +149,6 @@ public struct Deduplicator: Middleware {
             handledRoutes.remove(lease)
         }
         message.recorder?.settle(isRemembered ? .commit : .release)
-        let now = isRemembered ? clock?.now ?? SystemClock().now : message.arrivedAt
-        leases.end(lease, isRemembered: isRemembered, at: now)
+        leases.end(lease, isRemembered: isRemembered, at: isRemembered ? clock.now : message.arrivedAt)
     }
 }
