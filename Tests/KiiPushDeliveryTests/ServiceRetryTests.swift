@@ -291,6 +291,19 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1", "failed handler: 1"])
     }
 
+    @Test("a replay is a further attempt, beyond those that the letter records")
+    func replayedAttempt() async throws {
+        let attempts = EventLog()
+        let (bench, intake, run) = await ServiceBench(delivery: .with { $0.attempts = 1 }) { _, context in
+            attempts.add("\(context.attempt)")
+            if context.attempt < 2 { throw TestError() }
+        }.opened()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "deadLettered (failed)")
+        #expect(await bench.service.replay(try #require(bench.letters.letters().first)).name == "handled")
+        #expect(attempts.events == ["1", "2"])
+        _ = try await bench.close(run)
+    }
+
     @Test("no handler runs for a letter that is being replayed, that was dropped meanwhile, or once the service stops")
     func refusedReplays() async throws {
         let gate = Gate()

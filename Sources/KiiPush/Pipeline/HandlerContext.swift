@@ -7,9 +7,10 @@ public struct HandlerContext: Sendable {
     public let arrivedAt: MonotonicInstant
 
     /// How many times the handler has been called with the message, including this call: 1 unless a `PushService`
-    /// retries.
+    /// retries, or a dead letter is replayed.
     ///
-    /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended.
+    /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended. A replay is
+    /// one more than ``DeadLetter/attempts``, which earlier replays do not change.
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32

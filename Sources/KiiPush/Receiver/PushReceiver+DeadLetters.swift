@@ -53,7 +53,7 @@ extension PushReceiver {
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
         message.replay()
-        var incoming = Incoming(message)
+        var incoming = Incoming(message, attempts: letter.attempts)
         let outcome = await receive(&incoming, call: call)
         // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
         if case .handled = outcome { _ = try? deadLetters.remove(letter) }
