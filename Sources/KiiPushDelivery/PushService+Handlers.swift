@@ -98,7 +98,14 @@ extension PushService {
             beginRuns(&state, now)
             return run
         }
-        run?.waiter.resume(returning: outcome)
+        guard let run else { return }
+        // What it throws when it is cancelled hides that its time was over, unless the error reports itself.
+        if run.isCancelled, case .failed(let failure) = outcome, !failure.isShortage,
+            !(failure.error is any ReportedError)
+        {
+            return run.end(HandlerOverrun())
+        }
+        run.waiter.resume(returning: outcome)
     }
 
     /// Cancels all running handlers and begins no other one, because the service has to stop.
@@ -257,5 +264,5 @@ package enum ReplayRefused: Error, CustomStringConvertible {
     }
 }
 
-/// A handler did not return after its timeout.
+/// A handler was cancelled when its time was over, and did not succeed.
 struct HandlerOverrun: Error {}

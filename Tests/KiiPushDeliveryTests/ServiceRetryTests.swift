@@ -242,6 +242,7 @@ struct ServiceRetryTests {
         #expect(cancelled.events == ["cancelled"])
         #expect(bench.log.events == ["r 1", "r 1", "r 2"])
         #expect(bench.told.events.first?.hasPrefix("overrun") == true)
+        #expect(bench.told.events.contains { $0.contains("HandlerOverrun") }, "not what it threw when it was cancelled")
         #expect(try await bench.close(run) == DrainReport())
     }
 
