@@ -49,9 +49,9 @@ extension PushService {
     /// Handles a dead letter once more, and removes it from the store if it is handled.
     ///
     /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout: a late one is cancelled, and left
-    /// behind if it does not return. Call it while the service runs; a stopping service waits for it as for any
-    /// handler. No handler runs, and the outcome is `failed` at the place `deadLetters`, if the store no longer has the
-    /// dead letter, if another call is replaying it, and once the service stops.
+    /// behind if it does not return. A stopping service waits for it as for any handler. No handler runs, and the
+    /// outcome is `failed` at the place `deadLetters`, if the store no longer has the dead letter, if another call is
+    /// replaying it, before ``run()``, and once the service stops.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
@@ -197,6 +197,8 @@ extension ServiceState {
 
     /// Begins a replay, which the end of the service waits for; returns why it may not begin.
     fileprivate mutating func beginReplay(_ id: UInt64) -> ReplayRefused? {
+        // Before it runs, nothing would end a handler whose time is over.
+        guard phase != .new else { return .notRunning }
         guard phase < .stopping else { return .stopping }
         guard replayed.insert(id).inserted else { return .isRunning }
         ending += 1
@@ -252,6 +254,8 @@ package enum ReplayRefused: Error, CustomStringConvertible {
     /// It was removed since it was read.
     case gone
     case isRunning
+    /// The service does not run yet.
+    case notRunning
     case stopping
 
     /// The reason in words.
@@ -259,6 +263,7 @@ package enum ReplayRefused: Error, CustomStringConvertible {
         switch self {
         case .gone: "it was handled or dropped meanwhile"
         case .isRunning: "another replay of it is running"
+        case .notRunning: "the service does not run yet"
         case .stopping: "the service is stopping"
         }
     }

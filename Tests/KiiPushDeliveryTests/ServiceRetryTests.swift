@@ -305,10 +305,10 @@ struct ServiceRetryTests {
         _ = try await bench.close(run)
     }
 
-    @Test("no handler runs for a letter that is being replayed, that was dropped meanwhile, or once the service stops")
+    @Test("no handler runs for a letter before the service does or once it stops, nor for one that is replayed or gone")
     func refusedReplays() async throws {
         let gate = Gate()
-        let (bench, _, run) = await ServiceBench { _, _ in await gate.wait() }.opened()
+        let bench = ServiceBench { _, _ in await gate.wait() }
         for number in 1...3 {
             _ = try bench.letters.add(
                 DeadLetter(
@@ -320,6 +320,8 @@ struct ServiceRetryTests {
             guard case .failed(let failure) = await bench.service.replay(letter) else { return nil }
             return failure.error as? ReplayRefused
         }
+        #expect(await refusal(letters[0]) == .notRunning)
+        let (_, run) = await bench.open()
         let first = OwnThreads.start { await bench.service.replay(letters[0]) }
         try await bench.calls(1)
         #expect(await refusal(letters[0]) == .isRunning)
