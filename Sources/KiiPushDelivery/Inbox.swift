@@ -72,9 +72,6 @@ extension Inbox {
     /// Does nothing: an inbox works unless it says otherwise.
     public func check() throws {}
 
-    /// None: an inbox without this keeps no answers, and loses them.
-    public func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] { [] }
-
     /// All payloads of an earlier process, oldest first: for the contract of inboxes, and for tests.
     package func entries() throws -> [InboxEntry] {
         var (all, last) = ([InboxEntry](), UInt64(0))

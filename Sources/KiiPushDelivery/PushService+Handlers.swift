@@ -49,9 +49,9 @@ extension PushService {
     /// Handles a dead letter once more, and removes it from the store if it is handled.
     ///
     /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout: a late one is cancelled, and left
-    /// behind if it does not return. Call it while the service runs; a stopping service waits for it as for any
-    /// handler. No handler runs, and the outcome is `failed` at the place `deadLetters`, if the store no longer has the
-    /// dead letter, if another call is replaying it, and once the service stops.
+    /// behind if it does not return. A stopping service waits for it as for any handler. No handler runs, and the
+    /// outcome is `failed` at the place `deadLetters`, if the store no longer has the dead letter, if another call is
+    /// replaying it, before ``run()``, and once the service stops.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
@@ -108,7 +108,14 @@ extension PushService {
             beginRuns(&state, now)
             return run
         }
-        run?.waiter.resume(returning: outcome)
+        guard let run else { return }
+        // What it throws when it is cancelled hides that its time was over, unless the error reports itself.
+        if run.isCancelled, case .failed(let failure) = outcome, !failure.isShortage,
+            !(failure.error is any ReportedError)
+        {
+            return run.end(HandlerOverrun())
+        }
+        run.waiter.resume(returning: outcome)
     }
 
     /// Cancels all running handlers and begins no other one, because the service has to stop.
@@ -184,6 +191,8 @@ extension ServiceState {
 
     /// Begins a replay, or a drop, which the end of the service waits for; returns why it may not begin.
     fileprivate mutating func beginReplay(_ id: UInt64) -> ReplayRefused? {
+        // Before it runs, nothing would end a handler whose time is over.
+        guard phase != .new else { return .notRunning }
         guard phase < .stopping else { return .stopping }
         return replayed.insert(id).inserted ? nil : .isRunning
     }
@@ -227,6 +236,8 @@ package enum ReplayRefused: Error, CustomStringConvertible {
     /// It was removed since it was read.
     case gone
     case isRunning
+    /// The service does not run yet.
+    case notRunning
     case stopping
 
     /// The reason in words.
@@ -234,10 +245,11 @@ package enum ReplayRefused: Error, CustomStringConvertible {
         switch self {
         case .gone: "it was handled or dropped meanwhile"
         case .isRunning: "another replay of it is running"
+        case .notRunning: "the service does not run yet"
         case .stopping: "the service is stopping"
         }
     }
 }
 
-/// A handler did not return after its timeout.
+/// A handler was cancelled when its time was over, and did not succeed.
 struct HandlerOverrun: Error {}

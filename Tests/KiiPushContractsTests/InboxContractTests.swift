@@ -246,4 +246,5 @@ private struct ForgetfulInbox: Inbox {
     func record(_ records: [InboxRecord]) async {}
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
     func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
+    func answers(of sender: String, limit: Int) -> [UnsentAnswer] { [] }
 }

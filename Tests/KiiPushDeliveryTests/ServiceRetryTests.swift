@@ -242,6 +242,7 @@ struct ServiceRetryTests {
         #expect(cancelled.events == ["cancelled"])
         #expect(bench.log.events == ["r 1", "r 1", "r 2"])
         #expect(bench.told.events.first?.hasPrefix("overrun") == true)
+        #expect(bench.told.events.contains { $0.contains("HandlerOverrun") }, "not what it threw when it was cancelled")
         #expect(try await bench.close(run) == DrainReport())
     }
 
@@ -308,10 +309,23 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1", "failed handler: 1"])
     }
 
-    @Test("a letter is not dropped while it is replayed; no handler runs for it, a dropped one, or once all stops")
+    @Test("a replay is a further attempt, beyond those that the letter records")
+    func replayedAttempt() async throws {
+        let attempts = EventLog()
+        let (bench, intake, run) = await ServiceBench(delivery: .with { $0.attempts = 1 }) { _, context in
+            attempts.add("\(context.attempt)")
+            if context.attempt < 2 { throw TestError() }
+        }.opened()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "deadLettered (failed)")
+        #expect(await bench.service.replay(try #require(bench.letters.letters().first)).name == "handled")
+        #expect(attempts.events == ["1", "2"])
+        _ = try await bench.close(run)
+    }
+
+    @Test("a letter is not dropped while it is replayed; no handler runs for it, a dropped one, or while no service runs")
     func refusedReplays() async throws {
         let gate = Gate()
-        let (bench, _, run) = await ServiceBench { _, _ in await gate.wait() }.opened()
+        let bench = ServiceBench { _, _ in await gate.wait() }
         for number in 1...3 {
             _ = try bench.letters.add(
                 DeadLetter(
@@ -323,6 +337,8 @@ struct ServiceRetryTests {
             guard case .failed(let failure) = await bench.service.replay(letter) else { return nil }
             return failure.error as? ReplayRefused
         }
+        #expect(await refusal(letters[0]) == .notRunning)
+        let (_, run) = await bench.open()
         let first = OwnThreads.start { await bench.service.replay(letters[0]) }
         try await bench.calls(1)
         #expect(await refusal(letters[0]) == .isRunning)

@@ -1,7 +1,9 @@
 #if SQLite
 import KiiPush
 import KiiPushContracts
+import KiiPushDelivery
 import KiiPushTesting
+import Synchronization
 import Testing
 
 @testable import KiiPushSQLite
@@ -42,6 +44,15 @@ struct ContractTests {
     }
 }
 
+/// Brings one payload.
+private struct Once: PushTransport {
+    let name = "once"
+    let abilities: TransportAbilities = []
+    let payload: RawPayload
+
+    func run(_ intake: PushIntake) async throws { _ = try await intake.submitWaiting(payload) }
+}
+
 /// The code of doc comments, so that it compiles and does what the comment says.
 @Suite("Documented code of KiiPushSQLite")
 struct DocumentedCodeTests {
@@ -58,6 +69,29 @@ struct DocumentedCodeTests {
         receiver.onPushToApp { _, _ in }
         #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
         #expect(inbox.isDurable)
+    }
+
+    @Test("the guide's service on a database drops after a restart what it handled before")
+    func guide() async throws {
+        let reloads = Mutex(0)
+        @Sendable func reload(_ object: KiiObject) async throws { reloads.withLock { $0 += 1 } }
+        let transport = Once(payload: PayloadFixture.pushToApp().payload(.long))
+        for _ in 1...2 {
+            let database = try SQLiteDatabase(healing: directory)
+            let inbox = try SQLiteInbox(database)
+            let seen = try SQLiteSeenStore(writtenBy: inbox)
+            let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
+            let receiver = PushReceiver(app: "0123abcd", deadLetters: letters) {
+                Deduplicator(store: seen, secret: database.secret)
+                LoopGuard(me: [.thing(id: "th.1")])
+                ScopeFilter()
+            }
+            receiver.onPushToApp(bucket: "settings", object: "*") { event, _ in try await reload(event.object) }
+            let report = try await PushService(receiver, [transport], inbox: inbox).run()
+            #expect(report.left == 0)
+            database.close()
+        }
+        #expect(reloads.withLock { $0 } == 1)
     }
 
     @Test("a receiver on a database drops after a restart what it handled before")

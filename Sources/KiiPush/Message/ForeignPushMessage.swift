@@ -20,12 +20,8 @@ public struct ForeignPushMessage: MessageView {
     public var type: String? { content.push.type }
     /// What the message is about.
     public var subject: String? { content.push.subject }
-    /// When it was sent, in milliseconds since 1970.
-    public var sentAt: Int64? { content.push.sentAt }
     /// When it is no longer of use, in milliseconds since 1970.
     public var expiresAt: Int64? { content.push.expiresAt }
-    /// The text that it shows to a person.
-    public var alert: Alert? { message.alert }
     /// What was sent.
     public var data: MessageData { message.data }
 }

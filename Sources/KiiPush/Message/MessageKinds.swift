@@ -7,6 +7,12 @@ public protocol MessageView: Sendable, CustomStringConvertible {
 extension MessageView {
     /// Who caused or sent it; nil if the payload does not say, as in Kii's samples of a Push to App over APNs.
     public var sender: Sender? { message.sender }
+    /// The certainty of the message's kind.
+    public var certainty: Certainty { message.certainty }
+    /// When it was sent, in milliseconds since 1970.
+    public var sentAt: Int64? { message.sentAt }
+    /// The text that it shows to a person.
+    public var alert: Alert? { message.alert }
     /// The message, on one line.
     public var description: String { message.description }
 }

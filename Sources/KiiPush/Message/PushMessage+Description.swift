@@ -48,7 +48,8 @@ extension AppleDictionary: CustomStringConvertible {
 }
 
 extension DataValue {
-    package var jsonText: String {
+    /// The value as JSON, on one line, for example to store it: ``init(json:)`` reads it back as an equal value.
+    public var jsonText: String {
         var writer = JSONWriter()
         writer.value(self)
         return writer.text

@@ -56,8 +56,10 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// Reads a text as JSON; for structured values, which senders put into strings.
-    package init?(json: String) {
+    /// Reads a text that is one JSON value, within the limits of a value in a payload; nil if it is none.
+    ///
+    /// Senders put structured values into strings. Of members with the same key, the first counts.
+    public init?(json: String) {
         let text = json.utf8.span
         guard let token = try? JSONToken(only: text, .ofString) else { return nil }
         self.init(text, token)

@@ -6,9 +6,11 @@ public struct HandlerContext: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// How often the handler has been called with the message, this call included: 1 unless a `PushService` retries.
+    /// How often the handler has been called with the message, this call included: 1 unless a `PushService` retries, or
+    /// a dead letter is replayed.
     ///
-    /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended.
+    /// An earlier call may have done part of the work before it threw, was cancelled, or the process ended. A replay is
+    /// one more than ``DeadLetter/attempts``, which earlier replays do not change.
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32

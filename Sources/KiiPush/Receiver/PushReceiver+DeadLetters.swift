@@ -54,7 +54,7 @@ extension PushReceiver {
         }
         let routes = letter.routes.isEmpty ? message.routes.ids : letter.routes
         message.bypass = .all
-        var incoming = Incoming(message)
+        var incoming = Incoming(message, attempts: letter.attempts)
         let outcome = await receive(&incoming, call: call)
         // A dead letter that cannot be removed or changed may be replayed again, which at-least-once allows.
         switch outcome {

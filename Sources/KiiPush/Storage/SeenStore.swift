@@ -18,8 +18,8 @@ import Synchronization
 ///   call before: threads overtake each other, and a message may have waited since it arrived. A message with strong
 ///   keys that was committed after `now` counts as handled.
 /// - A clock that is set drops no legitimate message. If it is set forward, remembered messages expire. If it is set
-///   back by more than the message's age and by more than a minute, the message counts as forgotten; if by less, it is
-///   remembered for longer by that time.
+///   back by more than ``SeenWindow/age`` and by more than a minute, a message with strong keys counts as forgotten; if
+///   by less, it is remembered for longer by that time. For weak keys, only the arrivals count.
 /// - Messages with weak keys never displace those with strong keys.
 /// - A call that throws has changed nothing: a `begin` has reserved nothing, since nobody could end its lease.
 ///

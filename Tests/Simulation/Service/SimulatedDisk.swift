@@ -155,6 +155,9 @@ struct SimulatedInbox: Inbox {
         try life.check(disk)
         return disk.entries(of: ids)
     }
+
+    /// None: no message of a simulation expects an answer.
+    func answers(of sender: String, limit: Int) -> [UnsentAnswer] { [] }
 }
 
 /// The dead letters on a simulated disk, for one process.
