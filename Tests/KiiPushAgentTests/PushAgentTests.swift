@@ -147,15 +147,19 @@ struct PushAgentTests {
         #expect(log.events.count { $0.contains("/nowhere/captured") } == 1)
     }
 
-    @Test("dead letters of messages that end with the process are lost, and an error")
+    @Test("dead letters of messages that end with the process are lost, and an error; no line names the tool's options")
     func lostLetters() async throws {
         let (host, log) = Self.host(isQuiet: false)
-        let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, AgentSettings())
+        var settings = AgentSettings()
+        settings.silentAfter = [SilenceLimit(route: "window", length: .seconds(60))]
+        let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, settings)
         var once = DeliverySettings()
         once.attempts = 1
         agent.onPushToUser("door", topic: "door", options: RouteOptions(delivery: once)) { _, _ in throw TestError() }
         #expect(try await agent.exitCode(asking()) == 1)
         #expect(log.events.contains { $0.contains("lost: 2 dead letters, kept in memory only") })
+        #expect(log.events.contains { $0.contains("no kill switch") } && !log.events.contains { $0.contains(" --") })
+        #expect(log.events.contains { $0.contains("unknown route 'window'") })
     }
 
     @Test("a reload that leaves a setting for the next start warns of it, and the status names it")

@@ -192,7 +192,7 @@ final class AgentRun: Sendable {
         if lost.isEmpty { return .fine }
         log.trouble(
             "lost: \(lost.map { counted($0.0, $0.1) }.joined(separator: " and ")), kept in memory only, which nobody "
-                + "sends again; use --state DIR, in a build with the trait SQLite")
+                + "sends again; \(settings.stateAdvice), in a build with the trait SQLite")
         return .failed
     }
 }

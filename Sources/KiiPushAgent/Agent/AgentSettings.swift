@@ -27,6 +27,8 @@ public struct AgentSettings: Sendable {
     public var answers: [any AnswerSender] = []
     /// What to do about rules that call Kii's cloud without ``cloud``.
     package var cloudAdvice = "give the agent's settings a cloud, such as ClientRuleCloud"
+    /// What to do for a state that outlives the process.
+    package var stateAdvice = "make the agent with a state, such as .service"
 
     /// The defaults.
     public init() {}
