@@ -162,6 +162,25 @@ struct PushAgentTests {
         #expect(log.events.contains { $0.contains("unknown route 'window'") })
     }
 
+    @Test("a chain that forgets with the process though there is a state, or is in another order, is warned of")
+    func chain() async throws {
+        let (host, log) = Self.host(isQuiet: true)
+        let agent = try PushAgent(host, .directory(folder.path), AgentSettings()) { stores in
+            PushReceiver(deadLetters: stores.deadLetters) {
+                LoopGuard()
+                Deduplicator()
+            }
+        }
+        #expect(try await agent.exitCode(ScriptedTransport { _ in }) == 0)
+        #expect(log.events.contains { $0.contains("does not use the deduplicator") } == AgentState.isDurable)
+        #expect(log.events.contains { $0.contains("LoopGuard comes before Deduplicator") })
+        let (usual, usualLog) = Self.host(isQuiet: true)
+        let rules = try Self.noRules()
+        let next = try PushAgent(usual, rules, app: nil, .directory(folder.path), AgentSettings())
+        #expect(try await next.exitCode(ScriptedTransport { _ in }) == 0)
+        #expect(!usualLog.events.contains { $0.contains("eduplicator") })
+    }
+
     @Test("a reload that leaves a setting for the next start warns of it, and the status names it")
     func needsRestart() async throws {
         let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[]}"#, to: "rules.json")

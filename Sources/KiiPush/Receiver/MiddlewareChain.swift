@@ -68,6 +68,8 @@ package struct CompiledChain: Sendable {
     let problems: [ChainProblem]
     /// The loop guard, which accepts declared writes.
     let loopGuard: LoopGuard?
+    /// Whether it remembers messages in a store that may outlive the process.
+    package let hasLastingDeduplicator: Bool
 
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
@@ -80,6 +82,7 @@ package struct CompiledChain: Sendable {
         names = middleware.map(\.name)
         first = middleware.reversed().reduce(nil) { Stage($1, next: $0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
+        hasLastingDeduplicator = middleware.contains { ($0 as? Deduplicator)?.isInMemory == false }
     }
 
     /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.

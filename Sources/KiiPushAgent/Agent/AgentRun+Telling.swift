@@ -5,13 +5,19 @@ import Synchronization
 
 // The agent's reports to its log, its service manager and its watchers.
 extension AgentRun {
-    /// Reports that nothing can be switched off from outside.
-    func tellOfNoSwitch() {
+    /// Reports what the chain lacks: that nothing can be switched off from outside, and that it forgets.
+    func tellOfChain() {
         if state == nil {
             log.trouble("no kill switch: 'kiipush kill' works on a state directory; \(settings.stateAdvice)")
         } else if receiver.loopGuard == nil {
             log.trouble("no kill switch: the receiver's chain has no loop guard")
         }
+        if reports.deduplicator != nil, !receiver.chain.hasLastingDeduplicator {
+            log.trouble(
+                "a message may be handled again after a restart: the receiver's chain does not use the deduplicator of "
+                    + "the state, which its builder is given")
+        }
+        for problem in receiver.chainProblems { log.trouble("\(problem)") }
     }
 
     /// Reports each route that is watched for silence but does not exist: it would seem silent forever.

@@ -96,7 +96,7 @@ final class AgentRun: Sendable {
 
     /// Runs until the transports have ended or it is asked to stop.
     func run() async throws -> ExitCode {
-        tellOfNoSwitch()
+        tellOfChain()
         var rulesWatch: RulesWatch?
         if let rules {
             rulesWatch = await load(rules)

@@ -104,7 +104,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         }
     }
 
-    private init(
+    init(
         _ host: AgentHost, _ place: StatePlace, _ settings: AgentSettings, window: SeenWindow = .standard,
         _ receiver: (AgentStores) -> PushReceiver
     ) throws {
