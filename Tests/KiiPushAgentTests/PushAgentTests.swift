@@ -181,6 +181,15 @@ struct PushAgentTests {
         #expect(!usualLog.events.contains { $0.contains("eduplicator") })
     }
 
+    @Test("an agent that cannot be made ends its program with one line and exit code 1")
+    func cannotBeMade() async throws {
+        let ended = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+            _ = PushAgent.orExit { try PushAgent(state: .directory("")) }
+        }
+        let errors = String(decoding: try #require(ended).standardErrorContent, as: UTF8.self)
+        #expect(errors == "kiipush: the path of the state directory is empty; name one, or use .memory\n")
+    }
+
     @Test("a reload that leaves a setting for the next start warns of it, and the status names it")
     func needsRestart() async throws {
         let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[]}"#, to: "rules.json")

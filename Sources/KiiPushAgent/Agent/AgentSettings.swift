@@ -47,7 +47,11 @@ public enum StatePlace: Sendable, Hashable {
     var directory: String? {
         get throws(AgentError) {
             switch self {
-            case .directory(let path): return path
+            case .directory(let path):
+                guard !path.isEmpty else {
+                    throw AgentError("the path of the state directory is empty; name one, or use .memory")
+                }
+                return path
             case .memory: return nil
             case .service:
                 guard let path = StateDirectory.standard else {

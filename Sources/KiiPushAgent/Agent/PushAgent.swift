@@ -9,7 +9,7 @@ import Synchronization
 /// An agent: a receiver with handlers, stores that outlive the process, and what `kiipush` operates.
 ///
 /// ```swift
-/// let agent = try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service)
+/// let agent = PushAgent.orExit { try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service) }
 ///
 /// agent.onPushToApp(bucket: "settings", object: "*") { event, context in
 ///     agent.note("object \(event.object.id) of bucket \(event.bucket.name) has changed")
@@ -88,6 +88,20 @@ public final class PushAgent: HandlerRegistry, Sendable {
             PushReceiver(app: app, formats: settings.formats, deadLetters: stores.deadLetters) {
                 for stage in middleware(stores.deduplicator ?? Deduplicator()) { stage }
             }
+        }
+    }
+
+    /// Makes an agent; if it cannot be made, says why in one line and ends the process with exit code 1, as ``run(_:)``
+    /// does.
+    ///
+    /// - Parameter make: makes the agent.
+    /// - Returns: the agent.
+    public static func orExit(_ make: () throws -> PushAgent) -> PushAgent {
+        do { return try make() } catch {
+            let host = AgentHost(isQuiet: false)
+            host.fail("\(error)")
+            host.finish()
+            exitProcess(ExitCode.failed.rawValue)
         }
     }
 
