@@ -100,7 +100,7 @@ struct PushAgentTests {
             _ = await (try await intake.submitWaiting(Self.ring)).end()
             if code != 0 { throw TestError() }
         }
-        #expect(try await agent.exitCode(transport) == code)
+        #expect(try await agent.exitCode(sources: [transport]) == code)
         let next = try PushAgent(state: .directory(folder.path))
         #expect(try await next.exitCode(asking()) == 0)
         await #expect(throws: AgentError.self) { try await agent.exitCode(asking()) }

@@ -174,6 +174,17 @@ public final class PushAgent: HandlerRegistry, Sendable {
     public func exitCode<each Source: PushTransport>(_ sources: repeat each Source) async throws -> Int32 {
         var all: [any PushTransport] = []
         repeat all.append(each sources)
+        return try await exitCode(sources: all)
+    }
+
+    /// Runs as ``run(_:)`` does, with a list of sources, such as those of a configuration.
+    public func run(sources: [any PushTransport]) async throws {
+        let code = try await exitCode(sources: sources)
+        if code != 0 { exitProcess(code) }
+    }
+
+    /// Runs as ``exitCode(_:)`` does, with a list of sources.
+    public func exitCode(sources: [any PushTransport]) async throws -> Int32 {
         let isFirst = changing.withLock { changing in
             defer { changing.hasRun = true }
             return !changing.hasRun
@@ -182,7 +193,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         defer { host.finish() }
         guard host.start() else { return ExitCode.failed.rawValue }
         let code = await withTaskCancellationHandler {
-            await serve(all)
+            await serve(sources)
         } onCancel: {
             host.stop.make()
         }
