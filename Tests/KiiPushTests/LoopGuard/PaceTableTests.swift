@@ -9,7 +9,7 @@ struct PaceTableTests {
 
     /// Makes a key's messages wait.
     private func pace(_ table: inout PaceTable, _ key: Int, at now: Double) {
-        guard let place = table.place(of: ResourceKey(key), limits, now) else { return }
+        guard let place = table.index(of: ResourceKey(key), limits, now) else { return }
         for _ in 0..<Int(limits.burst + limits.allowance) + 1 {
             table[place].hear(now, isNew: true, limits)
             _ = table[place].ask(now, limits)
@@ -20,9 +20,9 @@ struct PaceTableTests {
     func own() throws {
         var table = PaceTable(capacity: 100)
         pace(&table, 1, at: 0)
-        for key in 2...50 { _ = table.place(of: ResourceKey(key), limits, 0) }
+        for key in 2...50 { _ = table.index(of: ResourceKey(key), limits, 0) }
         let place = try #require(table.find(ResourceKey(1)))
-        let again = table.place(of: ResourceKey(1), limits, 1)
+        let again = table.index(of: ResourceKey(1), limits, 1)
         #expect(table[place].isLimiting(1, limits) && again == place)
         for key in 2...50 { #expect(table.find(ResourceKey(key)).map { table[$0].isPlain } == true) }
         #expect(table.find(ResourceKey(51)) == nil)
@@ -33,7 +33,7 @@ struct PaceTableTests {
         var table = PaceTable(capacity: 1000)
         for key in 0..<5000 {
             // Ten a second: those of the last thirty seconds and some more are known.
-            _ = table.place(of: ResourceKey(key), limits, Double(key) / 10)
+            _ = table.index(of: ResourceKey(key), limits, Double(key) / 10)
         }
         let known = (0..<5000).filter { table.find(ResourceKey($0)) != nil }
         #expect(known.count < 650 && known.contains(4999) && !known.contains(0))
@@ -43,7 +43,7 @@ struct PaceTableTests {
     func full() {
         var table = PaceTable(capacity: 16)
         for key in 0..<7 { pace(&table, key, at: 0) }
-        let places = (100..<1000).map { table.place(of: ResourceKey($0), limits, 1) }
+        let places = (100..<1000).map { table.index(of: ResourceKey($0), limits, 1) }
         #expect(!places.contains(nil))
         #expect((0..<7).allSatisfy { table.find(ResourceKey($0)).map { table[$0].isLimiting(1, limits) } == true })
         #expect((100..<1000).count { table.find(ResourceKey($0)) != nil } == 9 && table.find(ResourceKey(999)) != nil)
@@ -53,11 +53,11 @@ struct PaceTableTests {
     func fullOfPaced() {
         var table = PaceTable(capacity: 16)
         for key in 0..<16 { pace(&table, key, at: 0) }
-        let places = (100..<120).map { table.place(of: ResourceKey($0), limits, 1) }
+        let places = (100..<120).map { table.index(of: ResourceKey($0), limits, 1) }
         #expect(places.allSatisfy { $0 == nil })
         #expect((0..<16).allSatisfy { table.find(ResourceKey($0)) != nil })
         // An hour later nobody has asked for them.
-        let place = table.place(of: ResourceKey(200), limits, 3700)
+        let place = table.index(of: ResourceKey(200), limits, 3700)
         #expect(place != nil && table.find(ResourceKey(200)) == place)
     }
 }
