@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushAgent
 
-let agent = try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service)
+let agent = PushAgent.orExit { try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service) }
 
 agent.onPushToApp(bucket: "settings", object: "*") { event, context in
     agent.note("object \(event.object.id) of bucket \(event.bucket.name) has changed")

@@ -122,6 +122,11 @@ public final class PushService: Sendable {
             status.retrying = room.later.count - status.paced
             (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)
             (status.onDisk, status.bytesOnDisk) = (state.onDisk, room.disk.used.bytes)
+            if state.phase == .stopped {
+                // What is left is in a durable inbox only, or with its transport.
+                (status.messages, status.bytes) = (0, 0)
+                status.onDisk = isDurable ? state.report.left : 0
+            }
             status.overrunning = state.overrunning
             status.gaps = state.gaps.all
             status.isOpen = state.phase == .open && state.failures[.adding] == nil

@@ -93,9 +93,9 @@ public struct ServiceStatus: Sendable, Hashable {
     public var messages = 0
     /// Their bytes.
     public var bytes = 0
-    /// How many payloads wait in the inbox and not in memory.
+    /// How many payloads wait in the inbox and not in memory; after the end, how many are left there.
     public var onDisk = 0
-    /// The bytes of those, except payloads that wait for capacity in the dead-letter store.
+    /// The bytes of those, except payloads that wait for capacity in the dead-letter store; 0 after the end.
     public var bytesOnDisk = 0
     /// How many handlers did not return after their timeout, and still run.
     public var overrunning = 0

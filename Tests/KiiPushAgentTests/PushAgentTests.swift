@@ -110,7 +110,7 @@ struct PushAgentTests {
             _ = await (try await intake.submitWaiting(Self.ring)).end()
             if code != 0 { throw TestError() }
         }
-        #expect(try await agent.exitCode(transport) == code)
+        #expect(try await agent.exitCode(sources: [transport]) == code)
         let next = try PushAgent(state: .directory(folder.path))
         #expect(try await next.exitCode(asking()) == 0)
         await #expect(throws: AgentError.self) { try await agent.exitCode(asking()) }
@@ -157,15 +157,47 @@ struct PushAgentTests {
         #expect(log.events.count { $0.contains("/nowhere/captured") } == 1)
     }
 
-    @Test("dead letters of messages that end with the process are lost, and an error")
+    @Test("dead letters of messages that end with the process are lost, and an error; no line names the tool's options")
     func lostLetters() async throws {
         let (host, log) = Self.host(isQuiet: false)
-        let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, AgentSettings())
+        var settings = AgentSettings()
+        settings.silentAfter = [SilenceLimit(route: "window", length: .seconds(60))]
+        let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, settings)
         var once = DeliverySettings()
         once.attempts = 1
         agent.onPushToUser("door", topic: "door", options: RouteOptions(delivery: once)) { _, _ in throw TestError() }
         #expect(try await agent.exitCode(asking()) == 1)
         #expect(log.events.contains { $0.contains("lost: 2 dead letters, kept in memory only") })
+        #expect(log.events.contains { $0.contains("no kill switch") } && !log.events.contains { $0.contains(" --") })
+        #expect(log.events.contains { $0.contains("unknown route 'window'") })
+    }
+
+    @Test("a chain that forgets with the process though there is a state, or is in another order, is warned of")
+    func chain() async throws {
+        let (host, log) = Self.host(isQuiet: true)
+        let agent = try PushAgent(host, .directory(folder.path), AgentSettings()) { stores in
+            PushReceiver(deadLetters: stores.deadLetters) {
+                LoopGuard()
+                Deduplicator()
+            }
+        }
+        #expect(try await agent.exitCode(ScriptedTransport { _ in }) == 0)
+        #expect(log.events.contains { $0.contains("does not use the deduplicator") } == AgentState.isDurable)
+        #expect(log.events.contains { $0.contains("LoopGuard comes before Deduplicator") })
+        let (usual, usualLog) = Self.host(isQuiet: true)
+        let rules = try Self.noRules()
+        let next = try PushAgent(usual, rules, app: nil, .directory(folder.path), AgentSettings())
+        #expect(try await next.exitCode(ScriptedTransport { _ in }) == 0)
+        #expect(!usualLog.events.contains { $0.contains("eduplicator") })
+    }
+
+    @Test("an agent that cannot be made ends its program with one line and exit code 1")
+    func cannotBeMade() async throws {
+        let ended = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+            _ = PushAgent.orExit { try PushAgent(state: .directory("")) }
+        }
+        let errors = String(decoding: try #require(ended).standardErrorContent, as: UTF8.self)
+        #expect(errors == "kiipush: the path of the state directory is empty; name one, or use .memory\n")
     }
 
     @Test("a reload that leaves a setting for the next start warns of it, and the status names it")

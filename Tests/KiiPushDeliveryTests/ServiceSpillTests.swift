@@ -127,6 +127,7 @@ struct ServiceSpillTests {
         gate.open()
         let report = try await run.value
         #expect(report.finished == 5 && report.left == 495)
+        #expect(bench.service.status.messages == 0 && bench.service.status.onDisk == 495)
         #expect(disk.rows.count == 495)
         #expect(await receipts.words().filter { $0 == "left" }.count == 495)
 

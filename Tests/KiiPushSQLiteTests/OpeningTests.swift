@@ -162,6 +162,7 @@ struct OpeningTests {
         #expect(throws: SQLiteError.storeInUse(path: file, kind: "seen")) { try SQLiteSeenStore(database) }
         #expect(throws: SQLiteError.storeInUse(path: file, kind: "dead-letter")) { try SQLiteDeadLetterStore(database) }
         #expect(seen?.counts?.inFlight == 0 && letters != nil && inbox?.isDurable == true)
+        #expect("\(SQLiteError.storeInUse(path: "a", kind: "inbox"))" == "a: has an inbox already; share that one")
         (seen, letters, inbox) = (nil, nil, nil)
         _ = try SQLiteSeenStore(database)
         _ = try SQLiteDeadLetterStore(database)

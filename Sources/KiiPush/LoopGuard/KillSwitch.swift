@@ -10,15 +10,16 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
     ///
-    /// Returns nil for any other text with `://` or `*` in it: taken for a route's id, it would silently stop nothing.
-    /// Patterns do not match routes, and a route whose own id has those characters can be killed by code only.
+    /// Returns nil for no text, and for any other with `://` or `*` in it: taken for a route's id, it would silently
+    /// stop nothing. Patterns do not match routes, and a route whose own id has those characters can be killed by code
+    /// only.
     public init?(_ text: String) {
         if text == "*" {
             self = .everything
         } else if text.begins(exactlyWith: "kiicloud:") {
             guard let uri = KiiURI(text), case .bucket = uri.resource else { return nil }
             self = .bucket(uri)
-        } else if text.utf8.contains(UInt8(ascii: "*")) || text.contains(exactly: "://") {
+        } else if text.isEmpty || text.utf8.contains(UInt8(ascii: "*")) || text.contains(exactly: "://") {
             return nil
         } else {
             self = .route(text)

@@ -100,6 +100,9 @@ public struct Deduplicator: Middleware {
         return attached
     }
 
+    /// Whether it forgets with the process.
+    var isInMemory: Bool { leases.isInMemory }
+
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
         switch message.bypass {

@@ -19,6 +19,8 @@ final class Leases: Sendable {
 
     init(_ store: any SeenStore) { self.store = store }
 
+    var isInMemory: Bool { store is InMemorySeenStore }
+
     /// The counts as they are now.
     var counts: Deduplicator.Counts {
         Deduplicator.Counts(

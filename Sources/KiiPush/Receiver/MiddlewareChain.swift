@@ -72,6 +72,8 @@ package struct CompiledChain: Sendable {
     let problems: [ChainProblem]
     /// The loop guard, which accepts declared writes.
     let loopGuard: LoopGuard?
+    /// Whether it remembers messages in a store that may outlive the process.
+    package let hasLastingDeduplicator: Bool
 
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
@@ -84,6 +86,7 @@ package struct CompiledChain: Sendable {
         names = middleware.map(\.name)
         first = middleware.reversed().reduce(nil) { Stage($1, next: $0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
+        hasLastingDeduplicator = middleware.contains { ($0 as? Deduplicator)?.isInMemory == false }
     }
 
     /// Sends a message through the chain, and counts in `passed` who admitted it; returns how it ends or waits, or nil.

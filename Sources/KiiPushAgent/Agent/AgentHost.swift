@@ -16,7 +16,7 @@ package final class AgentHost: Sendable {
     private let name: String
     private let shortageLog = ShortageLog()
     private let looks = Mutex<[@Sendable () -> Void]>([])
-    private let signals = Mutex<(StopSignals, HangUpSignal)?>(nil)
+    private let signals = Mutex<(StopSignals, CaughtSignal)?>(nil)
 
     /// Makes the log; signals are not caught before ``start()``.
     ///
@@ -56,7 +56,7 @@ package final class AgentHost: Sendable {
                     log.note("stopping")
                     manager.stopping()
                     stop.make()
-                }, HangUpSignal { [self] in for look in looks.withLock({ $0 }) { look() } }
+                }, CaughtSignal(SIGHUP) { [self] in for look in looks.withLock({ $0 }) { look() } }
             )
         }
         return true
@@ -66,10 +66,10 @@ package final class AgentHost: Sendable {
 
     package func fail(_ why: String) { log.line("\(name): \(why)") }
 
-    /// Ends with the log written, as far as it can be within a second.
+    /// Ends with the log written, as far as it can be within a second; signals then do again what they did before.
     package func finish() {
-        signals.withLock { $0 = nil }
         log.writer.finish(within: .seconds(1))
+        signals.withLock { $0 = nil }
     }
 }
 

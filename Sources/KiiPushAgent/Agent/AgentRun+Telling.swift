@@ -5,23 +5,29 @@ import Synchronization
 
 // The agent's reports to its log, its service manager and its watchers.
 extension AgentRun {
-    /// Reports that nothing can be switched off from outside.
-    func tellOfNoSwitch() {
+    /// Reports what the chain lacks: that nothing can be switched off from outside, and that it forgets.
+    func tellOfChain() {
         if state == nil {
-            log.trouble("no kill switch: 'kiipush kill' works on a state directory; name one with --state DIR")
+            log.trouble("no kill switch: 'kiipush kill' works on a state directory; \(settings.stateAdvice)")
         } else if receiver.loopGuard == nil {
             log.trouble("no kill switch: the receiver's chain has no loop guard")
         }
+        if reports.deduplicator != nil, !receiver.chain.hasLastingDeduplicator {
+            log.trouble(
+                "a message may be handled again after a restart: the receiver's chain does not use the deduplicator of "
+                    + "the state, which its builder is given")
+        }
+        for problem in receiver.chainProblems { log.trouble("\(problem)") }
     }
 
     /// Reports each route that is watched for silence but does not exist: it would seem silent forever.
     func tellOfUnknownRoutes() {
         let known = receiver.routes.map(\.id)
         for limit in settings.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
-            log.trouble("--silent-after: \(Suggestion.unknown("route", limit.route, known: known))")
+            log.trouble("limits of silence: \(Suggestion.unknown("route", limit.route, known: known))")
         }
         let (count, most) = (settings.silentAfter.count, SilenceWatch.mostLimits)
-        if count > most { log.trouble("--silent-after: there are \(count) limits, and only the first \(most) count") }
+        if count > most { log.trouble("limits of silence: of \(count), only the first \(most) count") }
     }
 
     func watch() {
@@ -45,7 +51,7 @@ extension AgentRun {
         receiver.loopGuard?.onPaced { log.trouble($0.sentence, "paced", of: $0.route) }
         if let state, !AgentState.isDurable {
             log.trouble(
-                "this kiipush is built without the trait SQLite: it keeps messages in memory, acknowledges them when "
+                "this program is built without the trait SQLite: it keeps messages in memory, acknowledges them when "
                     + "they have ended, and loses them with the process unless the sender sends them again; "
                     + "\(escaped(state.directory)) keeps kills only")
         }

@@ -96,7 +96,7 @@ final class AgentRun: Sendable {
 
     /// Runs until the transports have ended or it is asked to stop.
     func run() async throws -> ExitCode {
-        tellOfNoSwitch()
+        tellOfChain()
         var rulesWatch: RulesWatch?
         if let rules {
             rulesWatch = await load(rules)
@@ -192,7 +192,7 @@ final class AgentRun: Sendable {
         if lost.isEmpty { return .fine }
         log.trouble(
             "lost: \(lost.map { counted($0.0, $0.1) }.joined(separator: " and ")), kept in memory only, which nobody "
-                + "sends again; use --state DIR, in a build with the trait SQLite")
+                + "sends again; \(settings.stateAdvice), in a build with the trait SQLite")
         return .failed
     }
 }

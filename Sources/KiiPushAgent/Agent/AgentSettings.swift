@@ -27,6 +27,8 @@ public struct AgentSettings: Sendable {
     public var answers: [any AnswerSender] = []
     /// What to do about rules that call Kii's cloud without ``cloud``.
     package var cloudAdvice = "give the agent's settings a cloud, such as ClientRuleCloud"
+    /// What to do for a state that outlives the process.
+    package var stateAdvice = "make the agent with a state, such as .service"
 
     /// The defaults.
     public init() {}
@@ -45,7 +47,11 @@ public enum StatePlace: Sendable, Hashable {
     var directory: String? {
         get throws(AgentError) {
             switch self {
-            case .directory(let path): return path
+            case .directory(let path):
+                guard !path.isEmpty else {
+                    throw AgentError("the path of the state directory is empty; name one, or use .memory")
+                }
+                return path
             case .memory: return nil
             case .service:
                 guard let path = StateDirectory.standard else {

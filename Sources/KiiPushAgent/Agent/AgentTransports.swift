@@ -93,7 +93,7 @@ public struct MQTTSource: PushTransport {
         settings.retainedFile = files?.retainedFile
         return try MQTTTransport(settings)
         #else
-        throw AgentError("this kiipush has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
+        throw AgentError("this program has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
         #endif
     }
 }

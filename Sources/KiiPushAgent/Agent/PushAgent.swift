@@ -9,7 +9,7 @@ import Synchronization
 /// An agent: a receiver with handlers, stores that outlive the process, and what `kiipush` operates.
 ///
 /// ```swift
-/// let agent = try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service)
+/// let agent = PushAgent.orExit { try PushAgent(app: "0123abcd", me: [.thing(id: "th.1")], state: .service) }
 ///
 /// agent.onPushToApp(bucket: "settings", object: "*") { event, context in
 ///     agent.note("object \(event.object.id) of bucket \(event.bucket.name) has changed")
@@ -91,6 +91,20 @@ public final class PushAgent: HandlerRegistry, Sendable {
         }
     }
 
+    /// Makes an agent; if it cannot be made, says why in one line and ends the process with exit code 1, as ``run(_:)``
+    /// does.
+    ///
+    /// - Parameter make: makes the agent.
+    /// - Returns: the agent.
+    public static func orExit(_ make: () throws -> PushAgent) -> PushAgent {
+        do { return try make() } catch {
+            let host = AgentHost(isQuiet: false)
+            host.fail("\(error)")
+            host.finish()
+            exitProcess(ExitCode.failed.rawValue)
+        }
+    }
+
     /// Makes the agent of a rules file, which the chain is made from.
     package convenience init(
         _ host: AgentHost, _ rules: RoutingRules, app: String?, _ state: StatePlace, _ settings: AgentSettings
@@ -104,7 +118,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         }
     }
 
-    private init(
+    init(
         _ host: AgentHost, _ place: StatePlace, _ settings: AgentSettings, window: SeenWindow = .standard,
         _ receiver: (AgentStores) -> PushReceiver
     ) throws {
@@ -164,6 +178,17 @@ public final class PushAgent: HandlerRegistry, Sendable {
     public func exitCode<each Source: PushTransport>(_ sources: repeat each Source) async throws -> Int32 {
         var all: [any PushTransport] = []
         repeat all.append(each sources)
+        return try await exitCode(sources: all)
+    }
+
+    /// Runs as ``run(_:)`` does, with a list of sources, such as those of a configuration.
+    public func run(sources: [any PushTransport]) async throws {
+        let code = try await exitCode(sources: sources)
+        if code != 0 { exitProcess(code) }
+    }
+
+    /// Runs as ``exitCode(_:)`` does, with a list of sources.
+    public func exitCode(sources: [any PushTransport]) async throws -> Int32 {
         let isFirst = changing.withLock { changing in
             defer { changing.hasRun = true }
             return !changing.hasRun
@@ -172,7 +197,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         defer { host.finish() }
         guard host.start() else { return ExitCode.failed.rawValue }
         let code = await withTaskCancellationHandler {
-            await serve(all)
+            await serve(sources)
         } onCancel: {
             host.stop.make()
         }

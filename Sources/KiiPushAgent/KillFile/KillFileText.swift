@@ -78,7 +78,7 @@ package struct KillFileText {
     }
 
     private mutating func target(_ value: PlacedValue) -> KillTarget? {
-        if case .string(let text) = value.content, !text.isEmpty, let target = KillTarget(text) { return target }
+        if case .string(let text) = value.content, let target = KillTarget(text) { return target }
         report(
             value.range.lowerBound,
             #"not a target; expected a route's id without "*" or "://", a bucket's URI such as "#

@@ -76,7 +76,7 @@ public enum SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
             "reading or writing failed (SQLite's code \(code)): \(number); check the disk"
         case .busy: "another program keeps it locked; stop that one"
         case .closed: "is closed; open it again"
-        case .storeInUse(_, let kind): "has a \(kind) store already; share that one"
+        case .storeInUse(_, let kind): "has \(kind == "inbox" ? "an inbox" : "a \(kind) store") already; share that one"
         case .refused(_, let code): "SQLite refused a call with its code \(code); please report it"
         }
     }

@@ -9,50 +9,84 @@ import Synchronization
 /// let signals = StopSignals { running.cancel() }
 /// ```
 ///
-/// Keep it as long as the program runs; after its release the signals are still caught, but do nothing. The first
-/// signal calls the closure, the second one ends the process at once with exit code 1. Programs that are started
-/// meanwhile are not affected. Make one per process, before any other code waits for these signals.
+/// Keep it as long as the program is to be stopped that way; after its release the signals do again what they did
+/// before. The first signal calls the closure, the second one ends the process at once with exit code 1. Programs that
+/// are started meanwhile are not affected. Make it before any other code waits for these signals.
 public final class StopSignals {
-    // Dispatch waits for them, since it keeps the main thread for itself, with all signals unblocked.
-    private let sources: [any DispatchSourceSignal]
+    private let signals: [CaughtSignal]
 
     /// Starts to wait for the signals; when it returns, they are caught.
     ///
     /// - Parameter stop: called once, on a thread of Dispatch.
     public init(_ stop: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "kiipush.signals")
         let first = Mutex<(@Sendable () -> Void)?>(stop)
-        let isCaught = DispatchSemaphore(value: 0)
-        sources = [SIGTERM, SIGINT].map { signal in
-            let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
+        let action: @Sendable () -> Void = {
             // Not `exit`, which would clean up resources that other threads use.
-            source.setEventHandler {
-                guard let stop = first.withLock({ $0.take() }) else { _exit(1) }
-                stop()
-            }
-            // Dispatch installs it on its queue, some time after this.
-            source.setRegistrationHandler { isCaught.signal() }
-            source.resume()
-            return source
+            guard let stop = first.withLock({ $0.take() }) else { _exit(1) }
+            stop()
         }
-        for _ in sources { isCaught.wait() }
-    }
-
-    deinit {
-        for source in sources { source.cancel() }
+        signals = [SIGTERM, SIGINT].map { CaughtSignal($0, action) }
     }
 }
 
-/// SIGHUP, with which an operator asks a program to reload its files; keep it as long as the program runs.
-package final class HangUpSignal {
-    private let source: any DispatchSourceSignal
-
-    /// Starts to wait for the signal; the action is called for each, on a thread of Dispatch.
-    package init(_ action: @escaping @Sendable () -> Void) {
-        source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "kiipush.hangup"))
-        source.setEventHandler { action() }
-        source.resume()
+/// A signal that is caught until this is released, and then does again what it did before.
+package final class CaughtSignal {
+    /// What a signal did before it was caught, and what it does while it is.
+    private struct Actions {
+        var before: sigaction
+        let caught: sigaction
+        /// How many wait for it.
+        var waiting = 0
     }
 
-    deinit { source.cancel() }
+    // Dispatch catches a signal once in a process, and never lets go of it: it would do nothing from then on.
+    private static let actions = Mutex<[Int32: Actions]>([:])
+
+    private let signal: Int32
+    // Dispatch waits for it, since it keeps the main thread for itself, with all signals unblocked.
+    private let source: any DispatchSourceSignal
+
+    /// Starts to wait for a signal; the action is called for each, on a thread of Dispatch.
+    package init(_ signal: Int32, _ action: @escaping @Sendable () -> Void) {
+        self.signal = signal
+        let source = DispatchSource.makeSignalSource(signal: signal, queue: DispatchQueue(label: "kiipush.signal"))
+        self.source = source
+        source.setEventHandler { action() }
+        // Dispatch installs it on its queue, some time after this.
+        let isCaught = DispatchSemaphore(value: 0)
+        source.setRegistrationHandler { isCaught.signal() }
+        Self.actions.withLock { all in
+            let before = Self.action(of: signal)
+            source.resume()
+            isCaught.wait()
+            var actions = all[signal] ?? Actions(before: before, caught: Self.action(of: signal))
+            if actions.waiting == 0 {
+                actions.before = before
+                Self.setAction(actions.caught, of: signal)
+            }
+            actions.waiting += 1
+            all[signal] = actions
+        }
+    }
+
+    deinit {
+        Self.actions.withLock { all in
+            guard var actions = all[signal] else { return }
+            actions.waiting -= 1
+            if actions.waiting == 0 { Self.setAction(actions.before, of: signal) }
+            all[signal] = actions
+        }
+        source.cancel()
+    }
+
+    private static func action(of signal: Int32) -> sigaction {
+        var action = sigaction()
+        _ = unsafe sigaction(signal, nil, &action)
+        return action
+    }
+
+    private static func setAction(_ action: sigaction, of signal: Int32) {
+        var action = action
+        _ = unsafe sigaction(signal, &action, nil)
+    }
 }

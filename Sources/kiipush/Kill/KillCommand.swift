@@ -74,9 +74,12 @@ struct KillCommand {
     private func kill(
         _ target: KillTarget, for duration: Duration, isChecked: Bool
     ) async throws(KillFileError) -> ExitCode {
+        // Asked before anything is written: in the file, a refused kill would take effect with a later rule.
+        var presence = await AgentPresence.of(directory, target: target)
+        if presence.hasNothing { return tell(presence) { _ in presence.lack.map(Self.nothing) } }
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
-        let presence = await AgentPresence.of(directory, target: target)
+        if case .agent = presence { presence = await AgentPresence.of(directory, target: target) }
         report(edit.problems, areGone: true)
         let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
@@ -98,9 +101,11 @@ struct KillCommand {
         }
         return tell(presence) { killed in
             guard killed.contains(target.description) else { return "has not switched it off" }
-            return presence.lack.map { "has nothing to switch off for that: \(escaped($0))" }
+            return presence.lack.map(Self.nothing)
         }
     }
+
+    private static func nothing(_ lack: String) -> String { "has nothing to switch off for that: \(escaped(lack))" }
 
     private static let namesOfEverything: Set<String> = ["all", "everything", "any"]
 

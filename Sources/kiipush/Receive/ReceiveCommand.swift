@@ -53,6 +53,7 @@ struct ReceiveCommand {
     ) async -> ExitCode {
         var settings = options.settings
         (settings.cloud, settings.cloudAdvice) = (cloud.calls, AgentCloud.advice)
+        settings.stateAdvice = "use --state DIR"
         settings.answers = cloud.answers
         // A start with wrong rules must not create a state directory.
         if let directory = options.state, !StateDirectory.isThere(directory) {

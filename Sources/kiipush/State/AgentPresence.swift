@@ -18,6 +18,11 @@ enum AgentPresence: Sendable {
         if case .agent(let agent) = self, agent.isKnown == false { agent.instead ?? "unknown target" } else { nil }
     }
 
+    /// Whether it is known to have nothing to switch off: the target, or a loop guard.
+    var hasNothing: Bool {
+        if case .agent(let agent) = self { agent.isKnown == false || agent.killed == nil } else { false }
+    }
+
     /// Asks a directory's agent for its identity, for at most five seconds; it checks its kill file before it answers.
     static func of(
         _ directory: String, target: KillTarget? = nil,

@@ -55,6 +55,26 @@ final class ShortagesTests: Sendable {
     }
 }
 
+@Suite(.timeLimit(.minutes(1)))
+struct CaughtSignalTests {
+    @Test("a signal is caught while anybody waits for it, again and again, and then does what it did before")
+    func caught() async {
+        // Nothing else in this process uses it.
+        _ = signal(SIGUSR2, SIG_IGN)
+        for _ in 1...2 {
+            let (calls, call) = AsyncStream.makeStream(of: Void.self)
+            var waiting = [CaughtSignal(SIGUSR2) {}, CaughtSignal(SIGUSR2) { call.yield() }]
+            waiting.removeFirst()
+            kill(getpid(), SIGUSR2)
+            for await _ in calls { break }
+            waiting = []
+            let action = signal(SIGUSR2, SIG_IGN)
+            #expect(unsafe unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self))
+        }
+        _ = signal(SIGUSR2, SIG_DFL)
+    }
+}
+
 struct ErrorNumberTests {
     @Test(
         "repeats a call that a signal interrupts, and no other",

@@ -117,7 +117,7 @@ struct KillTargetTests {
                 .bucket(
                     KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
             ),
-            ("settings", .route("settings")), ("", .route("")), ("a:b//c", .route("a:b//c")),
+            ("settings", .route("settings")), ("a:b//c", .route("a:b//c")),
         ])
     func targets(text: String, target: KillTarget) {
         #expect(KillTarget(text) == target)
@@ -128,7 +128,7 @@ struct KillTargetTests {
         "refuses URIs of anything but buckets, and patterns",
         arguments: [
             "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
-            "kiicloud:b", "http://x", "://", "a://", "**", "ring*", "*ring",
+            "kiicloud:b", "http://x", "://", "a://", "**", "ring*", "*ring", "",
         ])
     func noTargets(text: String) {
         #expect(KillTarget(text) == nil)
