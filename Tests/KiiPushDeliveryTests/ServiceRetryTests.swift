@@ -322,7 +322,7 @@ struct ServiceRetryTests {
         _ = try await bench.close(run)
     }
 
-    @Test("a letter is not dropped while it is replayed; no handler runs for it, a dropped one, or while no service runs")
+    @Test("a letter is not dropped while it is replayed; no handler runs for a dropped one, or while no service runs")
     func refusedReplays() async throws {
         let gate = Gate()
         let bench = ServiceBench { _, _ in await gate.wait() }

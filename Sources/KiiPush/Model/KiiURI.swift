@@ -141,3 +141,15 @@ extension KiiURI {
         }
     }
 }
+
+extension KiiURI.Owner: Equatable {
+    /// Whether two owners are the same, to the byte.
+    public static func == (left: Self, right: Self) -> Bool { KiiURI(owner: left) == KiiURI(owner: right) }
+}
+
+extension KiiURI.Resource: Equatable {
+    /// Whether two resources are the same, to the byte.
+    public static func == (left: Self, right: Self) -> Bool {
+        KiiURI(owner: .app, resource: left) == KiiURI(owner: .app, resource: right)
+    }
+}

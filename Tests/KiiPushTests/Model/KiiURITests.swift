@@ -185,5 +185,7 @@ struct HandleURITests {
         #expect(differ { Sender.user(id: $0) } && differ { Sender.admin($0) })
         #expect(differ { KiiURI(owner: .group($0)) } && differ { KiiURI(owner: .app, resource: .topic($0)) })
         #expect(differ { KiiURI("kiicloud://buckets/\($0)") })
+        #expect(KiiURI.Owner.user("x") != .thing("x") && KiiURI.Owner.app == .app)
+        #expect(KiiURI.Resource.bucket(name: "b", isEncrypted: true) != .bucket(name: "b", isEncrypted: false))
     }
 }
