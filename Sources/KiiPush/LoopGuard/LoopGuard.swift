@@ -19,7 +19,7 @@ import Synchronization
 /// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including those that wait, for
 ///   a time and without a new release of the program.
 /// - *Own bucket* ends the message of a handler that is about to write to a bucket that its own route listens to, if
-///   the route refuses that: ``RouteOptions/OwnBucket``.
+///   the route refuses that: ``RouteOptions/OwnBucket-swift.enum``.
 ///
 /// All state is in memory, and survives changes of the settings and of the routes, but no restart: a key may then
 /// handle 20 more at once. It is bounded:
