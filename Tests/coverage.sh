@@ -18,8 +18,9 @@ fail() { printf 'coverage.sh: %s\n' "$*" >&2; exit 1; }
 llvm_cov="$(dirname "$(readlink -f "$(type -P swift)")")/llvm-cov"
 [ -x "$llvm_cov" ] || llvm_cov=$(command -v llvm-cov) || fail "there is no llvm-cov beside swift"
 
-# One test at a time: the counters are not atomic, and counts that got lost make covered lines look missed.
-options=(--enable-code-coverage --scratch-path "$scratch")
+# Atomic counters: tests have several threads, and counts that got lost make covered lines look missed.
+atomic=(-Xswiftc -Xllvm -Xswiftc -instrprof-atomic-counter-update-all)
+options=(--enable-code-coverage --scratch-path "$scratch" "${atomic[@]}")
 log="$scratch.log"
 mkdir -p "$(dirname "$log")"
 swift build --build-tests "${options[@]}" >"$log" 2>&1 || { cat "$log"; fail "the tests do not build"; }

@@ -19,6 +19,8 @@ struct DocumentedSampleTests {
                 == "kiicloud://users/01234567-89ab-cdef-0123-456789abcdef/buckets/bucketName"
                 + "/objects/fedcba09-8765-4321-fedc-ba0987654321")
         #expect(message.event == .objectCreated && message.sentAt == 1_403_844_866_395 && message.appID == "0123abcd")
+        let view = try #require(PushToAppMessage(message))
+        #expect(view.certainty == .certain && view.sentAt == message.sentAt && view.alert == nil)
         #expect(message.sender == nil && message.data.isEmpty && message.alert == nil && message.aps?.isSilent == false)
     }
 
