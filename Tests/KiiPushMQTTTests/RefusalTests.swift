@@ -104,7 +104,7 @@ struct RefusalTests {
 /// What a service does when a broker has forgotten this device.
 @Suite(.timeLimit(.minutes(2)))
 struct GapTests {
-    /// The first two that a service with two topics and a lost session handles: causes of gaps, and numbers of messages.
+    /// The first two that a service with two topics and a lost session handles: a cause of a gap, a message's number.
     private func firstHandled(_ broker: ScriptedBroker) async throws -> [String] {
         let log = Mutex<[String]>([])
         let receiver = PushReceiver()
