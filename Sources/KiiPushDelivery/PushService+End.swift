@@ -117,7 +117,7 @@ extension PushService {
         open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
     }
 
-    func openRoutes(of delivery: Delivery) -> [String] {
+    private func openRoutes(of delivery: Delivery) -> [String] {
         delivery.incoming.open {
             let matched = receiver.match(delivery.message.message)
             if delivery.ticket.killed.isWhole { return matched }
