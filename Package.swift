@@ -30,7 +30,9 @@ let package = Package(
                 "CLibrary", "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem", "KiiPushMQTT",
                 "KiiPushSQLite",
             ]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushSystem"]),
+        .target(
+            name: "KiiPushTesting",
+            dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushRules", "KiiPushSystem"]),
         .target(
             name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
@@ -79,7 +81,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "KiiPushTestingTests",
-            dependencies: ["KiiPush", "KiiPushRules", "KiiPushTesting", "KiiPushTestSupport"]),
+            dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushRules", "KiiPushTesting", "KiiPushTestSupport"]),
         .testTarget(
             name: "KiiPushContractsTests",
             dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushTestSupport"]),

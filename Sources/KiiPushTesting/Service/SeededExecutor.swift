@@ -1,11 +1,10 @@
-import KiiPushTesting
 import Synchronization
 
 /// Runs tasks one at a time on the calling thread, in an order that a seed chooses.
 ///
 /// Concurrent tasks may be interleaved in any order, so each seed is another schedule, and the same seed is the same
-/// schedule.
-final class SeededExecutor: TaskExecutor {
+/// schedule. ``TestService`` has one.
+public final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         var dice: SeededGenerator
@@ -13,15 +12,17 @@ final class SeededExecutor: TaskExecutor {
 
     private let state: Mutex<State>
 
-    init(seed: UInt64) { state = Mutex(State(dice: SeededGenerator(seed: seed))) }
+    /// Makes an executor whose order a seed chooses.
+    public init(seed: UInt64) { state = Mutex(State(dice: SeededGenerator(seed: seed))) }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    /// Adds a job of a task that can go on; it runs when ``runOne()`` chooses it.
+    public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         state.withLock { $0.jobs.append(job) }
     }
 
     /// Runs one job of a ready task; false if there is none.
-    func runOne() -> Bool {
+    public func runOne() -> Bool {
         let job: UnownedJob? = state.withLock { state in
             if state.jobs.isEmpty { return nil }
             let index = Int(state.dice.next() % UInt64(state.jobs.count))
@@ -36,7 +37,7 @@ final class SeededExecutor: TaskExecutor {
 
     /// Starts a task on it.
     @discardableResult
-    func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+    public func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: self, operation: body)
     }
 }
