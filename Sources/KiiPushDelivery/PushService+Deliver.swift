@@ -75,7 +75,9 @@ extension PushService {
         }
         let end = storeKilled(&delivery, killed, outcome)
         guard case .failed(let failure) = end else { return await self.end(&delivery, end, &ended) }
-        if failure.isShortage { return await lacked(&delivery) }
+        if let shortage = failure.error as? any ResourceShortage {
+            return await lacked(&delivery, until: shortage.endsAt)
+        }
         // The process has survived it; handlers that could not begin prove nothing.
         delivery.isSuspect = false
         await failed(&delivery, failure, &ended)
@@ -222,14 +224,14 @@ extension PushService {
         wait(delivery, until: clock.now.advanced(by: pause), blocks: settings.onFailure == .block)
     }
 
-    /// Lets a message wait until the machine may have what its handlers lacked; that is no attempt.
-    private func lacked(_ delivery: inout Delivery) async {
+    /// Lets a message wait until its handlers may have what they lacked; that is no attempt.
+    private func lacked(_ delivery: inout Delivery, until end: MonotonicInstant?) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
         let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
         guard await record(begun, failureRecord(of: delivery)) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
-        wait(delivery, until: clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
+        wait(delivery, until: end ?? clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
     }
 }
 

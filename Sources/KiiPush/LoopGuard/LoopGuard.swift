@@ -22,12 +22,12 @@ import Synchronization
 ///   the route refuses that: ``RouteOptions/OwnBucket-swift.enum``.
 ///
 /// All state is in memory, and survives changes of the settings and of the routes, but no restart: a key may then
-/// handle 20 more at once. It is bounded:
+/// handle 20 more at once, and has a new allowance. It is bounded:
 /// - 10,000 declared writes wait for their events; beyond that, the oldest is forgotten, and its event is handled.
 /// - 1,024 stamps that handlers found in objects are known; beyond that, the oldest is forgotten.
-/// - 16,384 keys and 4,096 routes have a pace; beyond that, one for which nothing waits is forgotten, and while there
-///   is none, a further one has no pace.
-/// - 4,096 routes have a budget of declared writes; beyond that, all budgets begin anew.
+/// - 16,384 keys and 4,096 routes have a pace; beyond that, one for which nothing waits is forgotten, and if eight in
+///   a row wait, a further one has no pace.
+/// - 4,096 routes have a budget of declared writes; at a further one, all budgets begin anew.
 /// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
 public final class LoopGuard: Middleware, WriteWatch {
     let clock: StageClock
@@ -125,7 +125,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// The keys whose messages wait now, those that wait longest first.
     public var paced: [PacedKey] {
         let now = clock.now.seconds
-        return state.withLock { $0.paces.paced(now) }
+        return state.withLock { $0.paces.paced(now) + $0.budgets.paced(now) }.sorted { $0.since < $1.since }
     }
 
     /// Calls `listener` when messages of a key begin to wait, at most once a minute for each key.
@@ -209,11 +209,14 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
-        let now = clock.now
-        let isSpent = state.withLock {
-            $0.settings.layers.contains(.pace) && !$0.budgets.spend(route, for: messageID, now.seconds)
+        let now = clock.now.seconds
+        let (time, news): (Double?, PacedKey?) = state.withLock { state in
+            guard state.settings.layers.contains(.pace) else { return (nil, nil) }
+            let time = state.budgets.spend(route, for: messageID, now)
+            return (time, time == nil ? nil : state.budgets.takeNews(of: route, now))
         }
-        if isSpent { throw WriteBudgetSpent(route: route) }
+        if let news { paceListeners.call(news) }
+        if let time { throw WriteBudgetSpent(route: route, until: MonotonicInstant(seconds: time)) }
     }
 
     /// Calls `listener` with each expected write that could start a loop, before the write happens.

@@ -1,7 +1,7 @@
 /// The paces of all recent keys, found in constant time and forgotten a few at a time, and what is reported of them.
 struct PaceTable {
     /// How many seconds lie between two reports of a key.
-    private static let reportPause = 60.0
+    static let reportPause = 60.0
 
     /// What is remembered of a key that has let a message wait.
     private struct Record {
@@ -70,11 +70,11 @@ struct PaceTable {
         }
     }
 
-    /// Forgets a key that still counts; checks eight, and gives up if all of them are paced.
+    /// Forgets a key that still counts and for which nothing waits; checks eight, and gives up if there is none.
     private mutating func makeRoom() -> Bool {
         for _ in 0..<8 {
             guard let index = queue.popFirst() else { return true }
-            if entries[Int(index)].pace.isPlain {
+            if entries[Int(index)].pace.isPlain, entries[Int(index)].pace.waiting == 0 {
                 forget(index)
                 return true
             }

@@ -11,30 +11,34 @@ public struct PacedKey: Sendable, Hashable {
         case route
         /// They are of new keys, for any route with the standard pace.
         case device
+        /// Their handlers declare writes, for one route, whose budget of these is spent.
+        case writes
     }
 
     /// What its messages have in common.
     public let level: Level
     /// The route; of a device's key, that of the message that waited first.
     public let route: String
-    /// The object or topic, as a `kiicloud://` URI, else the kind of the message that waited first.
+    /// The object or topic, as a `kiicloud://` URI, else the kind of the message that waited first, or `writes`.
     public let subject: String
     /// Since when messages wait.
     public let since: MonotonicInstant
-    /// How many wait now.
+    /// How many wait now; of writes, how many were refused whose time to try again has not come.
     public let waiting: Int
     /// How many were superseded since then.
     public let superseded: Int
 
     /// Why they wait and what lifts that, in one line that names no value of a payload but the object or topic.
     public var sentence: String {
+        let route = Suggestion.shown(route)
+        let wait = "came at once for route \(route): they wait some seconds, to see whether they come by themselves"
         let what =
             switch level {
-            case .object: "many changes of \(subject)"
-            case .letters: "many messages of \(subject)"
-            case .route, .device: "many new objects, senders or topics"
+            case .object: "many changes of \(subject) \(wait)"
+            case .letters: "many messages of \(subject) \(wait)"
+            case .route, .device: "many new objects, senders or topics \(wait)"
+            case .writes: "handlers of route \(route) write for many messages: one each ten seconds is handled"
             }
-        return "\(what) came at once for route \(Suggestion.shown(route)): they wait some seconds, to see whether they "
-            + "come by themselves; \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
+        return "\(what); \"pace\": \"unlimited\" in the rule, or RouteOptions(pace: .unlimited), lifts this"
     }
 }

@@ -123,7 +123,7 @@ struct Paces {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
             guard let index = own.index(of: key.own, key.limits, now) else { continue }
             // The other routes are asked, too: each would listen alone, one after another.
-            if answers.waits(index, &own, now, key.limits, offset) {
+            if answers.waits(key.own, index, &own, now, key.limits, offset) {
                 own.record(index, key.isObject ? .object : .letters, message.message, route, now)
             }
         }
@@ -145,7 +145,7 @@ struct Paces {
         var answers = PaceAnswers()
         let offset = offset
         eachShared(message, now) { table, index, route in
-            if answers.waits(index, &table, now, route.newKeys, offset) {
+            if answers.waits(route.sharedKey, index, &table, now, route.newKeys, offset) {
                 table.record(index, route.sharedKey == .device ? .device : .route, message.message, route, now)
             }
         }
@@ -191,8 +191,8 @@ struct Paces {
 
     // MARK: Reports
 
-    /// The keys whose messages wait now, those that wait longest first.
-    func paced(_ now: Double) -> [PacedKey] { (own.paced(now) + shared.paced(now)).sorted { $0.since < $1.since } }
+    /// The keys whose messages wait now.
+    func paced(_ now: Double) -> [PacedKey] { own.paced(now) + shared.paced(now) }
 
     var hasNews: Bool { own.hasNews || shared.hasNews }
 
@@ -207,17 +207,18 @@ private struct PaceAnswers {
     /// When it may ask again; nil if all that were asked let it pass.
     var until: Double?
     /// Those that let it pass, as they were before.
-    private var passed: [(index: UInt32, before: Pace)] = []
+    private var passed: [(key: ResourceKey, before: Pace)] = []
 
     /// Asks a pace; returns whether the message has to wait for it.
     mutating func waits(
-        _ index: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits, _ offset: Double
+        _ key: ResourceKey, _ index: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits,
+        _ offset: Double
     ) -> Bool {
         let before = table[index]
         switch table[index].ask(now, limits, offset) {
         case .now(let source):
             self.source = min(self.source, source)
-            passed.append((index, before))
+            passed.append((key, before))
             return false
         case .later(let time):
             until = max(until ?? time, time)
@@ -225,8 +226,10 @@ private struct PaceAnswers {
         }
     }
 
-    /// Takes back that the message passed.
-    func undo(_ table: inout PaceTable) { for (index, before) in passed { table[index] = before } }
+    /// Takes back that the message passed; a full table may have forgotten a key since.
+    func undo(_ table: inout PaceTable) {
+        for (key, before) in passed { if let index = table.find(key) { table[index] = before } }
+    }
 }
 
 extension MessageStorage {

@@ -31,7 +31,8 @@ struct Pace {
     private var tokens: Double
     private var at: Double
     private var allowance: Account
-    /// How many may pass by a rate that a short pause gave, or since nothing came while others waited.
+    /// What is left of an hour's bound for what short pauses have shown to come by itself, and for allowances that were
+    /// restored while others waited.
     private var proofs: Account
     /// Since when nothing has come: since the last message was handled, or the first one after which others waited on.
     private var quietSince = Double.infinity
@@ -104,7 +105,8 @@ struct Pace {
     /// Whether it can be forgotten, because a new one would be the same.
     func isIdle(_ now: Double, _ limits: Limits) -> Bool {
         let isNew = isPlain && waiting == 0 && allowance.left == limits.allowance && proofs.left == limits.proofs
-        return now - at > (isNew ? limits.burst * limits.every : Self.hour)
+        let refilled = limits.burst * limits.every
+        return now - at > (isNew ? refilled : max(refilled, Self.hour))
     }
 
     // MARK: Hearing

@@ -69,7 +69,8 @@ public struct HandlerContext: Sendable {
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
-    ///   writes for more than 20 messages, and for more than six a minute since.
+    ///   writes for more than 20 messages, and for more than six a minute since: a service runs the handler again from
+    ///   its beginning, so declare a write before other effects.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
         return loopGuard?.announce(object, change, since: nil) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
@@ -105,8 +106,8 @@ public struct HandlerContext: Sendable {
         if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 
-    /// Takes the message from the route's budget of messages that write or send.
-    package func spendWrite() throws(WriteBudgetSpent) {
+    /// Takes the message from the route's budget of messages that write.
+    private func spendWrite() throws(WriteBudgetSpent) {
         if !matched.isUnlimited { try loopGuard?.spendWrite(of: matched.id, for: messageID) }
     }
 

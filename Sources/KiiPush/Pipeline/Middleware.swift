@@ -1,12 +1,12 @@
-/// A layer that every message passes before its handlers run, and again after them.
+/// A step that every message passes before its handlers run, and again after them.
 ///
 /// ``admit(_:)`` decides whether the message continues, and ``settle(_:_:)`` receives its outcome. Reserve in `admit`,
 /// and confirm or undo in `settle`, as ``Deduplicator`` does: a message that is confirmed before its handler has
 /// succeeded is lost if the handler fails.
 ///
-/// Guarantees to implementers: `admit` is called for each message, and then `settle`, in reverse order of the chain,
-/// whatever the outcome; not for a message that this middleware dropped. A message that has to wait is settled as
-/// ``Outcome/paced(until:)``, and admitted again later. Both methods are called by many tasks at once, so keep state in
+/// Guarantees to implementers: `settle` follows each `admit` that returned ``Verdict/pass``, and no other, in reverse
+/// order of the chain and whatever the outcome. If a later middleware lets the message wait, it is settled as
+/// ``Outcome/paced(until:)`` and admitted again later. Both methods are called by many tasks at once, so keep state in
 /// a `final class` around one `Mutex`.
 public protocol Middleware: Sendable {
     /// The name in traces; by default the name of the type.
@@ -19,7 +19,7 @@ public protocol Middleware: Sendable {
     /// - Throws: if the middleware cannot decide; then the outcome is `failed`, and the transport is to retry later.
     func admit(_ message: inout RoutedMessage) throws -> Verdict
 
-    /// Called with the outcome of every message that this middleware admitted.
+    /// Called with the outcome of every message that this middleware has let pass.
     func settle(_ message: RoutedMessage, _ outcome: Outcome)
 }
 

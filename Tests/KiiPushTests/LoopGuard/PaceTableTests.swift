@@ -39,6 +39,19 @@ struct PaceTableTests {
         #expect(known.count < 650 && known.contains(4999) && !known.contains(0))
     }
 
+    @Test("keeps a key with a slow pace until its tokens are back")
+    func slow() throws {
+        var table = PaceTable(capacity: 100)
+        let limits = Pace.Limits.letters(every: 600)
+        let made = table.index(of: ResourceKey(1), limits, 0)
+        let index = try #require(made)
+        for _ in 0..<20 { table[index].pass() }
+        for (time, isKnown) in [(3700.0, true), (11_900, true), (12_100, false)] {
+            _ = table.index(of: ResourceKey(Int(time)), limits, time)
+            #expect((table.find(ResourceKey(1)) != nil) == isKnown, "after \(time) seconds")
+        }
+    }
+
     @Test("when full, forgets an active key before a paced one")
     func full() {
         var table = PaceTable(capacity: 16)

@@ -67,24 +67,57 @@ struct WriteBudgetTests {
 
     @Test("the error names the route and what lifts it")
     func description() {
-        let error = WriteBudgetSpent(route: "settings\n")
+        let error = WriteBudgetSpent(route: "settings\n", until: .seconds(10))
         #expect("\(error)".contains("settings\\n") && "\(error)".contains("\"pace\": \"unlimited\""))
         #expect(error as Any is any ResourceShortage)
     }
 
-    @Test("a service tries the message again later, and counts no attempt", arguments: [true, false])
-    func service(isDurable: Bool) async throws {
-        let delivery = DeliverySettings.with { ($0.attempts, $0.order) = (1, .none) }
-        let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
-        let bench = ServiceBench(inbox: inbox, delivery: delivery, isPaced: true) { _, context in
+    @Test("a service runs each refused handler once more, when it may write, and counts no attempt")
+    func service() throws {
+        let (clock, runs) = (ManualClock(), EventLog())
+        let receiver = PushReceiver(clock: clock) { LoopGuard() }
+        receiver.onAny("r") { message, context in
+            runs.add("\(message.number)")
             _ = try context.willWrite(Self.object)
         }
-        let (intake, run) = await bench.open()
-        let receipts = try intake.submit((1...22).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
-        try await until { bench.service.status.retrying == 2 && receipts.filter { $0.word == "handled" }.count == 20 }
-        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
-        #expect(receipts.map(\.word) == Array(repeating: "handled", count: 22))
-        #expect(bench.letters.count == 0 && bench.clock.now >= .seconds(10))
-        #expect(try await bench.close(run) == DrainReport())
+        let delivery = DeliverySettings.with { ($0.attempts, $0.order) = (1, .none) }
+        let test = try TestService(receiver, clock: clock, delivery: delivery)
+        let receipts = try (1...30).map { try test.send(ServiceBench.topic($0, "t\($0)", sender: nil)) }
+        let handled = { receipts.count { $0.word == "handled" } }
+        #expect(handled() == 20 && test.service.status.retrying == 10)
+        for more in 1...10 {
+            test.advance(by: .milliseconds(9990))
+            #expect(handled() == 20 + more - 1)
+            test.advance(by: .milliseconds(10))
+            #expect(abs(handled() - 20 - more) <= 1)
+        }
+        test.advance(by: .seconds(1))
+        #expect(handled() == 30 && runs.events.count == 40)
+    }
+
+    @Test("the guard reports a route whose writes wait, once a minute, and how many wait")
+    func reported() throws {
+        let (clock, news) = (ManualClock(), EventLog())
+        let loopGuard = LoopGuard(clock: clock)
+        loopGuard.onPaced { news.add("\($0.level.rawValue) \($0.route)") }
+        for message in 1...25 { try? loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        #expect(news.events == ["writes r"] && loopGuard.paced.map(\.waiting) == [5])
+        let sentence = try #require(loopGuard.paced.first?.sentence)
+        #expect(sentence.contains("route r write for many messages") && sentence.contains("\"pace\": \"unlimited\""))
+        clock.advance(by: .seconds(51))
+        #expect(loopGuard.paced.isEmpty)
+        for message in 30...40 { try? loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        #expect(news.events.count == 1)
+        clock.advance(by: .seconds(9))
+        for message in 41...42 { try? loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        #expect(news.events.count == 2)
+    }
+
+    @Test("a known route keeps its budget when all others have one too")
+    func full() throws {
+        let loopGuard = LoopGuard(clock: ManualClock())
+        for message in 1...20 { try loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        for route in 2...Paces.mostRoutes { try loopGuard.spendWrite(of: "r\(route)", for: 100) }
+        #expect(throws: WriteBudgetSpent.self) { try loopGuard.spendWrite(of: "r", for: 21) }
     }
 }
