@@ -175,23 +175,6 @@ struct DocumentedCodeTests {
         #expect((hot + nested).allSatisfy { $0.holds(for: message) })
     }
 
-    @Test("the guide to loop safety has paced messages take their turns, and dead letters replayed")
-    func loopSafety() async throws {
-        let clock = ManualClock()
-        let receiver = PushReceiver(clock: clock)
-        let loopGuard = try #require(receiver.loopGuard)
-        receiver.onPushToUser("news", topic: "news", options: RouteOptions(pace: .every(.seconds(2)))) { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
-        loopGuard.onPaced { key in print(key.sentence) }
-        for number in 1...25 { await test.send(PayloadFixture.pushToUser(sentAt: Int64(number))) }
-        #expect(loopGuard.paced.map(\.subject) == ["kiicloud://topics/news"])
-        await test.advance(by: .seconds(20))
-        loopGuard.kill(.route("news"), for: .seconds(3600))
-        loopGuard.revive(.route("news"))
-        for letter in try receiver.deadLetters.letters() { await receiver.replay(letter) }
-        #expect(try receiver.deadLetters.letters().isEmpty && receiver.metrics.routes.map(\.handled) == [25])
-    }
-
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store meets the guarantees of a seen store")
