@@ -112,7 +112,7 @@ extension PushService {
             wait(delivery, until: until, blocks: true)
         case .failed(let failure):
             undo(&delivery, outcome)
-            delivery.stageFailures += 1
+            delivery.middlewareFailures += 1
             await failed(&delivery, failure, &ended)
         case .duplicate(.inFlight):
             // What the first copy's inbox has is safe; else this one waits for the end of the first.
@@ -187,7 +187,7 @@ extension PushService {
         }
     }
 
-    /// Undoes what the stages did that let a message pass, so that the chain is asked again.
+    /// Undoes what the middlewares did that let a message pass, so that the chain is asked again.
     func undo(_ delivery: inout Delivery, _ outcome: Outcome) {
         receiver.chain.settle(delivery.message, outcome, delivery.incoming.passed ?? 0)
         delivery.incoming.passed = nil
