@@ -74,13 +74,21 @@ struct KillCommand {
     private func kill(
         _ target: KillTarget, for duration: Duration, isChecked: Bool
     ) async throws(KillFileError) -> ExitCode {
-        // Asked before anything is written: in the file, a refused kill would take effect with a later rule.
-        var presence = await AgentPresence.of(directory, target: target)
-        if presence.hasNothing { return tell(presence) { _ in presence.lack.map(Self.nothing) } }
+        // Asked before anything is written: in the file, a refused kill would take effect with a later rule. But an
+        // emergency does not wait for an agent that hangs: it gets the kill unchecked.
+        var presence = await AgentPresence.of(directory, target: target, patience: Self.checkLimit)
+        if presence.hasNothing { return refuse(presence) }
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
-        if case .agent = presence { presence = await AgentPresence.of(directory, target: target) }
+        switch presence {
+        case .agent, .silent: presence = await AgentPresence.of(directory, target: target)
+        case .unknown, .nobody: break
+        }
         report(edit.problems, areGone: true)
+        if presence.hasNothing, edit.before == nil {
+            try file.revive(target, now: now)
+            return refuse(presence)
+        }
         let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
         // Nothing is off if the agent has nothing of that name.
@@ -104,6 +112,14 @@ struct KillCommand {
             return presence.lack.map(Self.nothing)
         }
     }
+
+    /// Reports that an agent has nothing to switch off.
+    private func refuse(_ presence: AgentPresence) -> ExitCode {
+        tell(presence) { _ in presence.lack.map(Self.nothing) }
+    }
+
+    /// How long an agent may take to check a target: it answers within milliseconds unless it hangs or is starting.
+    private static let checkLimit = Duration.milliseconds(500)
 
     private static func nothing(_ lack: String) -> String { "has nothing to switch off for that: \(escaped(lack))" }
 

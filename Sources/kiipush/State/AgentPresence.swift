@@ -23,17 +23,20 @@ enum AgentPresence: Sendable {
         if case .agent(let agent) = self { agent.isKnown == false || agent.killed == nil } else { false }
     }
 
-    /// Asks a directory's agent for its identity, for at most five seconds; it checks its kill file before it answers.
+    /// Asks a directory's agent for its identity, for at most `patience`; it checks its kill file before it answers.
     static func of(
-        _ directory: String, target: KillTarget? = nil,
-        ask: (ControlSocket, [String]) async throws -> (code: Int32, line: String) = { try await $0.firstLine(of: $1) }
+        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience,
+        ask: (ControlSocket, [String], Duration) async throws -> (code: Int32, line: String) = {
+            try await $0.firstLine(of: $1, patience: $2)
+        }
     ) async -> AgentPresence {
-        let end = ContinuousClock.now + ControlSocket.patience
+        let end = ContinuousClock.now + patience
         while true {
             let silence: any Error
             do {
+                let words = ["who"] + (target.map { [$0.description] } ?? [])
                 let (code, line) = try await ask(
-                    ControlSocket(state: directory), ["who"] + (target.map { [$0.description] } ?? []))
+                    ControlSocket(state: directory), words, ContinuousClock.now.duration(to: end))
                 if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .agent(agent) }
                 silence = AgentError("it said '\(escaped(line))'")
             } catch { silence = error }

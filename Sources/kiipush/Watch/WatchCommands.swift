@@ -21,6 +21,7 @@ enum TapCommand {
             for line in isFolded ? Figures.folded(line, ScreenSize.current.columns) : [line] { console.print(line) }
         }
         do {
+            try await agent.control.meet()
             let code = try await agent.control.ask(["tap"] + arguments, print: print, error: console.error)
             return ExitCode(rawValue: code) ?? .failed
         } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
@@ -41,7 +42,7 @@ enum TapCommand {
         ],
         exits: [
             (.fine, "the agent ended, or --count was reached"),
-            (.failed, "the agent closed the connection without an answer"),
+            (.failed, "the agent did not answer within five seconds, or closed the connection without an answer"),
             (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
