@@ -196,8 +196,8 @@ extension PushService {
     /// The record that an attempt is over, and which routes are done.
     func failureRecord(of delivery: Delivery) -> InboxRecord {
         let done = delivery.incoming.done
-        let given = (delivery.message.answers?.all ?? [:]).filter { done.containsExactly($0.key.text) }
-        let answers = Dictionary(given.map { ($0.key.text, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let given = delivery.message.answers?.all ?? [:]
+        let answers = given.isEmpty ? [] : done.map { given[ExactText($0)] }
         return .failed(delivery.ticket.number, handled: done, answers: answers)
     }
 
