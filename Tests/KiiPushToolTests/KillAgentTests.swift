@@ -116,7 +116,7 @@ struct KillAgentTests {
             throw SocketError.nobodyAnswers(path: control.path, ErrorNumber(rawValue: EACCES))
         }
         let why = "/control.sock: Permission denied; run this as the user of the agent, or as root"
-        let text = if case .unknown(let text) = presence { text } else { "\(presence)" }
+        let text = if case .failure(.unknown(let text)) = presence { text } else { "\(presence)" }
         #expect(asked == 1 && text == folder.directory + why)
     }
 

@@ -152,9 +152,7 @@ package struct ControlSocket: Sendable {
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
         // Not blocking: a process that hangs accepts nobody, and connecting to its full queue would wait for ever.
-        let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
-        let descriptor = socket(AF_UNIX, Int32(kind), 0)
-        guard descriptor >= 0 else { throw .failed(path: path, .current) }
+        let descriptor = try SocketListener.makeSocket(path)
         defer { close(descriptor) }
         guard unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
             throw .nobodyAnswers(path: path, .current)

@@ -81,8 +81,8 @@ struct KillCommand {
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
         switch presence {
-        case .agent, .silent: presence = await AgentPresence.of(directory, target: target)
-        case .unknown, .nobody: break
+        case .success, .failure(.silent): presence = await AgentPresence.of(directory, target: target)
+        case .failure(.unknown), .failure(.nobody): break
         }
         report(edit.problems, areGone: true)
         if presence.hasNothing, edit.before == nil {
@@ -166,7 +166,7 @@ struct KillCommand {
         let code: ExitCode = contents.problems.isEmpty ? .fine : .failed
         // Without an agent, this list applies to the next one.
         let presence = await AgentPresence.of(directory)
-        if case .nobody = presence { return code }
+        if case .failure(.nobody) = presence { return code }
         return max(
             code,
             tell(presence) { killed in
@@ -180,7 +180,7 @@ struct KillCommand {
     private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
         let place = escaped(directory)
         switch presence {
-        case .agent(let agent):
+        case .success(let agent):
             let name = "agent \(agent.process), which runs in \(escaped(agent.state)) since \(escaped(agent.since))"
             guard let killed = agent.killed else {
                 return console.fail("kiipush \(self.name): \(name), has no loop guard, so nothing can be switched off")
@@ -188,11 +188,11 @@ struct KillCommand {
             if let refusal = refusal(killed) { return console.fail("kiipush \(self.name): \(name), \(refusal)") }
             console.print("confirmed by \(name)")
             return .fine
-        case .silent(let why):
+        case .failure(.silent(let why)):
             return console.fail("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
-        case .unknown(let why):
+        case .failure(.unknown(let why)):
             return console.fail("kiipush \(name): whether an agent runs in \(place) is unknown: \(why)")
-        case .nobody:
+        case .failure(.nobody):
             return console.fail(
                 "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "
                     + "next start, a program of your own within two seconds if it watches \(escaped(file.path))",
