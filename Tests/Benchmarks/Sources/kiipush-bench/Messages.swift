@@ -82,8 +82,9 @@ private struct OwnMiddleware: Middleware {
 }
 
 /// A receiver whose handler reads bucket, object and scope.
-func readingReceiver(routes: Int = 100, clock: any ReceiverClock = SystemClock(), middlewares: Int = 0) -> PushReceiver
-{
+func readingReceiver(
+    routes: Int = 100, clock: any ReceiverClock = SystemClock(), middlewares: Int = 0
+) -> PushReceiver {
     receiver(routes: routes, clock: clock, middlewares: middlewares) { event, _ in
         use(event.bucket)
         use(event.object)
