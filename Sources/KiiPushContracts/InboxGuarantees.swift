@@ -244,12 +244,12 @@ extension InboxGuarantee {
         },
         Self("answers of routes are returned with their payload", needsDurable: true) { trial in
             let ids = try trial.add(2)
-            try await trial.record(
-                .failed(ids[0], handled: ["a", "b"], answers: ["b": .succeeded(.bool(true)), "a": .failed("no")]))
+            let answers: [Answer?] = [.failed("no"), nil, .succeeded(.bool(true))]
+            // The names of two routes may look the same.
+            try await trial.record(.failed(ids[0], handled: ["e\u{301}", "b", "\u{E9}"], answers: answers))
             let entries = try trial.expectLeft(ids, "afterwards")
             trial.expect(
-                entries.map(\.answers) == [["b": .succeeded(.bool(true)), "a": .failed("no")], [:]],
-                "there are \(entries.map(\.answers.count)) answers")
+                entries.map(\.answers) == [answers, []], "there are \(entries.map(\.answers.count)) answers")
         },
     ]
 

@@ -8,8 +8,8 @@ struct Delivery: Sendable {
     var incoming: Incoming
     /// How often in a row its handlers could not begin for lack of a resource.
     var shortages = 0
-    /// How often a stage of the chain failed.
-    var stageFailures = 0
+    /// How often a middleware failed.
+    var middlewareFailures = 0
     /// Whether it waits because more of its kind came than are handled at once.
     var isPaced = false
     /// The last error that was thrown: its type, or its own description.
@@ -25,8 +25,8 @@ struct Delivery: Sendable {
 
     var message: RoutedMessage { incoming.message }
 
-    /// How often it was tried: runs of its handlers, and failures of stages.
-    var tries: Int { incoming.attempts + stageFailures }
+    /// How often it was tried: runs of its handlers, and failures of middlewares.
+    var tries: Int { incoming.attempts + middlewareFailures }
 
     /// Whether it waits for its first turn.
     var isUntried: Bool { !isSuspect && tries == 0 }

@@ -93,8 +93,8 @@ public enum InboxRecord: Sendable, Hashable {
     /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
     case begun(UInt64, attempt: Int)
     /// The attempt is over and the message has not ended; these routes have handled it, in this or an earlier attempt,
-    /// and some of them have answered it.
-    case failed(UInt64, handled: [String], answers: [String: Answer] = [:])
+    /// and some of them have answered it: their answers in the same order, with nil for the others; empty if none has.
+    case failed(UInt64, handled: [String], answers: [Answer?] = [])
     /// It is about to end, and its sender is to get this answer.
     case answer(UnsentAnswer)
     /// It has ended, and is removed from the inbox.
@@ -129,8 +129,8 @@ public struct InboxEntry: Sendable, Hashable {
     public let attempts: Int
     /// The routes whose handlers have succeeded.
     public let handled: [String]
-    /// What some of these have answered, by route.
-    public let answers: [String: Answer]
+    /// What these have answered, in the same order, with nil for one that has not; may be empty if none has.
+    public let answers: [Answer?]
     /// How many times a process ended while it was in flight.
     public let crashes: Int
     /// Whether it was the only one in flight at its last crash, and so the cause.
@@ -143,7 +143,7 @@ public struct InboxEntry: Sendable, Hashable {
     /// Makes an entry; for inboxes.
     public init(
         id: UInt64, payload: RawPayload, attempts: Int = 0, handled: [String] = [],
-        answers: [String: Answer] = [:], crashes: Int = 0, crashedAlone: Bool = false
+        answers: [Answer?] = [], crashes: Int = 0, crashedAlone: Bool = false
     ) {
         self.id = id
         self.payload = payload

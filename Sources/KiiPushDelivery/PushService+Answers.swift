@@ -31,9 +31,9 @@ extension PushService {
     private static let longestPause = Duration.seconds(60)
 
     /// Lets the handlers of a message answer it, if its sender can get an answer.
-    func prepareAnswer(_ message: inout RoutedMessage, _ receipt: Receipt, _ earlier: [String: Answer] = [:]) {
+    func prepareAnswer(_ message: inout RoutedMessage, _ receipt: Receipt, _ entry: InboxEntry?) {
         guard receipt.passesAnswer || answerSenders.sender(of: message.message) != nil else { return }
-        message.answers = GivenAnswers(message.routes, earlier)
+        message.answers = GivenAnswers(message.routes, handled: entry?.handled ?? [], entry?.answers ?? [])
     }
 
     /// The answer of a message that is about to end, for the inbox; nil if only its transport passes it on.

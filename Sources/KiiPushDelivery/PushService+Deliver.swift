@@ -114,7 +114,7 @@ extension PushService {
             wait(delivery, until: until, blocks: true)
         case .failed(let failure):
             undo(&delivery, outcome)
-            delivery.stageFailures += 1
+            delivery.middlewareFailures += 1
             await failed(&delivery, failure, &ended)
         case .duplicate(.inFlight):
             // What the first copy's inbox has is safe; else this one waits for the end of the first.
@@ -189,7 +189,7 @@ extension PushService {
         }
     }
 
-    /// Undoes what the stages did that let a message pass, so that the chain is asked again.
+    /// Undoes what the middlewares did that let a message pass, so that the chain is asked again.
     func undo(_ delivery: inout Delivery, _ outcome: Outcome) {
         receiver.chain.settle(delivery.message, outcome, delivery.incoming.passed ?? 0)
         delivery.incoming.passed = nil
@@ -198,8 +198,8 @@ extension PushService {
     /// The record that an attempt is over, and which routes are done.
     func failureRecord(of delivery: Delivery) -> InboxRecord {
         let done = delivery.incoming.done
-        let given = (delivery.message.answers?.all ?? [:]).filter { done.containsExactly($0.key.text) }
-        let answers = Dictionary(given.map { ($0.key.text, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let given = delivery.message.answers?.all ?? [:]
+        let answers = given.isEmpty ? [] : done.map { given[ExactText($0)] }
         return .failed(delivery.ticket.number, handled: done, answers: answers)
     }
 

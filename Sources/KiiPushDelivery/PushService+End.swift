@@ -138,7 +138,9 @@ extension PushService {
     /// Has the chain forget a message that arrived and has not ended.
     func forget(_ delivery: Delivery) {
         var delivery = delivery
-        undo(&delivery, .failure(of: "service", isStage: true, ServiceStopped(), handled: delivery.incoming.succeeded))
+        undo(
+            &delivery,
+            .failure(of: "service", isMiddleware: true, ServiceStopped(), handled: delivery.incoming.succeeded))
         receiver.loopGuard?.forget(delivery.message)
     }
 }

@@ -58,7 +58,7 @@ extension PushService {
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
         let refusal = change { $0.beginReplay(letter.id) }
-        func refused(_ error: any Error) -> Outcome { .failure(of: "deadLetters", isStage: true, error) }
+        func refused(_ error: any Error) -> Outcome { .failure(of: "deadLetters", isMiddleware: true, error) }
         if let refusal { return refused(refusal) }
         defer { change { _ = $0.replayed.remove(letter.id) } }
         do {

@@ -107,7 +107,7 @@ extension PushService {
         intake: Int? = nil, entry: InboxEntry? = nil, ticket: Ticket? = nil
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
-        prepareAnswer(&routed, receipt, entry?.answers ?? [:])
+        prepareAnswer(&routed, receipt, entry)
         receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
         let settings = routed.routes.first?.options.delivery ?? standard
         let incoming = Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? [])

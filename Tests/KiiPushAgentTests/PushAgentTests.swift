@@ -90,6 +90,23 @@ struct PushAgentTests {
         #expect(try folder.read("metrics").contains(#"kiipush_format_messages_total{format="lines"} 3"#))
     }
 
+    @Test("handlers run on the executor of the settings")
+    func executor() async throws {
+        let executor = OwnThreads.Executor(count: 1)
+        var settings = AgentSettings()
+        settings.executor = executor
+        let agent = try PushAgent(state: .memory, settings: settings)
+        let calls = Mutex<[Bool]>([])
+        agent.onPushToUser("door", topic: "door") { _, _ in
+            let isThere = unsafe withUnsafeCurrentTask { task in
+                unsafe task?.unownedTaskExecutor == executor.asUnownedTaskExecutor()
+            }
+            calls.withLock { $0.append(isThere) }
+        }
+        #expect(try await agent.exitCode(asking()) == 0)
+        #expect(calls.withLock { $0 } == [true, true])
+    }
+
     @Test("a listener of an agent's events is called until its token removes it")
     func events() async throws {
         let agent = try PushAgent(state: .directory(folder.path))

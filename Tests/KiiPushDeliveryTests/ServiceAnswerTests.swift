@@ -250,6 +250,39 @@ struct ServiceAnswerTests {
         #expect(Set(sent.events) == ["k: \(Self.answered)"] && sent.events.count <= 2, "\(sent.events)")
     }
 
+    @Test("the answers of two routes whose names look the same outlive the process, each by itself")
+    func lookAlikes() async throws {
+        let (disk, sender) = (SpyInbox.Disk(), ListSender())
+        let options = RouteOptions(then: .continue)
+        for isFirst in [true, false] {
+            let inbox = SpyInbox(disk)
+            let delivery = DeliverySettings.with { $0.attempts = 100 }
+            let bench = ServiceBench(routes: [], inbox: inbox, delivery: delivery, answers: [sender])
+            bench.receiver.onCommand("caf\u{E9}", action: "power", options: options) { _, context in
+                try context.answer(.succeeded(Self.data))
+            }
+            bench.receiver.onCommand("cafe\u{301}", action: "dim", options: options) { _, context in
+                try context.answer(.failed("stuck"))
+            }
+            bench.receiver.onCommand("other", action: "power", options: options) { _, _ in
+                if isFirst { throw TestError() }
+            }
+            let (intake, run) = await bench.open()
+            if isFirst { _ = try intake.submit([Self.command]) }
+            try await bench.passTime {
+                isFirst ? inbox.log.events.contains { $0.hasPrefix("failed") } : !sender.sent.events.isEmpty
+            }
+            if isFirst { inbox.crash() }
+            run.cancel()
+            try await bench.passTime { bench.service.state.withLock { $0.phase == .stopped } }
+            _ = try? await run.value
+        }
+        #expect(
+            sender.sent.events == [
+                #"-: {"status":"failed","data":{"now":1},"reason":"stuck","failedActions":{"dim":"stuck"}}"#
+            ])
+    }
+
     @Test(
         "each action of a Thing-IF command has the result of the routes that take it, and fails where none does",
         arguments: [("power", "dim"), ("caf\u{E9}", "cafe\u{301}"), ("power", nil)])

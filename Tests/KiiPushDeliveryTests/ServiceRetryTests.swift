@@ -199,8 +199,8 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.received == 2)
     }
 
-    @Test("a stage that cannot decide is asked again, and the message is counted once", arguments: [1, 4, 5])
-    func stageThrows(failures: Int) async throws {
+    @Test("a middleware that cannot decide is asked again, and the message is counted once", arguments: [1, 4, 5])
+    func middlewareThrows(failures: Int) async throws {
         let store = ClosableStore()
         store.isClosed.set()
         let inbox = SpyInbox()

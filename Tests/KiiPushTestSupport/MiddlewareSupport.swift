@@ -12,7 +12,7 @@ final class EventLog: Sendable {
     func add(_ event: String) { list.withLock { $0.append(event) } }
 }
 
-/// A stage that takes down what is asked of it, and answers as it was told.
+/// A middleware that takes down what is asked of it, and answers as it was told.
 struct Probe: Middleware {
     let name: String
     let log: EventLog

@@ -75,7 +75,7 @@ extension Metrics {
     }
 }
 
-/// A switch that handlers and stages look at.
+/// A switch that handlers and middlewares look at.
 final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
 

@@ -73,28 +73,50 @@ struct KillAgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("an agent that is stopped is there, but neither obeys nor answers, and both are told")
+    @Test("an agent that is stopped is there, but neither obeys nor answers, and each command says so")
     func stopped() async throws {
         let agent = try agent()
+        let (state, page) = (state, folder.path + ".html")
+        let commands = [
+            ["kill", "*"], ["status"], ["tap"], ["dead-letters", "list"], ["report", "--watch", "-o", page],
+        ]
         kill(agent.process, SIGSTOP)
-        let run = await ToolRun("kill", "*", "--state", state)
-        let status = await ToolRun("status", "--state", state)
+        await withTaskGroup(of: ToolRun.self) { group in
+            for command in commands { group.addTask { await ToolRun(command + ["--state", state]) } }
+            for await run in group {
+                #expect(run.code == .failed)
+                #expect(run.errors.last?.hasSuffix("no server answers: Connection timed out") == true, "\(run.errors)")
+            }
+        }
         kill(agent.process, SIGCONT)
-        #expect(run.code == .failed && status.code == .failed)
-        #expect(run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
-        #expect(status.errors.first?.contains("does not answer") == true, "\(status.errors)")
+        #expect(try agent.stop() == 0)
+    }
+
+    @Test(
+        "an agent that hangs gets a kill at once, unchecked, and confirms or refuses it when it goes on",
+        arguments: [("settings", true), ("nothing", false)])
+    func unchecked(target: String, isKnown: Bool) async throws {
+        let (agent, state) = (try agent(), state)
+        kill(agent.process, SIGSTOP)
+        async let killing = ToolRun("kill", target, "--state", state)
+        let file = KillFile(directory: state)
+        try agent.wait { _ in (try? file.read().kills.isEmpty) == false }
+        kill(agent.process, SIGCONT)
+        let run = await killing
+        #expect(run.code == (isKnown ? .fine : .failed), "\(run.errors)")
+        #expect(try file.read().kills.isEmpty == !isKnown)
         #expect(try agent.stop() == 0)
     }
 
     @Test("a user who may not ask is told at once as whom to ask, and not that an agent runs")
     func mayNotAsk() async {
         var asked = 0
-        let presence = await AgentPresence.of(folder.directory) { control, _ in
+        let presence = await AgentPresence.of(folder.directory) { control, _, _ in
             asked += 1
             throw SocketError.nobodyAnswers(path: control.path, ErrorNumber(rawValue: EACCES))
         }
         let why = "/control.sock: Permission denied; run this as the user of the agent, or as root"
-        let text = if case .unknown(let text) = presence { text } else { "\(presence)" }
+        let text = if case .failure(.unknown(let text)) = presence { text } else { "\(presence)" }
         #expect(asked == 1 && text == folder.directory + why)
     }
 

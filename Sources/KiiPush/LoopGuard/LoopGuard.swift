@@ -30,7 +30,7 @@ import Synchronization
 /// - 4,096 routes have a budget of declared writes; at a further one, all budgets begin anew.
 /// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
 public final class LoopGuard: Middleware, WriteWatch {
-    let clock: StageClock
+    let clock: MiddlewareClock
     private let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
@@ -50,7 +50,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
         clock: (any ReceiverClock)? = nil
     ) {
-        self.clock = StageClock(clock)
+        self.clock = MiddlewareClock(clock)
         state = Mutex(LoopState(Identities(me: me, writesAs: writesAs), settings))
     }
 
@@ -116,7 +116,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         switch outcome {
         case .refused, .unrouted, .expired, .superseded, .paced: break
-        case .failed(let failure) where failure.isStage && failure.handled.isEmpty: break
+        case .failed(let failure) where failure.isMiddleware && failure.handled.isEmpty: break
         default: return
         }
         if message.isCounted { state.withLock { $0.paces.giveBack(message) } }

@@ -7,10 +7,11 @@ package final class GivenAnswers: Sendable {
     let routes: [Route]
     private let given: Mutex<(attempt: Int, answers: [ExactText: Answer])>
 
-    /// Begins with the answers that an earlier process has recorded.
-    package init(_ routes: MatchedRoutes, _ earlier: [String: Answer] = [:]) {
+    /// Begins with the answers that an earlier process has recorded, in the order of the routes that had handled it.
+    package init(_ routes: MatchedRoutes, handled: [String] = [], _ earlier: [Answer?] = []) {
         self.routes = routes.filter { $0.criteria.command != nil }
-        given = Mutex((0, Dictionary(uniqueKeysWithValues: earlier.map { (ExactText($0.key), $0.value) })))
+        let answers = zip(handled, earlier).compactMap { route, answer in answer.map { (ExactText(route), $0) } }
+        given = Mutex((0, Dictionary(answers, uniquingKeysWith: { first, _ in first })))
     }
 
     /// The answers by route.

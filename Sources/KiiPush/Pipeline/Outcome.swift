@@ -53,7 +53,7 @@ public enum Outcome: Sendable {
         /// The route whose handler failed, or the name of the middleware that could not decide.
         public let place: String
         /// Whether a middleware failed, and no handler ran.
-        public let isStage: Bool
+        public let isMiddleware: Bool
         /// The error that was thrown; of several handlers, the first one.
         public let error: any Error
         /// The routes whose handlers succeeded.
@@ -71,7 +71,8 @@ extension Outcome: Equatable {
         switch (left, right) {
         case (.handled(let left), .handled(let right)): left.ids == right.ids
         case (.failed(let left), .failed(let right)):
-            left.place == right.place && left.isStage == right.isStage && left.handled.ids == right.handled.ids
+            left.place == right.place && left.isMiddleware == right.isMiddleware
+                && left.handled.ids == right.handled.ids
                 && type(of: left.error) == type(of: right.error)
         case (.duplicate(let left), .duplicate(let right)): left == right
         case (.undecodable(let left), .undecodable(let right)): left == right

@@ -103,7 +103,7 @@ package final class OutcomeCounters: Sendable {
         switch outcome {
         case .handled: return 0
         case .refused(.other): reason = "other"
-        case .failed(let failure): reason = failure.isStage ? "stage" : "handler"
+        case .failed(let failure): reason = failure.isMiddleware ? "stage" : "handler"
         default: reason = outcome.reason
         }
         // Only a middleware of the program's own ends a message in another way, such as looped by the pace.

@@ -10,17 +10,17 @@
 /// ```
 @resultBuilder public enum MiddlewareBuilder {
     /// A middleware.
-    public static func buildExpression(_ stage: any Middleware) -> [any Middleware] { [stage] }
+    public static func buildExpression(_ middleware: any Middleware) -> [any Middleware] { [middleware] }
     /// Middlewares in sequence.
-    public static func buildBlock(_ stages: [any Middleware]...) -> [any Middleware] { stages.flatMap { $0 } }
+    public static func buildBlock(_ middlewares: [any Middleware]...) -> [any Middleware] { middlewares.flatMap { $0 } }
     /// The middlewares of an `if`.
-    public static func buildOptional(_ stages: [any Middleware]?) -> [any Middleware] { stages ?? [] }
+    public static func buildOptional(_ middlewares: [any Middleware]?) -> [any Middleware] { middlewares ?? [] }
     /// The middlewares of an `if` with an `else`.
-    public static func buildEither(first stages: [any Middleware]) -> [any Middleware] { stages }
+    public static func buildEither(first middlewares: [any Middleware]) -> [any Middleware] { middlewares }
     /// The middlewares of an `else`.
-    public static func buildEither(second stages: [any Middleware]) -> [any Middleware] { stages }
+    public static func buildEither(second middlewares: [any Middleware]) -> [any Middleware] { middlewares }
     /// The middlewares of a `for`.
-    public static func buildArray(_ stages: [[any Middleware]]) -> [any Middleware] { stages.flatMap { $0 } }
+    public static func buildArray(_ middlewares: [[any Middleware]]) -> [any Middleware] { middlewares.flatMap { $0 } }
 }
 
 /// The middlewares of a receiver, in order.
@@ -28,13 +28,13 @@
 /// This is a list, not a nested generic value: a generic chain that is built in another module is compiled there
 /// without this module's types, and cost 80 ns more per message than one that is built here.
 package struct CompiledChain: Sendable {
-    // A list by reference: from an array, each stage would be copied and counted for each message.
-    private final class Stage: Sendable {
+    // A list by reference: from an array, each middleware would be copied and counted for each message.
+    private final class Link: Sendable {
         private let middleware: any Middleware
         private let name: String
-        private let next: Stage?
+        private let next: Link?
 
-        init(_ middleware: any Middleware, next: Stage?) {
+        init(_ middleware: any Middleware, next: Link?) {
             self.middleware = middleware
             self.next = next
             name = middleware.name
@@ -52,7 +52,7 @@ package struct CompiledChain: Sendable {
                 }
             } catch {
                 message.recorder?.end(name, .words("threw \(ErrorReport.text(error))"))
-                return .failure(of: name, isStage: true, error)
+                return .failure(of: name, isMiddleware: true, error)
             }
             passed += 1
             return next?.admit(&message, &passed)
@@ -65,7 +65,7 @@ package struct CompiledChain: Sendable {
         }
     }
 
-    private let first: Stage?
+    private let first: Link?
     /// The names of the middlewares, first to last.
     let names: [String]
     /// The problems in the order of the middlewares.
@@ -77,14 +77,14 @@ package struct CompiledChain: Sendable {
 
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
-        let middleware = middleware.map { stage -> any Middleware in
-            if let deduplicator = stage as? Deduplicator { return deduplicator.attached(to: clock) }
-            (stage as? LoopGuard)?.clock.attach(clock, to: stage.name)
-            return stage
+        let middleware = middleware.map { one -> any Middleware in
+            if let deduplicator = one as? Deduplicator { return deduplicator.attached(to: clock) }
+            (one as? LoopGuard)?.clock.attach(clock, to: one.name)
+            return one
         }
         problems = ChainProblem.problems(of: middleware)
         names = middleware.map(\.name)
-        first = middleware.reversed().reduce(nil) { Stage($1, next: $0) }
+        first = middleware.reversed().reduce(nil) { Link($1, next: $0) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
         hasLastingDeduplicator = middleware.contains { ($0 as? Deduplicator)?.isInMemory == false }
     }

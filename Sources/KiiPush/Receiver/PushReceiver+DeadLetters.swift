@@ -15,7 +15,7 @@ extension PushReceiver {
         do {
             try store(letter)
             return .deadLettered(reason)
-        } catch { return .failure(of: "deadLetters", isStage: true, error) }
+        } catch { return .failure(of: "deadLetters", isMiddleware: true, error) }
     }
 
     /// How many dead letters took the place of an older one's payload.

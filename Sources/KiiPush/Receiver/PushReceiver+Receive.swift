@@ -217,10 +217,10 @@ extension Outcome {
         return .failure(of: route.id, error)
     }
 
-    /// The outcome of a message for which a handler or, if `isStage`, a middleware threw.
+    /// The outcome of a message for which a handler or, if `isMiddleware`, a middleware threw.
     package static func failure(
-        of place: String, isStage: Bool = false, _ error: any Error, handled: MatchedRoutes = MatchedRoutes()
+        of place: String, isMiddleware: Bool = false, _ error: any Error, handled: MatchedRoutes = MatchedRoutes()
     ) -> Outcome {
-        .failed(Failure(place: place, isStage: isStage, error: error, handled: handled))
+        .failed(Failure(place: place, isMiddleware: isMiddleware, error: error, handled: handled))
     }
 }

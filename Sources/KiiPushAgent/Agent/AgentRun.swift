@@ -73,7 +73,7 @@ final class AgentRun: Sendable {
         losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain
         service = PushService(
             receiver, transports.all, inbox: stores.inbox, answers: settings.answers + transports.answers,
-            settings: settings.service, delivery: settings.delivery)
+            settings: settings.service, delivery: settings.delivery, executor: settings.executor)
         var kills: KillFileWatch?
         if let state, let loopGuard = receiver.loopGuard {
             kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble($0) }

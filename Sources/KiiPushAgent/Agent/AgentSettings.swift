@@ -25,6 +25,9 @@ public struct AgentSettings: Sendable {
     public var cloud: (any RuleCloud)?
     /// Deliver answers to commands that arrive over a transport that cannot, such as `ThingCommandAnswers` of KiiCloud.
     public var answers: [any AnswerSender] = []
+    /// Runs the service, the transports and the handlers, for example on more threads, so that handlers may block
+    /// theirs; nil is Swift's thread pool.
+    public var executor: (any TaskExecutor)?
     /// What to do about rules that call Kii's cloud without ``cloud``.
     package var cloudAdvice = "give the agent's settings a cloud, such as ClientRuleCloud"
     /// What to do for a state that outlives the process.

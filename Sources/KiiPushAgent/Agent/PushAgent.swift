@@ -86,7 +86,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
     ) throws {
         try self.init(AgentHost(isQuiet: settings.isQuiet), state, settings) { stores in
             PushReceiver(app: app, formats: settings.formats, deadLetters: stores.deadLetters) {
-                for stage in middleware(stores.deduplicator ?? Deduplicator()) { stage }
+                for one in middleware(stores.deduplicator ?? Deduplicator()) { one }
             }
         }
     }

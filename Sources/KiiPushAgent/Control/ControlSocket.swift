@@ -151,8 +151,8 @@ package struct ControlSocket: Sendable {
         _ print: (String) -> Void, _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .failed(path: path, .current) }
+        // Not blocking: a process that hangs accepts nobody, and connecting to its full queue would wait for ever.
+        let descriptor = try SocketListener.makeSocket(path)
         defer { close(descriptor) }
         guard unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
             throw .nobodyAnswers(path: path, .current)
@@ -178,7 +178,9 @@ package struct ControlSocket: Sendable {
             let left = end.map { max(ContinuousClock.now.duration(to: $0), .zero) }
             pollAll(&polled, for: left ?? patience)
             if let left, left == .zero || polled[0].revents == 0 { return 0 }
-            guard polled[0].revents != 0 || patience == nil else {
+            guard polled[0].revents != 0 else {
+                // Only a signal ends a wait without a limit.
+                if patience == nil { continue }
                 throw .nobodyAnswers(path: path, ErrorNumber(rawValue: ETIMEDOUT))
             }
             let count = readOnce(descriptor, into: &buffer)
@@ -193,13 +195,21 @@ extension ControlSocket {
 
     /// Sends a command that is answered in one line; returns the first one of output or error output, else none.
     ///
-    /// - Throws: why there is no answer, at the latest after ``patience``.
-    package func firstLine(of arguments: [String]) async throws -> (code: Int32, line: String) {
+    /// - Throws: why there is no answer, at the latest after `patience`.
+    package func firstLine(
+        of arguments: [String], patience: Duration = Self.patience
+    ) async throws -> (code: Int32, line: String) {
         let heard = Mutex<String?>(nil)
         let hear: @Sendable (String) -> Void = { line in heard.withLock { $0 = $0 ?? line } }
-        let code = try await ask(arguments, patience: Self.patience, print: hear, error: hear)
+        let code = try await ask(arguments, patience: patience, print: hear, error: hear)
         return (code, heard.withLock { $0 } ?? "")
     }
+
+    /// Waits until the process has answered, for at most ``patience``; before a command that may be silent for longer,
+    /// during which a process that hangs would look like one with nothing to say.
+    ///
+    /// - Throws: why there is no answer.
+    package func meet() async throws { _ = try await firstLine(of: ["who"]) }
 }
 
 extension SocketError {

@@ -79,7 +79,8 @@ struct SocketListener: ~Copyable {
 
     // MARK: The path
 
-    private static func makeSocket(_ path: String) throws(SocketError) -> Int32 {
+    /// Makes a socket on which nothing blocks.
+    static func makeSocket(_ path: String) throws(SocketError) -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let made = socket(AF_UNIX, kind, 0)
         guard made >= 0 else { throw .failed(path: path, .current) }

@@ -91,9 +91,10 @@ extension Connection {
             try run("UPDATE inboxProgress SET isInFlight = 0 WHERE payload = ?", .integer(id))
             try run("DELETE FROM inboxHandled WHERE payload = ?", .integer(id))
             for (position, route) in handled.enumerated() {
+                let answer = position < answers.count ? answers[position] : nil
                 try run(
                     "INSERT INTO inboxHandled VALUES (?, ?, ?, ?)", .integer(id), .integer(Int64(position)),
-                    .text(route), .text(answers[route]?.json))
+                    .text(route), .text(answer?.json))
             }
         case .answer(let answer):
             let payload = answer.payload
@@ -177,11 +178,11 @@ extension Connection {
 /// The routes that have handled a payload, and what they have answered.
 private struct HandledRoutes {
     var routes: [String] = []
-    var answers: [String: Answer] = [:]
+    var answers: [Answer?] = []
 
     mutating func add(_ route: String, _ answer: String?) {
         routes.append(route)
-        if let answer = answer.flatMap({ Answer(json: $0) }) { answers[route] = answer }
+        answers.append(answer.flatMap { Answer(json: $0) })
     }
 }
 

@@ -74,13 +74,21 @@ struct KillCommand {
     private func kill(
         _ target: KillTarget, for duration: Duration, isChecked: Bool
     ) async throws(KillFileError) -> ExitCode {
-        // Asked before anything is written: in the file, a refused kill would take effect with a later rule.
-        var presence = await AgentPresence.of(directory, target: target)
-        if presence.hasNothing { return tell(presence) { _ in presence.lack.map(Self.nothing) } }
+        // Asked before anything is written: in the file, a refused kill would take effect with a later rule. But an
+        // emergency does not wait for an agent that hangs: it gets the kill unchecked.
+        var presence = await AgentPresence.of(directory, target: target, patience: Self.checkLimit)
+        if presence.hasNothing { return refuse(presence) }
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
-        if case .agent = presence { presence = await AgentPresence.of(directory, target: target) }
+        switch presence {
+        case .success, .failure(.silent): presence = await AgentPresence.of(directory, target: target)
+        case .failure(.unknown), .failure(.nobody): break
+        }
         report(edit.problems, areGone: true)
+        if presence.hasNothing, edit.before == nil {
+            try file.revive(target, now: now)
+            return refuse(presence)
+        }
         let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
         // Nothing is off if the agent has nothing of that name.
@@ -104,6 +112,14 @@ struct KillCommand {
             return presence.lack.map(Self.nothing)
         }
     }
+
+    /// Reports that an agent has nothing to switch off.
+    private func refuse(_ presence: AgentPresence) -> ExitCode {
+        tell(presence) { _ in presence.lack.map(Self.nothing) }
+    }
+
+    /// How long an agent may take to check a target: it answers within milliseconds unless it hangs or is starting.
+    private static let checkLimit = Duration.milliseconds(500)
 
     private static func nothing(_ lack: String) -> String { "has nothing to switch off for that: \(escaped(lack))" }
 
@@ -150,7 +166,7 @@ struct KillCommand {
         let code: ExitCode = contents.problems.isEmpty ? .fine : .failed
         // Without an agent, this list applies to the next one.
         let presence = await AgentPresence.of(directory)
-        if case .nobody = presence { return code }
+        if case .failure(.nobody) = presence { return code }
         return max(
             code,
             tell(presence) { killed in
@@ -164,7 +180,7 @@ struct KillCommand {
     private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
         let place = escaped(directory)
         switch presence {
-        case .agent(let agent):
+        case .success(let agent):
             let name = "agent \(agent.process), which runs in \(escaped(agent.state)) since \(escaped(agent.since))"
             guard let killed = agent.killed else {
                 return console.fail("kiipush \(self.name): \(name), has no loop guard, so nothing can be switched off")
@@ -172,11 +188,11 @@ struct KillCommand {
             if let refusal = refusal(killed) { return console.fail("kiipush \(self.name): \(name), \(refusal)") }
             console.print("confirmed by \(name)")
             return .fine
-        case .silent(let why):
+        case .failure(.silent(let why)):
             return console.fail("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
-        case .unknown(let why):
+        case .failure(.unknown(let why)):
             return console.fail("kiipush \(name): whether an agent runs in \(place) is unknown: \(why)")
-        case .nobody:
+        case .failure(.nobody):
             return console.fail(
                 "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "
                     + "next start, a program of your own within two seconds if it watches \(escaped(file.path))",

@@ -98,9 +98,9 @@ extension KillCommand {
             .text(
                 "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
                     + "'*' for everything. If nothing in a running agent matches it, nothing is stored; without one, "
-                    + "ids are not checked. While a target is off, its messages end as looped (killSwitch), and "
-                    + "messages that wait become dead letters when their turn comes. If a target is off already, the "
-                    + "later end applies."
+                    + "or if it does not answer within half a second, ids are not checked. While a target is off, "
+                    + "its messages end as looped (killSwitch), and messages that wait become dead letters when their "
+                    + "turn comes. If a target is off already, the later end applies."
             )
         ],
         options: KillOptions.killTable.texts,

@@ -71,6 +71,7 @@ enum DeadLettersCommand {
         do {
             switch try AgentState.open(options.directory) {
             case .taken(let control):
+                try await control.meet()
                 let code = try await control.ask([name] + words, print: console.print, error: console.error)
                 return ExitCode(rawValue: code) ?? .failed
             case .opened where !AgentState.isDurable:

@@ -165,6 +165,7 @@ extension ReportCommand {
         defer { withExtendedLifetime(signals) {} }
         if console.isStandard { console.error("watching \(escaped(agent.directory)); Ctrl-C writes the page") }
         do {
+            try await agent.control.meet()
             let code = try await agent.control.ask(
                 ["tap", "--format", "json"], until: duration.map { .now + $0 },
                 print: { line in watching.add(line, console) }, error: console.error)

@@ -1,48 +1,87 @@
 import KiiPush
 import KiiPushAgent
 
-/// Who uses a state directory, as far as another process can determine.
-enum AgentPresence: Sendable {
-    case agent(AgentIdentity)
-    /// An agent that uses the directory, but does not identify itself.
-    case silent(String)
-    /// This user may not ask, for this reason, so that nobody knows whether there is one.
-    case unknown(String)
-    case nobody
+/// The agent of a state directory, and how another process asks it.
+struct WatchedAgent: Sendable {
+    let directory: String
+
+    /// Why an agent did not answer.
+    enum Silence: Error {
+        case nobody
+        /// An agent runs, but does not answer, or its answer is invalid.
+        case silent(String)
+        /// This user may not ask, so that nobody knows whether an agent runs.
+        case unknown(String)
+    }
+
+    var control: ControlSocket { ControlSocket(state: directory) }
+
+    /// Asks the agent for its status; returns the line of the answer, and the parsed status.
+    func status() async throws(Silence) -> (line: String, status: AgentStatus) {
+        let line: String
+        do { line = try await control.firstLine(of: ["status"]).line } catch { throw silence(error) }
+        guard let status = AgentStatus(json: line) else { throw .silent("it said '\(escaped(line))'") }
+        return (line, status)
+    }
+
+    /// Why there is no answer: there is no agent, or it cannot answer.
+    func silence(_ error: any Error) -> Silence {
+        switch AgentState.usage(of: directory, error) {
+        case .nobody: .nobody
+        case .somebody: .silent("\(error)")
+        case .unknown(let why): .unknown(why)
+        }
+    }
+
+    /// Reports why there is no answer; returns the exit code for it.
+    func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
+        switch silence {
+        case .nobody:
+            return console.fail(
+                "kiipush \(name): no agent runs on \(escaped(directory)); --state names another directory", .nobody)
+        case .silent(let why):
+            return console.fail("kiipush \(name): the agent of \(escaped(directory)) does not answer: \(why)")
+        case .unknown(let why):
+            return console.fail("kiipush \(name): whether an agent runs on \(escaped(directory)) is unknown: \(why)")
+        }
+    }
+}
+
+/// Who uses a state directory, as far as another process can determine: the agent, or why none has answered.
+typealias AgentPresence = Result<AgentIdentity, WatchedAgent.Silence>
+
+extension AgentPresence {
+    private var agent: AgentIdentity? { try? get() }
 
     /// Whether it is known to have the target.
-    var knows: Bool { if case .agent(let agent) = self { agent.isKnown == true } else { false } }
+    var knows: Bool { agent?.isKnown == true }
 
     /// Why nothing matches the target in it; nil if something does, or if that is unknown.
-    var lack: String? {
-        if case .agent(let agent) = self, agent.isKnown == false { agent.instead ?? "unknown target" } else { nil }
-    }
+    var lack: String? { agent.flatMap { $0.isKnown == false ? $0.instead ?? "unknown target" : nil } }
 
     /// Whether it is known to have nothing to switch off: the target, or a loop guard.
-    var hasNothing: Bool {
-        if case .agent(let agent) = self { agent.isKnown == false || agent.killed == nil } else { false }
-    }
+    var hasNothing: Bool { agent.map { $0.isKnown == false || $0.killed == nil } ?? false }
 
-    /// Asks a directory's agent for its identity, for at most five seconds; it checks its kill file before it answers.
+    /// Asks a directory's agent for its identity, for at most `patience`; it checks its kill file before it answers.
     static func of(
-        _ directory: String, target: KillTarget? = nil,
-        ask: (ControlSocket, [String]) async throws -> (code: Int32, line: String) = { try await $0.firstLine(of: $1) }
+        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience,
+        ask: (ControlSocket, [String], Duration) async throws -> (code: Int32, line: String) = {
+            try await $0.firstLine(of: $1, patience: $2)
+        }
     ) async -> AgentPresence {
-        let end = ContinuousClock.now + ControlSocket.patience
+        let agent = WatchedAgent(directory: directory)
+        let words = ["who"] + (target.map { [$0.description] } ?? [])
+        let end = ContinuousClock.now + patience
         while true {
-            let silence: any Error
+            let failure: any Error
             do {
-                let (code, line) = try await ask(
-                    ControlSocket(state: directory), ["who"] + (target.map { [$0.description] } ?? []))
-                if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .agent(agent) }
-                silence = AgentError("it said '\(escaped(line))'")
-            } catch { silence = error }
-            // The lock distinguishes an agent that hangs, or is only just starting, from none.
-            switch AgentState.usage(of: directory, silence) {
-            case .nobody: return .nobody
-            case .unknown(let why): return .unknown(why)
-            case .somebody: guard .now < end else { return .silent("\(silence)") }
-            }
+                let (code, line) = try await ask(agent.control, words, ContinuousClock.now.duration(to: end))
+                if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .success(agent) }
+                failure = AgentError("it said '\(escaped(line))'")
+            } catch { failure = error }
+            // One that is silent may be only just starting.
+            let silence = agent.silence(failure)
+            guard case .silent = silence, .now < end else { return .failure(silence) }
             try? await Task.sleep(for: .milliseconds(50))
         }
     }

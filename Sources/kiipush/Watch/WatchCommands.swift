@@ -21,6 +21,7 @@ enum TapCommand {
             for line in isFolded ? Figures.folded(line, ScreenSize.current.columns) : [line] { console.print(line) }
         }
         do {
+            try await agent.control.meet()
             let code = try await agent.control.ask(["tap"] + arguments, print: print, error: console.error)
             return ExitCode(rawValue: code) ?? .failed
         } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
@@ -41,7 +42,7 @@ enum TapCommand {
         ],
         exits: [
             (.fine, "the agent ended, or --count was reached"),
-            (.failed, "the agent closed the connection without an answer"),
+            (.failed, "the agent did not answer within five seconds, or closed the connection without an answer"),
             (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
@@ -92,52 +93,6 @@ struct StatusCommand: CommandWithOptions {
             (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
-}
-
-/// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
-struct WatchedAgent: Sendable {
-    let directory: String
-
-    /// Why an agent did not answer.
-    enum Silence: Error {
-        case nobody
-        /// An agent runs, but does not answer, or its answer is invalid.
-        case silent(String)
-        /// This user may not ask, so that nobody knows whether an agent runs.
-        case unknown(String)
-    }
-
-    var control: ControlSocket { ControlSocket(state: directory) }
-
-    /// Asks the agent for its status; returns the line of the answer, and the parsed status.
-    func status() async throws(Silence) -> (line: String, status: AgentStatus) {
-        let line: String
-        do { line = try await control.firstLine(of: ["status"]).line } catch { throw silence(error) }
-        guard let status = AgentStatus(json: line) else { throw .silent("it said '\(escaped(line))'") }
-        return (line, status)
-    }
-
-    /// Why there is no answer: there is no agent, or it cannot answer.
-    func silence(_ error: any Error) -> Silence {
-        switch AgentState.usage(of: directory, error) {
-        case .nobody: .nobody
-        case .somebody: .silent("\(error)")
-        case .unknown(let why): .unknown(why)
-        }
-    }
-
-    /// Reports why there is no answer; returns the exit code for it.
-    func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
-        switch silence {
-        case .nobody:
-            return console.fail(
-                "kiipush \(name): no agent runs on \(escaped(directory)); --state names another directory", .nobody)
-        case .silent(let why):
-            return console.fail("kiipush \(name): the agent of \(escaped(directory)) does not answer: \(why)")
-        case .unknown(let why):
-            return console.fail("kiipush \(name): whether an agent runs on \(escaped(directory)) is unknown: \(why)")
-        }
-    }
 }
 
 /// The columns and rows of standard output.

@@ -41,6 +41,19 @@ struct ControlSocketTests {
         #expect(events.withLock { $0 } == ["answered", "ended"])
     }
 
+    @Test("a client of a process that accepts nobody waits only as long as it may, also for a place in the queue")
+    func hanging() async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let address = try #require(UnixAddress(path: control.path))
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        #expect(unsafe address.withPointer { unsafe bind(listener, $0, $1) } == 0 && listen(listener, 0) == 0)
+        for _ in 0..<3 {
+            await #expect(throws: SocketError.self) { try await control.firstLine(of: ["who"], patience: .zero) }
+        }
+    }
+
     @Test("it listens again when somebody has removed the socket")
     func removed() async throws {
         let folder = try Folder()

@@ -51,7 +51,8 @@ struct SocketTransportTests {
     func ends() async throws {
         let socket = try await RunningSocket()
         let peer = try SocketPeer(socket.path)
-        let failure = Outcome.Failure(place: "settings", isStage: false, error: TestError(), handled: MatchedRoutes())
+        let failure = Outcome.Failure(
+            place: "settings", isMiddleware: false, error: TestError(), handled: MatchedRoutes())
         let cases: [(outcome: Outcome?, answer: String)] = [
             (.handled(MatchedRoutes()), handled), (nil, left),
             (.duplicate(.done), #"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#),

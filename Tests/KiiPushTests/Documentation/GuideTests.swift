@@ -160,7 +160,7 @@ struct OutcomeTableTests {
     @Test("says what the seen store and the transport learn")
     func told() throws {
         let error = DecodeError(.empty, at: 0, "")
-        let failure = Outcome.Failure(place: "p", isStage: false, error: TestError(), handled: MatchedRoutes())
+        let failure = Outcome.Failure(place: "p", isMiddleware: false, error: TestError(), handled: MatchedRoutes())
         let outcomes: [Outcome] = [
             .handled(MatchedRoutes()), .duplicate(.done), .looped(.echo), .paced(until: .seconds(1)),
             .deadLettered(.failed), .quarantined,

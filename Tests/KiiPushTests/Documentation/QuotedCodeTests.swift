@@ -53,6 +53,15 @@ struct QuotedCodeTests {
         }
     }
 
+    @Test(
+        "each program of the documentation that cannot make its agent says why in one line, and not in a crash report")
+    func agentsAreMadeOrExit() throws {
+        let files = try Self.files(in: ["README.md", "Sources", "Samples"], [".md", "main.swift"])
+        let lines = files.flatMap { $0.text.split(separator: "\n") }
+        #expect(lines.count { $0.hasPrefix("let agent = PushAgent.orExit {") } >= 4)
+        #expect(!lines.contains { $0.hasPrefix("let agent = try") })
+    }
+
     @Test("the README's fifteen lines are the sample of an agent, from its first line to its last")
     func readmeIsTheAgent() throws {
         let sample = try Project.text("Samples/06-MQTTAgent/main.swift")
@@ -63,8 +72,9 @@ struct QuotedCodeTests {
         var found: [(String, String)] = []
         for place in places {
             let url = Project.root.appending(path: place)
-            let names = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? [""]
-            for name in names
+            let names = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
+            // A file has nothing in it.
+            for name in names.isEmpty ? [""] : names
             where !name.contains(".build") && (name.isEmpty || endings.contains { name.hasSuffix($0) }) {
                 let file = name.isEmpty ? url : url.appending(path: name)
                 found.append((name.isEmpty ? place : "\(place)/\(name)", try String(contentsOf: file, encoding: .utf8)))

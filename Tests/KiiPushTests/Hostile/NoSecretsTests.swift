@@ -56,18 +56,18 @@ struct NoSecretsTests {
         }
     }
 
-    @Test("a trace contains nothing of a handler's error, nor of a stage's", arguments: [false, true])
-    func handlersError(isStage: Bool) async throws {
+    @Test("a trace contains nothing of a handler's error, nor of a middleware's", arguments: [false, true])
+    func handlersError(isMiddleware: Bool) async throws {
         struct Leak: Error, CustomStringConvertible { let description: String }
         let fixture = PayloadFixture.pushToUser(data: [(Self.marker, .string(Self.marker))])
         let receiver = PushReceiver {
-            Probe("stage", EventLog()) { if isStage { throw Leak(description: Self.marker) } else { .pass } }
+            Probe("probe", EventLog()) { if isMiddleware { throw Leak(description: Self.marker) } else { .pass } }
         }
         let traces = TraceLog()
         receiver.onTrace(traces.add)
         receiver.onPushToUser("r") { message, _ in throw Leak(description: message.data.keys.joined()) }
         let outcome = await receiver.receive(fixture.payload(.long))
-        #expect("\(outcome)" == (isStage ? "failed (stage)" : "failed (r)"))
+        #expect("\(outcome)" == (isMiddleware ? "failed (probe)" : "failed (r)"))
         let trace = try #require(traces.traces.first)
         let message = try #require(trace.message)
         expectSilence(String(reflecting: outcome), "\(trace) \(trace.stages)", "\(receiver.metrics)", "\(message)")

@@ -142,7 +142,7 @@ struct PacedMessageTests {
         #expect(bench.log.events.suffix(2) == ["quick 21", "slow 21"])
     }
 
-    @Test("a message dropped or failed by a later stage costs its keys nothing")
+    @Test("a message dropped or failed by a later middleware costs its keys nothing")
     func givenBack() async {
         let isRefusing = Flag()
         isRefusing.set()
@@ -153,12 +153,12 @@ struct PacedMessageTests {
         #expect(await bench.send(121) == "paced")
     }
 
-    @Test("a custom stage can let a message wait and is asked again")
-    func ownStage() async {
+    @Test("a custom middleware can let a message wait and is asked again")
+    func ownMiddleware() async {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock) {
             Deduplicator(clock: clock)
-            ClosureStage { $0.admittedAt < .seconds(5) ? .later(until: .seconds(5)) : .pass }
+            ClosureMiddleware { $0.admittedAt < .seconds(5) ? .later(until: .seconds(5)) : .pass }
         }
         receiver.onAny("r") { _, _ in }
         let test = TestReceiver(receiver, clock: clock)

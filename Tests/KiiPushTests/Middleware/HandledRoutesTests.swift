@@ -88,8 +88,8 @@ struct HandledRoutesTests {
         #expect(await send(1) == #"failed ["a", "c"]"#)
     }
 
-    @Test("a failing stage in between changes nothing")
-    func stageFails() async {
+    @Test("a failing middleware in between changes nothing")
+    func middlewareFails() async {
         let (log, isClosed) = (log, Flag())
         let receiver = PushReceiver(clock: clock) {
             Deduplicator()

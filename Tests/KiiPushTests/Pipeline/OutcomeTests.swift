@@ -5,8 +5,9 @@ import Testing
 @testable import KiiPushTestSupport
 
 struct OutcomeTests {
-    private static func failure(isStage: Bool) -> Outcome {
-        .failed(Outcome.Failure(place: "here", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
+    private static func failure(isMiddleware: Bool) -> Outcome {
+        .failed(
+            Outcome.Failure(place: "here", isMiddleware: isMiddleware, error: TestError(), handled: MatchedRoutes()))
     }
 
     @Test("outcomes equal only themselves, and print their name and reason")
@@ -19,7 +20,7 @@ struct OutcomeTests {
             (.looped(.killSwitch), "looped (killSwitch)"), (.expired, "expired"), (.refused(.app), "refused (app)"),
             (.refused(.scope), "refused (scope)"), (.refused(.other("quiet hours")), "refused (quiet hours)"),
             (.unrouted(.noRoute), "unrouted (noRoute)"), (.unrouted(.ambiguous), "unrouted (ambiguous)"),
-            (Self.failure(isStage: true), "failed (here)"), (Self.failure(isStage: false), "failed (here)"),
+            (Self.failure(isMiddleware: true), "failed (here)"), (Self.failure(isMiddleware: false), "failed (here)"),
             (.undecodable(code), "undecodable (notAnObject)"),
         ]
         for (number, row) in rows.enumerated() {
@@ -48,8 +49,9 @@ struct OutcomeTests {
 struct MetricsTests {
     @Test("each outcome counts under its own name and reason, and the sum is what was received")
     func numbers() {
-        let failures = [true, false].map { isStage in
-            Outcome.failed(Outcome.Failure(place: "p", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
+        let failures = [true, false].map { isMiddleware in
+            Outcome.failed(
+                Outcome.Failure(place: "p", isMiddleware: isMiddleware, error: TestError(), handled: MatchedRoutes()))
         }
         let outcomes: [Outcome] =
             [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]

@@ -81,7 +81,7 @@ struct TraceTests {
     func durations() async throws {
         let clock = clock
         let receiver = PushReceiver(clock: clock) {
-            Probe("slow stage", EventLog()) {
+            Probe("slow middleware", EventLog()) {
                 clock.advance(by: .nanoseconds(30))
                 return .pass
             }
@@ -94,7 +94,7 @@ struct TraceTests {
         receiver.onTrace { [traces] in traces.add($0) }
         _ = await receiver.receive(event)
         let trace = try #require(traces.traces.first)
-        #expect(trace.stages.map(\.name) == ["decode", "route", "slow stage", "handle a", "handle b"])
+        #expect(trace.stages.map(\.name) == ["decode", "route", "slow middleware", "handle a", "handle b"])
         #expect(trace.stages.map(\.nanoseconds) == [0, 0, 30, 400, 5000])
         #expect(trace.nanoseconds == 5430)
         #expect(
@@ -108,7 +108,7 @@ struct TraceTests {
                 message 1, Push to App, certain: failed (b), 5430 ns
                   decode: Push to App, certain (0 ns)
                   route: a, b (0 ns)
-                  slow stage: pass (30 ns)
+                  slow middleware: pass (30 ns)
                   handle a: handled (400 ns)
                   handle b: threw TestError (5000 ns)
                 """)

@@ -12,7 +12,7 @@ struct ChainProblemTests {
 
     // MARK: The clock
 
-    @Test("stages without a clock use the receiver's")
+    @Test("middlewares without a clock use the receiver's")
     func receiversClock() async {
         let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) {
@@ -46,7 +46,7 @@ struct ChainProblemTests {
         for _ in 0..<2 { #expect(PushReceiver { system }.loopGuard === system) }
     }
 
-    @Test("a stage whose clock differs from its receiver's traps at once")
+    @Test("a middleware whose clock differs from its receiver's traps at once")
     func otherClock() async {
         await #expect(processExitsWith: .failure) {
             _ = PushReceiver(clock: ManualClock()) { Deduplicator(clock: ManualClock()) }
@@ -79,8 +79,8 @@ struct ChainProblemTests {
         }
     }
 
-    /// Stages, first to last, by their first letters, and what is wrong with them.
-    static let chains: [(stages: String, problems: [ChainProblem])] = [
+    /// Middlewares, first to last, by their first letters, and what is wrong with them.
+    static let chains: [(chain: String, problems: [ChainProblem])] = [
         ("", []), ("d", []), ("g", []), ("s", []), ("dgs", []), ("dg", []), ("ds", []), ("gs", []), ("adagasa", []),
         ("gd", [.guardBeforeDeduplicator]), ("gads", [.guardBeforeDeduplicator]),
         ("sd", [.scopeFilterBeforeDeduplicator]), ("dsg", [.scopeFilterBeforeGuard]),
@@ -89,11 +89,11 @@ struct ChainProblemTests {
         ("dgss", [.twoScopeFilters]), ("dsgs", [.scopeFilterBeforeGuard, .twoScopeFilters]),
     ]
 
-    @Test("reports stages in the wrong order, and still passes messages", arguments: chains)
-    func order(stages: String, problems: [ChainProblem]) async {
+    @Test("reports middlewares in the wrong order, and still passes messages", arguments: chains)
+    func order(chain: String, problems: [ChainProblem]) async {
         let receiver = PushReceiver(clock: clock) {
-            for stage in stages {
-                switch stage {
+            for middleware in chain {
+                switch middleware {
                 case "d": Deduplicator()
                 case "g": LoopGuard()
                 case "s": ScopeFilter()
@@ -102,7 +102,7 @@ struct ChainProblemTests {
             }
         }
         #expect(receiver.chainProblems == problems)
-        #expect(receiver.middleware.count == stages.count)
+        #expect(receiver.middleware.count == chain.count)
         #expect(Set(problems.map(\.description)).count == problems.count)
         receiver.onAny { _, _ in }
         #expect(await receiver.receive(payload).name == "handled")

@@ -17,7 +17,7 @@ struct MiddlewareChainTests {
         return (outcome == nil, passed)
     }
 
-    @Test("if, else and switch choose stages of any type and number; a stage is named by its type", arguments: 0..<3)
+    @Test("if, else and switch choose middlewares of any type and number; each is named by its type", arguments: 0..<3)
     func chosen(which: Int) throws {
         let chain = makeChain {
             if which > 0 { Probe("if", log) }
@@ -45,9 +45,9 @@ struct MiddlewareChainTests {
     @Test("an empty chain passes everything")
     func empty() throws { #expect(try run(makeChain {}) == (true, 0)) }
 
-    /// With the number 4 none of the four stages drops the message.
+    /// With the number 4 none of the four middlewares drops the message.
     @Test(
-        "asks stages in order until one drops the message or throws, and tells those before it, last first",
+        "asks middlewares in order until one drops the message or throws, and tells those before it, last first",
         arguments: 0...4, [true, false])
     func dropped(at number: Int, isThrowing: Bool) throws {
         let chain = makeChain {
@@ -62,14 +62,14 @@ struct MiddlewareChainTests {
         var message = try RoutedMessage(payload)
         var passed = 0
         let outcome = chain.admit(&message, &passed)
-        let failure = Outcome.failure(of: "\(number)", isStage: true, TestError())
+        let failure = Outcome.failure(of: "\(number)", isMiddleware: true, TestError())
         #expect(outcome == (number == 4 ? nil : isThrowing ? failure : .refused(.other("test"))) && passed == number)
         chain.settle(message, .unrouted(.noRoute), passed)
         let settled = (0..<number).reversed().map { "settle \($0): unrouted (noRoute)" }
         #expect(log.events == (0...min(number, 3)).map { "admit \($0)" } + settled)
     }
 
-    @Test("a stage can change the message for later stages")
+    @Test("a middleware can change the message for later ones")
     func passedOn() throws {
         let chain = makeChain {
             StopAll()

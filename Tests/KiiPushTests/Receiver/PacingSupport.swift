@@ -21,10 +21,10 @@ struct PacingBench {
     /// - Parameters:
     ///   - routes: the ids of the routes, each with its pace.
     ///   - isTopic: whether it gets messages of topics.
-    ///   - stage: what a stage behind the guard does to a message.
+    ///   - middleware: what a middleware behind the guard does to a message.
     init(
         _ routes: [(id: String, pace: RoutePace)] = [("r", .every(.seconds(8)))], isTopic: Bool = false,
-        stage: @escaping @Sendable (inout RoutedMessage) -> Verdict = { _ in .pass }
+        middleware: @escaping @Sendable (inout RoutedMessage) -> Verdict = { _ in .pass }
     ) {
         self.isTopic = isTopic
         let (clock, store, log, isFailing) = (clock, store, log, isFailing)
@@ -33,7 +33,7 @@ struct PacingBench {
         receiver = PushReceiver(app: "0123abcd", clock: clock) {
             Deduplicator(store: store, secret: .published, clock: clock)
             loopGuard
-            ClosureStage(answer: stage)
+            ClosureMiddleware(answer: middleware)
         }
         for route in routes {
             receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: route.pace)) { message, context in
@@ -76,8 +76,8 @@ struct PacingBench {
     }
 }
 
-/// A stage that does what a test says.
-struct ClosureStage: Middleware {
+/// A middleware that does what a test says.
+struct ClosureMiddleware: Middleware {
     let answer: @Sendable (inout RoutedMessage) -> Verdict
 
     func admit(_ message: inout RoutedMessage) -> Verdict { answer(&message) }

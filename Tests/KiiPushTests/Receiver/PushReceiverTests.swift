@@ -35,7 +35,7 @@ struct PushReceiverTests {
             Issue.record("it should have failed")
             return
         }
-        #expect(log.events == ["a", "b"] && failure.place == routes[0] && !failure.isStage)
+        #expect(log.events == ["a", "b"] && failure.place == routes[0] && !failure.isMiddleware)
         #expect(failure.error is TestError && failure.handled.ids == ["a", "b"].filter { !routes.contains($0) })
         #expect(store.log.events == ["fresh", "release"])
         let counts = receiver.metrics.routes.map { "\($0.handled) \($0.failed)" }

@@ -15,7 +15,7 @@ struct ReceiverOutcomeTests {
         var payload = PayloadFixture.pushToApp().payload(.long)
         /// How often the payload is sent; the last time counts.
         var times = 1
-        var stage: @Sendable () throws -> Verdict = { .pass }
+        var middleware: @Sendable () throws -> Verdict = { .pass }
         var kill: KillTarget?
         var handler: @Sendable (HandlerContext) throws -> Void = { _ in }
         /// Sent before it, and not counted in `times`.
@@ -84,7 +84,7 @@ struct ReceiverOutcomeTests {
             payload: PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-2"))).payload(.long), store: "fresh release",
             trace: routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: drop: refused (scope)"]),
         Row(
-            ends: "refused (quiet hours)", stage: { .refuse("quiet hours") }, store: "fresh release",
+            ends: "refused (quiet hours)", middleware: { .refuse("quiet hours") }, store: "fresh release",
             counter: "refused other", trace: routed + ["test: drop: refused (quiet hours)"]),
         Row(
             ends: "unrouted (noRoute)", payload: PayloadFixture.pushToApp(bucket: "other").payload(.long),
@@ -100,7 +100,7 @@ struct ReceiverOutcomeTests {
             ends: "failed (settings)", handler: { _ in throw TestError() }, disposition: .retryLater,
             store: "fresh release", counter: "failed handler", trace: admitted + ["handle settings: threw TestError"]),
         Row(
-            ends: "failed (test)", stage: { throw TestError() }, disposition: .retryLater, store: "fresh release",
+            ends: "failed (test)", middleware: { throw TestError() }, disposition: .retryLater, store: "fresh release",
             counter: "failed stage", trace: routed + ["test: threw TestError"]),
         Row(
             ends: "undecodable (notAnObject)", payload: RawPayload("[]", transport: .mqtt), disposition: .reject,
@@ -131,7 +131,7 @@ struct ReceiverOutcomeTests {
             let store = store
             receiver = PushReceiver(app: "0123abcd", clock: clock) {
                 Deduplicator(store: store, secret: .published, clock: clock)
-                Probe("test", EventLog(), answer: row.stage)
+                Probe("test", EventLog(), answer: row.middleware)
                 loopGuard
                 ScopeFilter(serving: [.app, .user("U-1")])
             }

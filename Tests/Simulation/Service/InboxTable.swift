@@ -7,7 +7,7 @@ struct InboxTable: Sendable {
         let payload: RawPayload
         var attempts = 0
         var handled: [String] = []
-        var answers: [String: Answer] = [:]
+        var answers: [Answer?] = []
         var crashes = 0
         var crashedAlone = false
         var isInFlight = false

@@ -41,7 +41,7 @@ func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
     case .decode:
         for payload in payloads.prefix(messages) where (try? PushMessage(payload))?.kind == .pushToApp { done += 1 }
     case .whole, .own, .watched:
-        let receiver = readingReceiver(clock: CountingClock(), stages: part == .whole ? 0 : 1)
+        let receiver = readingReceiver(clock: CountingClock(), middlewares: part == .whole ? 0 : 1)
         if part == .watched { receiver.onTrace { use($0.outcome) } }
         allocation_counter_start()
         for payload in payloads.prefix(messages) {

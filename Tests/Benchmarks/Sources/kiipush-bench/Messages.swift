@@ -59,14 +59,14 @@ func decodeRows(_ options: Options) throws -> [Row] {
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
-    routes count: Int, clock: any ReceiverClock = SystemClock(), stages: Int = 0,
+    routes count: Int, clock: any ReceiverClock = SystemClock(), middlewares: Int = 0,
     handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
 ) -> PushReceiver {
     let receiver = PushReceiver(app: app, clock: clock) {
         Deduplicator()
         LoopGuard(me: [.thing(id: "th.1")])
         ScopeFilter(serving: [.app, .user("*")])
-        for _ in 0..<stages { OwnStage() }
+        for _ in 0..<middlewares { OwnMiddleware() }
     }
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     // A pace that a million messages a second do not exceed: each is counted, and none waits.
@@ -75,15 +75,17 @@ private func receiver(
     return receiver
 }
 
-/// A stage as a user may write it: it looks at the message, and is told the outcome.
-private struct OwnStage: Middleware {
+/// A middleware as a user may write it: it looks at the message, and is told the outcome.
+private struct OwnMiddleware: Middleware {
     func admit(_ message: inout RoutedMessage) -> Verdict { message.id == 0 ? .refuse("no number") : .pass }
     func settle(_ message: RoutedMessage, _ outcome: Outcome) { use(message.id) }
 }
 
 /// A receiver whose handler reads bucket, object and scope.
-func readingReceiver(routes: Int = 100, clock: any ReceiverClock = SystemClock(), stages: Int = 0) -> PushReceiver {
-    receiver(routes: routes, clock: clock, stages: stages) { event, _ in
+func readingReceiver(
+    routes: Int = 100, clock: any ReceiverClock = SystemClock(), middlewares: Int = 0
+) -> PushReceiver {
+    receiver(routes: routes, clock: clock, middlewares: middlewares) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)
@@ -91,15 +93,15 @@ func readingReceiver(routes: Int = 100, clock: any ReceiverClock = SystemClock()
 }
 
 func wholeRows(_ options: Options) async throws -> [Row] {
-    let watched = readingReceiver(stages: 1)
+    let watched = readingReceiver(middlewares: 1)
     watched.onTrace { use($0.outcome) }
     return [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
         try await whole("whole", options, readingReceiver()),
         try await whole("whole, 10 routes", options, readingReceiver(routes: 10)),
         try await whole("whole, 10,000 routes", options, readingReceiver(routes: 10_000)),
-        try await whole("whole, own stage", options, readingReceiver(stages: 1)),
-        try await whole("whole, own stage and trace listener", options, watched),
+        try await whole("whole, own middleware", options, readingReceiver(middlewares: 1)),
+        try await whole("whole, own middleware and trace listener", options, watched),
         try await whole("one of another app", options, readingReceiver(), app: "other567", ends: "refused"),
         try await duplicates(options),
     ]

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The clock of a middleware that is a class: its own if it was given one, else that of its receiver; read without a
 /// lock.
-final class StageClock: Sendable {
+final class MiddlewareClock: Sendable {
     private final class Box: Sendable {
         let clock: any ReceiverClock
         init(_ clock: any ReceiverClock) { self.clock = clock }
@@ -21,16 +21,16 @@ final class StageClock: Sendable {
     var wallNow: Int64? { box.load().map { $0.clock.wallNow } ?? SystemClock().wallNow }
 
     /// Sets the clock of a receiver, unless one was set before, which must then be the same.
-    func attach(_ clock: any ReceiverClock, to stage: String) {
+    func attach(_ clock: any ReceiverClock, to middleware: String) {
         let own = box.storeIfNil(Box(clock)).clock
-        precondition(own.isSame(as: clock), .otherClock(stage))
+        precondition(own.isSame(as: clock), .otherClock(middleware))
     }
 }
 
 extension String {
     /// The message about a middleware that has another clock than its receiver.
-    static func otherClock(_ stage: String) -> String {
-        "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's"
+    static func otherClock(_ middleware: String) -> String {
+        "\(middleware) has another clock than its receiver; leave the clock out, and it takes the receiver's"
     }
 }
 
