@@ -115,7 +115,7 @@ extension PushService {
         return Delivery(
             ticket: ticket
                 ?? Ticket(
-                    number, routed, settings, receipt, intake: intake, killed: killed ?? (false, []),
+                    number, routed, settings, receipt, intake: intake, killed: killed ?? [],
                     mayBeReplaced: isDurable && incoming.attempts == 0),
             settings: settings, incoming: incoming, isSuspect: entry?.isSuspect ?? false)
     }
