@@ -1,7 +1,6 @@
 // The end of a message in the chain, in the inbox, and for its transport; and leaving a message that has not ended.
 
 import KiiPush
-import Synchronization
 
 extension PushService {
     // MARK: The end
@@ -15,8 +14,10 @@ extension PushService {
             records.append(failureRecord(of: delivery))
         }
         let answer = delivery.incoming.answer(outcome)
-        if let answer = answer.flatMap({ unsent($0, of: delivery.message.message, delivery.ticket.number) }) {
-            records.append(.answer(answer))
+        // Without a sender, only its transport passes it on.
+        if let answer, let sender = answerSenders.sender(of: delivery.message.message) {
+            let (number, payload) = (delivery.ticket.number, delivery.message.message.raw)
+            records.append(.answer(UnsentAnswer(id: number, sender: sender.name, payload: payload, answer: answer)))
         }
         // Most messages have none.
         if !records.isEmpty, await !record(records) { return leave(delivery) }

@@ -88,9 +88,11 @@ public final class PushService: Sendable {
         Task(executorPreference: executor, operation: body)
     }
 
-    /// Changes the state and carries out the effects: starts the deliveries whose turn it is, and resumes waiters.
+    /// Changes the state and carries out the effects: starts the handlers that have a place and the deliveries whose
+    /// turn it is, and resumes waiters.
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
-        let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
+        let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects { clock.now }) }
+        for (number, run) in effects.runs { startHandler(number, run) }
         for turn in effects.turns { start { await self.work(turn) } }
         for action in effects.actions { action() }
         return answer
@@ -117,7 +119,7 @@ public final class PushService: Sendable {
             var status = ServiceStatus()
             let room = state.room
             status.waiting = room.count
-            status.handling = state.runs.values.count { $0.task != nil }
+            status.handling = state.runs.values.count { $0.deadline != nil }
             status.paced = room.later.count { $0.delivery.isPaced }
             status.retrying = room.later.count - status.paced
             (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)
