@@ -60,15 +60,15 @@ final class Ticket: Sendable {
     /// The transport that submitted it, if the inbox is not durable.
     let intake: Int?
     let receipt: Receipt
-    /// The routes that were switched off when it came, and whether the message was as a whole.
-    let killed: (isWhole: Bool, routes: [String])
+    /// The routes that were switched off when it came.
+    let killed: [String]
     /// The time of a change of an object in its lane, which a newer one may replace on disk; nil for any other message.
     let changedAt: Int64?
 
     /// One that `mayBeReplaced` may wait on disk, and no handler has handled it.
     init(
         _ number: UInt64, _ message: RoutedMessage, _ settings: DeliverySettings, _ receipt: Receipt, intake: Int?,
-        killed: (isWhole: Bool, routes: [String]), mayBeReplaced: Bool
+        killed: [String], mayBeReplaced: Bool
     ) {
         self.number = number
         self.receipt = receipt

@@ -102,14 +102,6 @@ public enum InboxRecord: Sendable, Hashable {
     /// The answer of an ended payload was delivered, or can never be.
     case answered(UInt64)
 
-    /// Whether it keeps or forgets an answer.
-    var isOfAnswer: Bool {
-        switch self {
-        case .answer, .answered: true
-        default: false
-        }
-    }
-
     /// The payload's number.
     public var id: UInt64 {
         switch self {

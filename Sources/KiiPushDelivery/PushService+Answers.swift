@@ -30,19 +30,6 @@ extension PushService {
     /// The longest pause before an answer is sent again.
     private static let longestPause = Duration.seconds(60)
 
-    /// Lets the handlers of a message answer it, if its sender can get an answer.
-    func prepareAnswer(_ message: inout RoutedMessage, _ receipt: Receipt, _ entry: InboxEntry?) {
-        guard receipt.passesAnswer || answerSenders.sender(of: message.message) != nil else { return }
-        message.answers = GivenAnswers(message.routes, handled: entry?.handled ?? [], entry?.answers ?? [])
-    }
-
-    /// The answer of a message that is about to end, for the inbox; nil if only its transport passes it on.
-    func unsent(_ answer: Answer, of message: PushMessage, _ number: UInt64) -> UnsentAnswer? {
-        answerSenders.sender(of: message).map { sender in
-            UnsentAnswer(id: number, sender: sender.name, payload: message.raw, answer: answer)
-        }
-    }
-
     /// Delivers answers, those of an earlier process first, until the service stops.
     func startAnswering() -> [Task<Void, Never>] {
         answerSenders.all.map { sender, signal, _ in

@@ -60,10 +60,10 @@ extension PushService {
             await writeDown(&ended)
             return await notAdmitted(&delivery, outcome, &ended)
         }
-        let killed = killed(delivery, wasAsked)
+        let killed = wasAsked || delivery.message.stopped != nil ? killed(delivery, wasAsked) : []
         if !killed.isEmpty, delivery.incoming.remaining.allSatisfy({ killed.containsExactly($0.id) }) {
             await writeDown(&ended)
-            return await deadLetter(&delivery, .killSwitch, &ended)
+            return await deadLetter(&delivery, .killSwitch, &ended, for: killed)
         }
         delivery.isPaced = false
         delivery.incoming.begin()
@@ -122,8 +122,10 @@ extension PushService {
             undo(&delivery, outcome)
             // No longer than a person notices.
             wait(delivery, until: clock.now.advanced(by: .seconds(1)), blocks: false)
-        case .looped(.killSwitch) where !delivery.ticket.killed.isWhole:
-            await deadLetter(&delivery, .killSwitch, &ended)
+        case .looped(.killSwitch):
+            let routes = dueRoutes(of: delivery).map(\.id)
+            if routes.isEmpty, delivery.incoming.done.isEmpty { return await end(&delivery, outcome, &ended) }
+            await deadLetter(&delivery, .killSwitch, &ended, for: routes)
         default: await end(&delivery, outcome, &ended)
         }
     }
@@ -145,14 +147,19 @@ extension PushService {
 
     // MARK: The kill switch
 
-    /// The routes that were switched off while a message waited: among those that must still handle it or, if it was
-    /// not asked before, among those that the chain has just stopped.
+    /// The routes that were switched off while a message waited: among its own if it was asked before, from which the
+    /// chain has else just taken them.
     private func killed(_ delivery: Delivery, _ wasAsked: Bool) -> [String] {
-        guard let loopGuard = receiver.loopGuard else { return [] }
-        if wasAsked { return loopGuard.kills(of: delivery.message, delivery.incoming.remaining).routes }
-        guard delivery.message.stopped != nil else { return [] }
-        return loopGuard.kills(of: delivery.message, receiver.match(delivery.message.message)).routes.filter {
-            !delivery.ticket.killed.routes.containsExactly($0)
+        let routes = wasAsked ? delivery.incoming.remaining : dueRoutes(of: delivery)
+        return receiver.loopGuard?.kills(of: delivery.message, routes) ?? []
+    }
+
+    /// The routes that match a message now and are not done with it; not those that were off when it came, which do not
+    /// get it later.
+    func dueRoutes(of delivery: Delivery) -> [Route] {
+        let (killed, done) = (delivery.ticket.killed, delivery.incoming.done)
+        return receiver.match(delivery.message.message).filter { route in
+            !killed.containsExactly(route.id) && !done.containsExactly(route.id)
         }
     }
 

@@ -1,7 +1,6 @@
 // The end of a message in the chain, in the inbox, and for its transport; and leaving a message that has not ended.
 
 import KiiPush
-import Synchronization
 
 extension PushService {
     // MARK: The end
@@ -15,8 +14,10 @@ extension PushService {
             records.append(failureRecord(of: delivery))
         }
         let answer = delivery.incoming.answer(outcome)
-        if let answer = answer.flatMap({ unsent($0, of: delivery.message.message, delivery.ticket.number) }) {
-            records.append(.answer(answer))
+        // Without a sender, only its transport passes it on.
+        if let answer, let sender = answerSenders.sender(of: delivery.message.message) {
+            let (number, payload) = (delivery.ticket.number, delivery.message.message.raw)
+            records.append(.answer(UnsentAnswer(id: number, sender: sender.name, payload: payload, answer: answer)))
         }
         // Most messages have none.
         if !records.isEmpty, await !record(records) { return leave(delivery) }
@@ -66,10 +67,14 @@ extension PushService {
 
     // MARK: Dead letters
 
-    /// Dead-letters a message for all routes that have not handled it, and ends it; if the store has no capacity, a
-    /// durable inbox keeps it, else its transport delivers it again.
-    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?) async {
-        let routes = openRoutes(of: delivery)
+    /// Dead-letters a message for some routes, by default for all that have not handled it, and ends it; if the store
+    /// has no capacity, a durable inbox keeps it, else its transport delivers it again.
+    func deadLetter(
+        _ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?, for routes: [String]? = nil
+    ) async {
+        // The chain has perhaps stopped all of its routes.
+        let remaining = delivery.incoming.remaining
+        let routes = routes ?? (remaining.isEmpty ? dueRoutes(of: delivery) : remaining).map(\.id)
         // An earlier process has dead-lettered it for all of them.
         let isDone = routes.isEmpty && !delivery.incoming.done.isEmpty
         let outcome = isDone ? .deadLettered(reason) : store(delivery, reason, routes)
@@ -115,15 +120,6 @@ extension PushService {
         guard let pause else { return }
         if pause > .zero { return startEnding(after: pause) { self.reportMergedLetters() } }
         open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
-    }
-
-    private func openRoutes(of delivery: Delivery) -> [String] {
-        delivery.incoming.open {
-            let matched = receiver.match(delivery.message.message)
-            if delivery.ticket.killed.isWhole { return matched }
-            // Routes that were off when the message came do not get it later.
-            return MatchedRoutes(matched.filter { !delivery.ticket.killed.routes.containsExactly($0.id) })
-        }
     }
 
     // MARK: Leaving

@@ -63,13 +63,11 @@ extension PushService {
     /// Transports report theirs by `TransportEvent.possibleGap(_:cause:)`; call this for what only the program knows,
     /// also before ``run()``.
     public func open(_ gap: Gap) {
-        guard hasRoute(gap) else { return }
+        guard let message = try? receiver.decode(gap.payload(number: 0)), !receiver.match(message).isEmpty else {
+            return
+        }
         change { $0.gaps.add(gap) }
         try? saveGaps()
-    }
-
-    private func hasRoute(_ gap: Gap) -> Bool {
-        (try? receiver.decode(gap.payload(number: 0))).map { !receiver.match($0).isEmpty } ?? false
     }
 
     /// Puts the gaps that are not saved yet into the inbox.

@@ -1,6 +1,7 @@
 // Runs handlers: a bounded number at once, each within its timeout, which the timer ends.
 
 public import KiiPush
+import Synchronization
 
 /// One run of one handler, which ends when the handler returns, or when the service continues without it.
 struct HandlerRun: Sendable {
@@ -11,10 +12,12 @@ struct HandlerRun: Sendable {
     /// When it began to wait for its place.
     let since: MonotonicInstant
     let waiter: CheckedContinuation<Outcome, Never>
-    /// The handler's task; nil while it waits.
-    var task: Task<Void, Never>?
     /// The time by which it must end or, once it was cancelled, return; nil while it waits.
     var deadline: MonotonicInstant?
+    /// How old a message may be for a route without settings of its own.
+    var maxAge: Duration?
+    /// The handler's task; nil until it has started.
+    var task: Task<Void, Never>?
     /// Whether the handler was asked to return.
     var isCancelled = false
 
@@ -30,28 +33,15 @@ extension PushService {
         let now = clock.now
         return await withCheckedContinuation { waiter in
             let run = HandlerRun(message: message, route: route, place: place, since: now, waiter: waiter)
-            let mayBegin = change { state in
-                guard state.phase < .cancelling else { return false }
-                state.lastRun += 1
-                state.runs[state.lastRun] = run
-                if let place {
-                    state.waitingRuns.append(state.lastRun, place.keys)
-                    beginRuns(&state, now)
-                } else {
-                    begin(state.lastRun, run, &state, now)
-                }
-                return true
-            }
-            if !mayBegin { run.end(ServiceStopped()) }
+            if !change({ $0.add(run) }) { run.end(ServiceStopped()) }
         }
     }
 
     /// Handles a dead letter once more, and removes it from the store if it is handled.
     ///
-    /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout: a late one is cancelled, and left
-    /// behind if it does not return. A stopping service waits for it as for any handler. No handler runs, and the
-    /// outcome is `failed` at the place `deadLetters`, if the store no longer has the dead letter, if another call is
-    /// replaying it, before ``run()``, and once the service stops.
+    /// Like `PushReceiver.replay(_:)`, once, but handlers have their usual timeout, and a stopping service waits for
+    /// them. No handler runs, and the outcome is `failed` at the place `deadLetters`, if the store no longer has the
+    /// dead letter, if another call is replaying it, before ``run()``, and once the service stops.
     ///
     /// - Parameter letter: a dead letter of the receiver's store.
     /// - Returns: its outcome; after any but `handled`, and if others were merged into it, it stays in the store.
@@ -78,34 +68,28 @@ extension PushService {
         return try receiver.deadLetters.remove(letter)
     }
 
-    /// Begins the runs that have a place.
-    func beginRuns(_ state: inout ServiceState, _ now: MonotonicInstant) {
-        while let (number, run) = state.nextRun(now) { begin(number, run, &state, now) }
-    }
-
-    private func begin(_ number: UInt64, _ run: HandlerRun, _ state: inout ServiceState, _ now: MonotonicInstant) {
-        let maxAge = state.delivery.maxAge
+    /// Starts the handler of a run that has begun.
+    func startHandler(_ number: UInt64, _ run: HandlerRun) {
         let task = start { [self] in
             // A busy executor may begin it only when its time is over, or the service has stopped without it.
             returned(
                 number,
                 Task.isCancelled
                     ? .failure(of: run.route.id, HandlerOverrun())
-                    : await receiver.call(run.route, run.message, maxAge: maxAge))
+                    : await receiver.call(run.route, run.message, maxAge: run.maxAge))
         }
-        let deadline = now.advanced(by: (run.route.options.delivery ?? state.delivery).timeout)
-        state.runs[number]?.task = task
-        state.runs[number]?.deadline = deadline
-        state.wakeTimer(by: deadline)
+        let isCancelled = state.withLock { state in
+            state.runs[number]?.task = task
+            return state.runs[number]?.isCancelled ?? true
+        }
+        if isCancelled { task.cancel() }
     }
 
     /// Called when a handler has returned, perhaps after the service continued without it.
     private func returned(_ number: UInt64, _ outcome: Outcome) {
-        let now = clock.now
         let run = change { state in
             let run = state.endRun(number)
             if run == nil { state.overrunning -= 1 }
-            beginRuns(&state, now)
             return run
         }
         guard let run else { return }
@@ -125,14 +109,14 @@ extension PushService {
             state.phase = max(state.phase, .cancelling)
             let runs = state.runs
             for (number, run) in runs {
-                if run.task != nil { state.cancelRun(number, until: end) } else { state.runs[number] = nil }
+                if run.deadline != nil { state.cancelRun(number, until: end) } else { state.runs[number] = nil }
             }
             state.waitingRuns = Turns()
             state.wakeTimer(by: end)
             return runs.values
         }
         for run in runs {
-            if let task = run.task { task.cancel() } else { run.end(ServiceStopped()) }
+            if run.deadline != nil { run.task?.cancel() } else { run.end(ServiceStopped()) }
         }
     }
 
@@ -142,12 +126,7 @@ extension PushService {
     func runTimer() async {
         while true {
             let now = clock.now
-            let due = change { state in
-                let due = state.takeDue(now)
-                // Runs that continue without a handler have freed its place.
-                beginRuns(&state, now)
-                return due
-            }
+            let due = change { $0.takeDue(now) }
             for run in due.late {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: false))
                 run.task?.cancel()
@@ -171,15 +150,34 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Takes the run whose turn it is, if it has a place; it counts as running from now on.
-    fileprivate mutating func nextRun(_ now: MonotonicInstant) -> (UInt64, HandlerRun)? {
-        guard running.count < running.most,
-            let number = waitingRuns.next({ [running] in running.mayTake($0) }), let run = runs[number],
-            let place = run.place
-        else { return nil }
-        running.begin(place.keys)
-        tuneAhead(waited: run.since.duration(to: now), place.write)
-        return (number, run)
+    /// Adds a run, which begins when it has a place; false if handlers are being cancelled.
+    fileprivate mutating func add(_ run: HandlerRun) -> Bool {
+        guard phase < .cancelling else { return false }
+        let number = nextNumber()
+        runs[number] = run
+        if let place = run.place { waitingRuns.append(number, place.keys) } else { begin(number, run, run.since) }
+        return true
+    }
+
+    /// Begins the runs that have a place.
+    mutating func beginRuns(_ now: () -> MonotonicInstant) {
+        while running.count < running.most, let number = waitingRuns.next({ [running] in running.mayTake($0) }),
+            let run = runs[number], let place = run.place
+        {
+            let now = now()
+            running.begin(place.keys)
+            tuneAhead(waited: run.since.duration(to: now), place.write)
+            begin(number, run, now)
+        }
+    }
+
+    private mutating func begin(_ number: UInt64, _ waiting: HandlerRun, _ now: MonotonicInstant) {
+        var run = waiting
+        let deadline = now.advanced(by: (run.route.options.delivery ?? delivery).timeout)
+        (run.deadline, run.maxAge) = (deadline, delivery.maxAge)
+        runs[number] = run
+        begun.append((number, run))
+        wakeTimer(by: deadline)
     }
 
     /// Begins one message more ahead of its place if the last one waited for it no longer than for a few writes; halves

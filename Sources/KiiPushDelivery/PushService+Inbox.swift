@@ -11,8 +11,8 @@ extension PushService {
     /// Writes records to the inbox, all in one step; retries until they are written, and returns false if the service
     /// has stopped.
     func record(_ records: [InboxRecord]) async -> Bool {
-        // An inbox in memory keeps nothing but answers.
-        guard isDurable ? !records.isEmpty : records.contains(where: \.isOfAnswer) else { return true }
+        // An inbox in memory keeps nothing but answers, and only senders give any.
+        guard !records.isEmpty, isDurable || !answerSenders.all.isEmpty else { return true }
         var (length, wasCut) = (Duration.milliseconds(100), false)
         while true {
             do {
@@ -33,17 +33,16 @@ extension PushService {
     /// Waits, unless the pause `isFirm` only until a store works again; returns false if the service has stopped.
     func pause(_ length: Duration, isFirm: Bool = false) async -> Bool {
         let (clock, end) = (clock, clock.now.advanced(by: length))
-        let pause: (number: UInt64, task: Task<Void, Never>)? = change { state in
-            guard state.phase != .stopped else { return nil }
-            state.lastPause += 1
-            let task = start { _ = try? await clock.sleep(until: end) }
-            state.pauses[state.lastPause] = (task, isFirm)
-            return (state.lastPause, task)
+        let task = start { _ = try? await clock.sleep(until: end) }
+        let number = change { state in
+            let number = state.nextNumber()
+            state.pauses[number] = (task, isFirm)
+            if state.phase == .stopped { task.cancel() }
+            return number
         }
-        guard let pause else { return false }
-        await pause.task.value
+        await task.value
         return change { state in
-            state.pauses[pause.number] = nil
+            state.pauses[number] = nil
             return state.phase != .stopped
         }
     }

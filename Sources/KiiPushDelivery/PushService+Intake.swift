@@ -21,10 +21,7 @@ struct TransportIntake: IntakeService {
     }
 
     package func room() async {
-        let task = service.change { state in
-            state.lastWaiter += 1
-            return ServiceState.RoomWaiter.task(state.lastWaiter)
-        }
+        let task = ServiceState.RoomWaiter.task(service.change { $0.nextNumber() })
         @Sendable func stopWaiting() { service.change { $0.roomWaiters.removeValue(forKey: task) }?.call() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -107,7 +104,10 @@ extension PushService {
         intake: Int? = nil, entry: InboxEntry? = nil, ticket: Ticket? = nil
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
-        prepareAnswer(&routed, receipt, entry)
+        if receipt.passesAnswer || answerSenders.sender(of: message) != nil {
+            routed.answers = GivenAnswers(
+                routed.routes, handled: entry?.handled ?? [], entry?.answers ?? [])
+        }
         receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
         let settings = routed.routes.first?.options.delivery ?? standard
         let incoming = Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? [])
@@ -115,7 +115,7 @@ extension PushService {
         return Delivery(
             ticket: ticket
                 ?? Ticket(
-                    number, routed, settings, receipt, intake: intake, killed: killed ?? (false, []),
+                    number, routed, settings, receipt, intake: intake, killed: killed ?? [],
                     mayBeReplaced: isDurable && incoming.attempts == 0),
             settings: settings, incoming: incoming, isSuspect: entry?.isSuspect ?? false)
     }

@@ -118,8 +118,7 @@ extension PushService {
 
     /// Dead-letters postponed messages, one after another, until the store is full again.
     private func storeNext() async {
-        change { $0.storesLater = false }
-        while case let some = change({ $0.takePutOff(16) }), !some.isEmpty {
+        while case let some = takePutOff(), !some.isEmpty {
             let read = entries(of: some.map(\.ticket))
             for (index, putOff) in some.enumerated() {
                 if let (entries, standard) = read, await store(putOff, entries[putOff.ticket.number], standard) {
@@ -128,6 +127,13 @@ extension PushService {
                 change { $0.putOff.putFirst(Array(some[index...])) }
                 return storeLater()
             }
+        }
+    }
+
+    private func takePutOff() -> [PutOff] {
+        change { state in
+            state.storesLater = false
+            return state.isRunning ? (0..<16).compactMap { _ in state.putOff.popFirst() } : []
         }
     }
 

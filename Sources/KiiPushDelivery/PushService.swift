@@ -9,22 +9,19 @@ import Synchronization
 /// let report = try await service.run()
 /// ```
 ///
-/// A payload is stored in the inbox when a transport submits it; if the inbox is durable, it is safe from then on, and
-/// may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after another,
-/// others concurrently. When its turn comes, it passes the receiver's chain, again if it had to wait there, and its
-/// handlers run. A handler that fails runs again after a growing pause, those that succeeded do not; after the last
-/// attempt the message is dead-lettered. It is removed from the inbox only when it has ended.
+/// A payload is stored in the inbox when a transport submits it. It then waits in a lane: messages of one object, topic
+/// or sender are handled one after another, others concurrently. When its turn comes, it passes the receiver's chain,
+/// and its handlers run; those that fail run again after a growing pause, and after the last attempt the message is
+/// dead-lettered. It is removed from the inbox only when it has ended.
 ///
 /// Guarantees:
 /// - A message that a durable inbox has accepted is handled, or ends with one of the other outcomes; a crash loses
-///   nothing. A message that was in flight when the process ended runs again, alone and before all others, until an
-///   attempt has ended; new payloads are accepted meanwhile, and wait. One with which the process ended four times, the
-///   last time alone, is dead-lettered and not run a fifth time.
+///   nothing. What was in flight at a crash runs again, alone and before all others; one with which the process ended
+///   four times, the last time alone, is dead-lettered and not run a fifth time.
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
 ///   most ``ServiceSettings/inFlight``, and those that somebody replays.
-/// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
-///   at their turn; with an inbox in memory, transports wait while it is full. No route, bucket, topic or sender uses
-///   more than a share of memory and handlers.
+/// - Its memory is bounded by ``ServiceSettings``, and no route, bucket, topic or sender uses more than a share of it
+///   and of the handlers. With a durable inbox, further payloads wait on disk; with one in memory, transports wait.
 /// - A store that fails is tried again, with growing pauses, and reported to ``onEvent(_:)``; until it works, nothing
 ///   more is acknowledged. A message that does not fit into the dead-letter store does not end: a durable inbox keeps
 ///   it, and without one its transport is asked to deliver it again. Only new payloads that are not push messages are
@@ -88,9 +85,11 @@ public final class PushService: Sendable {
         Task(executorPreference: executor, operation: body)
     }
 
-    /// Changes the state and carries out the effects: starts the deliveries whose turn it is, and resumes waiters.
+    /// Changes the state and carries out the effects: starts the handlers that have a place and the deliveries whose
+    /// turn it is, and resumes waiters.
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
-        let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
+        let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects { clock.now }) }
+        for (number, run) in effects.runs { startHandler(number, run) }
         for turn in effects.turns { start { await self.work(turn) } }
         for action in effects.actions { action() }
         return answer
@@ -117,7 +116,7 @@ public final class PushService: Sendable {
             var status = ServiceStatus()
             let room = state.room
             status.waiting = room.count
-            status.handling = state.runs.values.count { $0.task != nil }
+            status.handling = state.runs.values.count { $0.deadline != nil }
             status.paced = room.later.count { $0.delivery.isPaced }
             status.retrying = room.later.count - status.paced
             (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)

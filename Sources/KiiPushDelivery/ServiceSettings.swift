@@ -4,26 +4,22 @@ public import KiiPush
 public struct ServiceSettings: Sendable, Hashable {
     /// How many handlers run at once, at least 1; by default 8.
     ///
-    /// Routes take turns, and within a route, buckets, topics and senders do. Messages of one route (the first that
-    /// matches) use at most all but one of these places, and those of one bucket, topic or sender all but two, but at
-    /// least one; so a message of another one gets a place at once, however long the handlers take. With 2 or 3, the
-    /// messages of one bucket therefore run one at a time, and with 2, those of one route. Messages that are replayed
-    /// by hand run beside them.
+    /// Messages of one route (the first that matches) use at most all but one of these places, and those of one bucket,
+    /// topic or sender all but two, but at least one; so a message of another one gets a place at once, however long
+    /// the handlers take. Messages that are replayed by hand run beside them.
     public var concurrency = 8
     /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
     /// default 64.
     ///
     /// At most this many are handled twice if the process is killed, besides those replayed by hand. While handlers are
-    /// fast, messages are begun before a handler is free, so that many share a write; not if ``concurrency`` is 1, or
-    /// if the inbox is in memory.
+    /// fast, messages are begun before a handler is free, so that many share a write; not if ``concurrency`` is 1.
     public var inFlight = 64
     /// How many payloads are in memory at once, waiting, being handled or being retried; by default 1,000.
     ///
     /// One rule keeps it fair: a route may use as much as is free, a bucket, topic or sender half of that, and an
-    /// object, or another ordering key, an eighth. So the first route has half at most, and some is always left for
-    /// others. With a durable inbox, further payloads are still accepted: they wait in the inbox, and are read at their
-    /// turn. With an inbox in memory, the transport waits instead; each of several transports may use as much as is
-    /// free, a single one all.
+    /// object, or another ordering key, an eighth. With a durable inbox, further payloads wait in the inbox, and are
+    /// read at their turn. With an inbox in memory, the transport waits instead; each of several transports may use as
+    /// much as is free, a single one all.
     public var messages = 1000
     /// How many bytes they may have in all, by the same rule; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20

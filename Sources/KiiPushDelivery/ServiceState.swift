@@ -1,5 +1,4 @@
 import KiiPush
-import Synchronization
 
 /// The mutable state of a service, behind one lock, along the path of a message: accepted, waiting, handled.
 struct ServiceState {
@@ -36,7 +35,6 @@ struct ServiceState {
     var refused: [Int: Use] = [:]
     /// What is called when an intake has room: its action, and its waiting tasks.
     var roomWaiters: [RoomWaiter: (intake: Int, call: @Sendable () -> Void)] = [:]
-    var lastWaiter: UInt64 = 0
 
     enum RoomWaiter: Hashable {
         case intake(Int), task(UInt64)
@@ -74,14 +72,17 @@ struct ServiceState {
     var replayed: Set<UInt64> = []
     /// The runs of handlers, waiting and running, by number; how many handlers still run that were left behind.
     var runs: [UInt64: HandlerRun] = [:]
-    var lastRun: UInt64 = 0
     var overrunning = 0
+    /// The runs that have begun, until the effects of the change are carried out.
+    var begun: [(number: UInt64, run: HandlerRun)] = []
     /// The runs that wait for a place, by number; the use of the places.
     var waitingRuns = Turns<UInt64>()
     var running: Running
 
     // Waiters.
 
+    /// The last number of a run, a waiter or a pause.
+    private var lastNumber: UInt64 = 0
     /// Called at the end of all messages, and at the end of all activity.
     var whenIdle: (@Sendable () -> Void)?
     var whenQuiet: (@Sendable () -> Void)?
@@ -90,7 +91,6 @@ struct ServiceState {
     /// The pauses before something is tried again, which end when the service stops, and unless they are firm when a
     /// store works again.
     var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
-    var lastPause: UInt64 = 0
     /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
     /// What fails now: the last call of each of these uses of a store failed.
@@ -124,16 +124,19 @@ struct ServiceState {
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
 
+    mutating func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
     // MARK: Handling
 
     /// Begins the turn that is next; a message that was in flight at a crash waits until it is alone.
     mutating func next() -> WaitingRoom.Turn? {
-        guard phase == .open, !isAlone, inFlight < window else { return nil }
-        if room.hasSuspect {
-            guard inFlight == 0 else { return nil }
-            isAlone = true
-        }
-        guard let turn = isAlone ? room.nextSuspect() : room.next(among: window) else { return nil }
+        guard phase == .open, !isAlone, inFlight < window, inFlight == 0 || !room.hasSuspect,
+            let turn = room.nextSuspect() ?? room.next(among: window)
+        else { return nil }
+        isAlone = turn.isSuspect
         inFlight += 1
         return turn
     }
@@ -148,10 +151,6 @@ struct ServiceState {
     /// Wakes the timer at this time or earlier.
     func wakeTimer(by instant: MonotonicInstant) {
         if let sleep, sleep.until > instant { sleep.task.cancel() }
-    }
-
-    mutating func takePutOff(_ most: Int) -> [PutOff] {
-        isRunning ? (0..<most).compactMap { _ in putOff.popFirst() } : []
     }
 
     /// When the timer has to wake.
@@ -190,10 +189,19 @@ struct ServiceState {
 
     // MARK: Effects
 
-    /// What follows from a change, to be carried out without the lock: the turns that begin, and the waiters that
-    /// resume.
-    mutating func takeEffects() -> (turns: [WaitingRoom.Turn], actions: [@Sendable () -> Void]) {
-        var effects = (turns: [WaitingRoom.Turn](), actions: [@Sendable () -> Void]())
+    /// What follows from a change, to be carried out without the lock.
+    struct Effects {
+        /// The runs and the turns that begin.
+        var runs: [(number: UInt64, run: HandlerRun)]
+        var turns: [WaitingRoom.Turn] = []
+        /// What resumes waiters.
+        var actions: [@Sendable () -> Void] = []
+    }
+
+    mutating func takeEffects(_ now: () -> MonotonicInstant) -> Effects {
+        beginRuns(now)
+        var effects = Effects(runs: begun)
+        begun = []
         while let turn = next() { effects.turns.append(turn) }
         for (key, waiter) in roomWaiters where mayCall(waiter.intake) {
             roomWaiters[key] = nil

@@ -10,13 +10,13 @@ import KiiPush
 /// There are never more lanes than messages that wait or are being handled.
 struct WaitingRoom {
     /// What a lane needs for its turn, by its first message.
-    private enum Need: Int, CaseIterable {
+    enum Need: Int, CaseIterable {
         case nothing
         /// It must be read.
         case memory
     }
 
-    private struct Lane {
+    struct Lane {
         var head = ShortQueue<Delivery>()
         var tail = ShortQueue<Ticket>()
         /// Whether one of its messages is being handled, or is tried again before the others.
@@ -37,19 +37,17 @@ struct WaitingRoom {
     }
 
     /// The capacity of the memory, and that of the durable inbox for messages that are not in memory.
-    private(set) var memory: Capacity
-    private(set) var disk: Capacity
+    var memory: Capacity
+    var disk: Capacity
     let isDurable: Bool
-    private var lanes: [LaneKey: Lane] = [:]
-    private var turns = [Turns<LaneKey>](repeating: Turns(), count: Need.allCases.count)
-    private var running = Running(most: 1)
+    var lanes: [LaneKey: Lane] = [:]
+    var turns = [Turns<LaneKey>](repeating: Turns(), count: Need.allCases.count)
+    var running = Running(most: 1)
     private var isUnreadNext = false
     /// The messages that were in flight at a crash, oldest first.
     private var suspects: [Delivery] = []
     /// Whether unread messages have turns: not after the inbox could not be read, until a pause is over.
     var mayRead = true
-    /// How many messages in memory wait for their turn.
-    private(set) var count = 0
     /// The messages that wait until a time, the next one first.
     private(set) var later: [(due: MonotonicInstant, delivery: Delivery)] = []
 
@@ -59,7 +57,8 @@ struct WaitingRoom {
         self.isDurable = isDurable
     }
 
-    var laneCount: Int { lanes.count }
+    /// How many messages in memory wait for their turn.
+    var count: Int { lanes.values.reduce(suspects.count) { $0 + $1.head.count } }
 
     // MARK: Coming in
 
@@ -93,7 +92,6 @@ struct WaitingRoom {
         memory.add(suspect.ticket.use, suspect.ticket.keys, suspect.ticket.lane)
         suspect.hasPlace = true
         suspects.append(suspect)
-        count += 1
     }
 
     private func hasRoom(for ticket: Ticket) -> Bool {
@@ -106,52 +104,23 @@ struct WaitingRoom {
     }
 
     /// Adds a message that memory has room for.
-    private mutating func admit(_ delivery: Delivery) {
+    mutating func admit(_ delivery: Delivery) {
         var delivery = delivery
         delivery.hasPlace = true
         lanes[delivery.ticket.lane, default: Lane()].head.append(delivery)
-        count += 1
-    }
-
-    /// Adds a message that is not in memory; beyond the bound, the newest change of an object replaces older ones.
-    private mutating func append(_ ticket: Ticket, isOld: Bool) -> Place {
-        var replaced: [Ticket] = []
-        if !isOld, !disk.hasRoom(ticket.use, ticket.keys) {
-            guard let changedAt = ticket.changedAt else { return .none }
-            var hasNewer = false
-            replaced =
-                lanes[ticket.lane]?.tail.removeAll { other in
-                    guard let time = other.changedAt, other.keys.route == ticket.keys.route else { return false }
-                    if time > changedAt { hasNewer = true }
-                    return time <= changedAt
-                } ?? []
-            for other in replaced { disk.add(-other.use, other.keys) }
-            if hasNewer { return .disk(replaced: replaced + [ticket]) }
-            if replaced.isEmpty { return .none }
-        }
-        disk.add(ticket.use, ticket.keys)
-        lanes[ticket.lane, default: Lane()].tail.append(ticket)
-        list(ticket.lane)
-        return .disk(replaced: replaced)
     }
 
     /// Adds a message before those of its lane, and unblocks the lane if it waited for this one.
     mutating func putFirst(_ delivery: Delivery) {
         var delivery = delivery
         release(&delivery)
-        if delivery.isSuspect {
-            suspects.insert(delivery, at: 0)
-            count += 1
-        } else {
-            putFirst([delivery])
-        }
+        if delivery.isSuspect { suspects.insert(delivery, at: 0) } else { putFirst([delivery]) }
     }
 
     /// Adds messages before those of their lane, in this order.
     private mutating func putFirst(_ deliveries: [Delivery]) {
         let lane = deliveries[0].ticket.lane
         lanes[lane, default: Lane()].head.putFirst(deliveries)
-        count += deliveries.count
         list(lane)
     }
 
@@ -184,7 +153,8 @@ struct WaitingRoom {
     /// Begins a message that must run alone; its lane is busy until it is released.
     mutating func nextSuspect() -> Turn? {
         guard let index = nextSuspectIndex else { return nil }
-        let suspect = begin(suspects.remove(at: index))
+        var suspect = suspects.remove(at: index)
+        suspect.hasLane = true
         lanes[suspect.ticket.lane, default: Lane()].isBusy = true
         running.begin(suspect.ticket.keys)
         return .whole(suspect)
@@ -205,25 +175,18 @@ struct WaitingRoom {
         return .whole(first)
     }
 
-    private mutating func takeFirst(_ index: Dictionary<LaneKey, Lane>.Index) -> Delivery? {
-        lanes.values[index].head.popFirst().map { begin($0) }
-    }
-
-    /// Counts a message as begun, for which its lane waits.
-    private mutating func begin(_ delivery: Delivery) -> Delivery {
-        var delivery = delivery
-        delivery.hasLane = true
-        count -= 1
-        return delivery
+    /// Takes the first message of a lane, which is busy with it.
+    mutating func takeFirst(_ index: Dictionary<LaneKey, Lane>.Index) -> Delivery? {
+        guard var first = lanes.values[index].head.popFirst() else { return nil }
+        first.hasLane = true
+        return first
     }
 
     /// Records that what began in a turn is no longer being handled.
     mutating func leaveOff(_ turn: Turn) { running.end(turn.keys) }
 
     /// Takes the lane whose turn it is among those of a need; it is busy from now on.
-    private mutating func nextLane(
-        _ need: Need, _ mayTake: (Capacity.Sharer) -> Bool
-    ) -> Dictionary<LaneKey, Lane>.Index? {
+    mutating func nextLane(_ need: Need, _ mayTake: (Capacity.Sharer) -> Bool) -> Dictionary<LaneKey, Lane>.Index? {
         while let key = turns[need.rawValue].next(mayTake) {
             guard let index = lanes.index(forKey: key) else { continue }
             lanes.values[index].listed[need.rawValue] = false
@@ -240,7 +203,7 @@ struct WaitingRoom {
     }
 
     /// Lists a lane that is ready for its turn, and forgets an empty one.
-    private mutating func list(_ key: LaneKey) {
+    mutating func list(_ key: LaneKey) {
         guard let index = lanes.index(forKey: key) else { return }
         if let (need, keys) = lanes.values[index].next {
             if lanes.values[index].listed[need.rawValue] { return }
@@ -251,76 +214,7 @@ struct WaitingRoom {
         }
     }
 
-    // MARK: Reading
-
-    /// How many messages are read at once, and how many of one lane while others wait to be read.
-    private static let (mostRead, mostOfLane) = (64, 4)
-
-    /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
-    /// room.
-    private mutating func nextUnread() -> Turn? {
-        guard mayRead, memory.isOpen, !turns[Need.memory.rawValue].isEmpty,
-            let first = nextLane(
-                .memory, { [running, memory] in running.mayTake($0) && memory.isOpen($0, isLow: true) })
-        else { return nil }
-        let key = lanes.keys[first]
-        var tickets: [Ticket] = []
-        take(key, Self.mostOfLane, &tickets)
-        running.begin(tickets[0].keys)
-        while tickets.count < Self.mostRead, memory.isOpen,
-            let other = nextLane(.memory, { [memory] in memory.isOpen($0) })
-        {
-            take(lanes.keys[other], Self.mostOfLane, &tickets)
-        }
-        take(key, Self.mostRead, &tickets)
-        return .unread(tickets)
-    }
-
-    /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is.
-    private mutating func take(_ key: LaneKey, _ most: Int, _ tickets: inout [Ticket]) {
-        guard let index = lanes.index(forKey: key) else { return }
-        let end = min(tickets.count + most, Self.mostRead)
-        while tickets.count < end, let ticket = lanes.values[index].tail.first,
-            !lanes.values[index].isReading || memory.hasRoom(ticket.use, ticket.keys, ticket.lane)
-        {
-            lanes.values[index].isReading = true
-            _ = lanes.values[index].tail.popFirst()
-            disk.add(-ticket.use, ticket.keys)
-            memory.add(ticket.use, ticket.keys, ticket.lane)
-            tickets.append(ticket)
-        }
-    }
-
-    /// Puts those of `tickets` that were read into their lanes, and begins the first one of the lane whose turn it is;
-    /// the others have left the inbox.
-    mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) -> Delivery? {
-        for ticket in tickets { memory.add(-ticket.use, ticket.keys, ticket.lane) }
-        for delivery in deliveries {
-            memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane)
-            admit(delivery)
-        }
-        let lane = tickets[0].lane
-        for ticket in tickets { endReading(ticket.lane, isBusy: ticket.lane == lane) }
-        if let index = lanes.index(forKey: lane), let first = takeFirst(index) { return first }
-        endReading(lane)
-        return nil
-    }
-
-    /// Puts back messages that could not be read, before the others of their lanes.
-    mutating func putBack(_ tickets: [Ticket]) {
-        for ticket in tickets.reversed() {
-            memory.add(-ticket.use, ticket.keys, ticket.lane)
-            disk.add(ticket.use, ticket.keys)
-            lanes[ticket.lane]?.tail.putFirst([ticket])
-        }
-        for ticket in tickets { endReading(ticket.lane) }
-    }
-
-    private mutating func endReading(_ lane: LaneKey, isBusy: Bool = false) {
-        lanes[lane]?.isReading = false
-        lanes[lane]?.isBusy = isBusy
-        list(lane)
-    }
+    // MARK: Waiting until a time
 
     /// Lets a message wait until it is due, after those that are due at the same time; its lane waits too if it
     /// `blocks`.
@@ -381,7 +275,6 @@ struct WaitingRoom {
     /// Removes the messages of a lane that are in memory and meet a condition, in order.
     private mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
         guard let removed = lanes[key]?.head.removeAll(where: condition), !removed.isEmpty else { return [] }
-        count -= removed.count
         list(key)
         return removed
     }
@@ -397,7 +290,7 @@ struct WaitingRoom {
             unread += lane.tail.removeAll { _ in true }
         }
         for ticket in unread { disk.add(-ticket.use, ticket.keys) }
-        (suspects, lanes, count, later) = ([], [:], 0, [])
+        (suspects, lanes, later) = ([], [:], [])
         turns = [Turns](repeating: Turns(), count: Need.allCases.count)
         return (deliveries, unread)
     }

@@ -132,7 +132,7 @@ struct ServiceChaosTests {
         for number in 0..<5000 {
             _ = try await intake.submitWaiting(ServiceBench.payload(number, "o\(number % 1009)"))
             if number % 1000 == 0 {
-                most = max(most, bench.service.state.withLock { $0.room.laneCount + $0.runs.count })
+                most = max(most, bench.service.state.withLock { $0.room.lanes.count + $0.runs.count })
             }
         }
         #expect(try await bench.close(run) == DrainReport())
@@ -142,7 +142,7 @@ struct ServiceChaosTests {
         #expect(inbox.disk.numbers == [])
         #expect(bench.service.status == ServiceStatus())
         bench.service.state.withLock { state in
-            #expect(state.room.laneCount == 0 && state.room.later.isEmpty)
+            #expect(state.room.lanes.count == 0 && state.room.later.isEmpty)
             #expect(state.runs.isEmpty && state.refused.isEmpty)
         }
     }

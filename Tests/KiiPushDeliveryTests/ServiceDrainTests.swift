@@ -37,7 +37,7 @@ struct ServiceDrainTests {
         #expect(inbox.count == calls, "nothing is written any more; \(comment)")
         #expect(bench.log.events.count == handled, "nothing runs any more; \(comment)")
         bench.service.state.withLock { state in
-            #expect(state.room.count == 0 && state.room.laneCount == 0, comment)
+            #expect(state.room.count == 0 && state.room.lanes.count == 0, comment)
             #expect(state.room.later.isEmpty && state.runs.isEmpty, comment)
             #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty, comment)
         }

@@ -67,7 +67,7 @@ struct ServiceFairTests {
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
         #expect(try await bench.close(run) == DrainReport())
-        #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
+        #expect(bench.service.state.withLock { $0.room.lanes.count } == 0)
     }
 
     @Test("a lane whose first message changes while it is ready is served by what its first message is")

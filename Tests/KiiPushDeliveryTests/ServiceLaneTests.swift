@@ -124,7 +124,7 @@ struct ServiceLaneTests {
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
         #expect(now.withLock { $0.most } == max(limit, 1))
         #expect(try await bench.close(run) == DrainReport())
-        #expect(bench.service.state.withLock { $0.room.laneCount } == 0)
+        #expect(bench.service.state.withLock { $0.room.lanes.count } == 0)
     }
 
     @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)

@@ -60,15 +60,19 @@ struct KillSwitch {
     /// How many targets calls switch off at most.
     static let limit = 1024
 
+    /// Some may have ended.
     private var byCall: [KillTarget: MonotonicInstant] = [:]
     private var byList: [KillTarget: MonotonicInstant] = [:]
+    /// When all of them have ended.
+    private var lastEnd = MonotonicInstant(nanoseconds: .min)
 
-    var isIdle: Bool { byCall.isEmpty && byList.isEmpty }
+    func isIdle(at now: MonotonicInstant) -> Bool { lastEnd <= now }
 
     /// Switches a target off until `end`, or until a later end that it has already; beyond the limit, the one that ends
     /// first is on again.
     mutating func kill(_ target: KillTarget, until end: MonotonicInstant) {
         byCall[target] = max(byCall[target] ?? end, end)
+        lastEnd = max(lastEnd, end)
         guard byCall.count > Self.limit else { return }
         if let first = byCall.min(by: { $0.value < $1.value })?.key { byCall[first] = nil }
     }
@@ -79,26 +83,27 @@ struct KillSwitch {
         byList[target] = nil
     }
 
-    mutating func setList(_ ends: [KillTarget: MonotonicInstant]) { byList = ends }
+    mutating func setList(_ ends: [KillTarget: MonotonicInstant]) {
+        byList = ends
+        lastEnd = ends.values.reduce(lastEnd) { max($0, $1) }
+    }
 
-    /// The targets that are off at `now`; forgets expired ones.
-    mutating func targets(at now: MonotonicInstant) -> [KillTarget: MonotonicInstant] {
-        byCall = byCall.filter { $0.value > now }
-        byList = byList.filter { $0.value > now }
-        return byCall.merging(byList) { max($0, $1) }
+    /// The targets that are off at `now`.
+    func targets(at now: MonotonicInstant) -> [KillTarget: MonotonicInstant] {
+        byCall.merging(byList) { max($0, $1) }.filter { $0.value > now }
     }
 
     /// Those of the routes that do not get a message, and whether it is stopped as a whole.
-    mutating func stops(
+    func stops(
         _ message: RoutedMessage, _ routes: some Sequence<Route>, at now: MonotonicInstant
     ) -> (isWhole: Bool, routes: [Route]) {
-        let off = targets(at: now)
-        var isWhole = off[.everything] != nil
+        func isOff(_ target: KillTarget) -> Bool { byCall[target] ?? now > now || byList[target] ?? now > now }
+        var isWhole = isOff(.everything)
         if let uri = message.message.bucket?.uri {
             let app = message.message.appID ?? message.app
             let inApp = KiiURI(appID: app, owner: uri.owner, resource: uri.resource)
-            isWhole = isWhole || off[.bucket(uri)] != nil || off[.bucket(inApp)] != nil
+            isWhole = isWhole || isOff(.bucket(uri)) || isOff(.bucket(inApp))
         }
-        return (isWhole, routes.filter { isWhole || off[.route($0.id)] != nil })
+        return (isWhole, routes.filter { isWhole || isOff(.route($0.id)) })
     }
 }

@@ -167,14 +167,12 @@ public final class LoopGuard: Middleware, WriteWatch {
         return state.withLock { $0.killSwitch.targets(at: now) }
     }
 
-    /// The routes of a message that the kill switch stops now, and whether it stops the message as a whole.
-    package func kills(of message: RoutedMessage, _ routes: some Collection<Route>) -> (isWhole: Bool, routes: [String])
-    {
+    /// Those of a message's routes that the kill switch stops now.
+    package func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> [String] {
         let now = clock.now
         return state.withLock { state in
-            guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return (false, []) }
-            let (isWhole, killed) = state.killSwitch.stops(message, routes, at: now)
-            return (isWhole || !killed.isEmpty && killed.count == routes.count, killed.map(\.id))
+            guard !state.killSwitch.isIdle(at: now), state.settings.layers.contains(.killSwitch) else { return [] }
+            return state.killSwitch.stops(message, routes, at: now).routes.map(\.id)
         }
     }
 

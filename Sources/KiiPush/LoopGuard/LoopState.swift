@@ -73,7 +73,7 @@ struct LoopState {
 
     /// Drops a message that is killed as a whole, and stops the routes that are killed.
     mutating func stopKilled(_ message: inout RoutedMessage) -> Bool {
-        guard layers.killSwitch, !killSwitch.isIdle else { return false }
+        guard layers.killSwitch, !killSwitch.isIdle(at: message.admittedAt) else { return false }
         let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
         if isWhole { return true }
         for route in killed {
@@ -88,8 +88,8 @@ struct LoopState {
 
     /// Lets a message pass that has just come and need not wait; what most messages outside of a service need.
     mutating func passesAtOnce(_ message: inout RoutedMessage) -> Bool {
-        guard message.heard == .no, layers.pace, killSwitch.isIdle, case .none = message.bypass,
-            paces.passAtOnce(message)
+        guard message.heard == .no, layers.pace, killSwitch.isIdle(at: message.admittedAt),
+            case .none = message.bypass, paces.passAtOnce(message)
         else { return false }
         message.isCounted = true
         return true

@@ -85,12 +85,6 @@ extension Incoming {
     /// Its routes that have handled it; one that ended a loop runs again when the message comes again.
     var handled: MatchedRoutes { MatchedRoutes(message.routes.filter { end(of: $0.id) == .handled }) }
 
-    /// The routes that have not handled it: those that remain; if the chain has stopped all of them, those of `match`.
-    package func open(_ match: () -> MatchedRoutes) -> [String] {
-        let left = remaining.map(\.id)
-        return left.isEmpty ? match().ids.filter { !isDone($0) } : left
-    }
-
     /// Its outcome when no route is left that failed.
     var outcome: Outcome {
         for end in ends {
