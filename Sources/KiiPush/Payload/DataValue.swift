@@ -59,9 +59,12 @@ public enum DataValue: Sendable, Hashable {
     /// Reads a text that is one JSON value, within the limits of a value in a payload; nil if it is none.
     ///
     /// Senders put structured values into strings. Of members with the same key, the first counts.
-    public init?(json: String) {
+    public init?(json: String) { self.init(json: json, limits: .ofString) }
+
+    /// The same within other limits.
+    package init?(json: String, limits: PayloadLimits) {
         let text = json.utf8.span
-        guard let token = try? JSONToken(only: text, .ofString) else { return nil }
+        guard let token = try? JSONToken(only: text, limits) else { return nil }
         self.init(text, token)
     }
 
