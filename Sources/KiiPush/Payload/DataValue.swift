@@ -37,13 +37,12 @@ public enum DataValue: Sendable, Hashable {
         case UInt8(ascii: "{"):
             reader.advance()
             var members: [(key: String, value: DataValue)] = []
-            // Bytes, because Swift treats two spellings of one character as equal strings; to JSON they are two keys.
-            var seen: Set<[UInt8]> = []
+            var seen = SeenKeys()
             var isFirst = true
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
                 isFirst = false
                 let value = DataValue(text, &reader)
-                if seen.insert(key.bytes(in: text)).inserted { members.append((key.string(in: text), value)) }
+                if seen.insert(key, text) { members.append((key.string(in: text), value)) }
             }
             self = .object(members)
         default:
