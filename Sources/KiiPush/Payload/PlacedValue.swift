@@ -1,4 +1,6 @@
 /// A JSON value and its position in a text, for files that people edit: errors are reported with a position.
+///
+/// Its contents are read on demand, so what nobody asks for costs nothing.
 package struct PlacedValue {
     package struct Member {
         package let key: String
@@ -8,14 +10,15 @@ package struct PlacedValue {
     }
 
     private let bytes: [UInt8]
-    private let token: JSONToken
+    package let token: JSONToken
 
     /// Reads a whole text by the same strict rules as a payload; its root may be any value.
     package init(_ bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
         self.init(bytes, try JSONToken(only: bytes.span, limits))
     }
 
-    private init(_ bytes: [UInt8], _ token: JSONToken) { (self.bytes, self.token) = (bytes, token) }
+    /// A value of a text that was checked before.
+    package init(_ bytes: [UInt8], _ token: JSONToken) { (self.bytes, self.token) = (bytes, token) }
 
     /// The position of its first byte: of a string, the opening quote.
     package var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
