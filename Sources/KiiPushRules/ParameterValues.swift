@@ -92,12 +92,12 @@ extension ParameterValues: ExpressibleByDictionaryLiteral, CustomStringConvertib
 }
 
 extension RulesReader {
-    mutating func values(_ node: RulesNode, _ what: String) -> ParameterValues {
+    mutating func values(_ node: PlacedValue, _ what: String) -> ParameterValues {
         var values = ParameterValues()
         for member in object(node, what)?.members ?? [] {
             switch member.value.token.kind {
             case .string, .number, .true, .false:
-                let value = DataValue(source.bytes.span, member.value.token)
+                let value = member.value.value
                 let place = position(member.value.offset)
                 values.set(member.key, ParameterValues.Given(form: .value(value), file: source.file, position: place))
             case .object, .array, .null, .absent: report(member.value, expected: "a string, a number, true or false")

@@ -65,7 +65,7 @@ extension RulesReader {
 
     /// The rules of a file; omits a rule with a problem, which also refuses the file.
     mutating func rules(
-        _ node: RulesNode, delivery: DeliverySettings, sender: Sender?
+        _ node: PlacedValue, delivery: DeliverySettings, sender: Sender?
     ) -> [RoutingRule] {
         var ids: [ExactText: Int] = [:]
         var rules: [RoutingRule] = []
@@ -104,7 +104,7 @@ extension RulesReader {
             dedupePosition: dedupe.map { position($0.offset) })
     }
 
-    private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {
+    private mutating func ruleID(_ node: PlacedValue, _ ids: inout [ExactText: Int]) -> String? {
         guard let id = name(node, "the rule's id") else { return nil }
         if let first = ids[ExactText(id)] {
             let place = position(first)
@@ -123,7 +123,7 @@ extension RulesReader {
     static let actions = ["handler", "run", "print", "write", "send"]
 
     private mutating func action(
-        _ node: RulesNode, _ sender: Sender?
+        _ node: PlacedValue, _ sender: Sender?
     ) -> (action: RoutingRule.Action, offset: Int)? {
         let expected = "an object with handler, run, print, write or send"
         guard let object = object(node, expected, keys: Self.actions) else { return nil }
@@ -151,7 +151,7 @@ extension RulesReader {
         }
     }
 
-    private mutating func arguments(_ node: RulesNode) -> [String]? {
+    private mutating func arguments(_ node: PlacedValue) -> [String]? {
         guard let nodes = list(node, "a list with a program and its arguments") else { return nil }
         guard let program = nodes.first else {
             return refuse(node.offset, "expected a program and its arguments, found an empty list")
@@ -170,7 +170,7 @@ extension RulesReader {
         return arguments
     }
 
-    private mutating func writes(_ node: RulesNode) -> [RoutingRule.Target] {
+    private mutating func writes(_ node: PlacedValue) -> [RoutingRule.Target] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
             target(node, expected, fills: true) { $0.bucket != nil || $0.topic != nil }

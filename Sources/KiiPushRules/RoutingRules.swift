@@ -177,7 +177,7 @@ public struct RoutingRules: Sendable {
     }
 
     /// Checks the syntax of the whole text.
-    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
+    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> PlacedValue {
         let text = source.bytes.span
         func fail(_ offset: Int, _ what: String) -> RulesError {
             RulesError(source.file, source.position(of: offset), what)
@@ -190,7 +190,7 @@ public struct RoutingRules: Sendable {
             guard reader.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
             let token = try reader.readValue(text, depth: 0)
             if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the file") }
-            return RulesNode(token: token)
+            return PlacedValue(source.bytes, token)
         } catch {
             throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
         }

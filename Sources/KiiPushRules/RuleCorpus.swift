@@ -28,7 +28,7 @@ package struct RuleCorpus: Sendable {
     }
 
     /// Throws for a bare payload, an object without a key of a step, not even a mistyped one; and for a gap.
-    private func refuse(_ root: RulesNode, _ source: RulesSource) throws(RulesError) {
+    private func refuse(_ root: PlacedValue, _ source: RulesSource) throws(RulesError) {
         // What this reader finds wrong, the next one reports.
         var reader = RulesReader(source)
         guard let object = reader.object(root, "a step"), !object.members.isEmpty else { return }

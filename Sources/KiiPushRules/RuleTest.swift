@@ -84,7 +84,7 @@ package struct RuleExpectation: Sendable {
 }
 
 extension RulesReader {
-    mutating func tests(_ node: RulesNode, _ rules: [RoutingRule], _ parameters: [RuleParameter]) -> [RuleTest] {
+    mutating func tests(_ node: PlacedValue, _ rules: [RoutingRule], _ parameters: [RuleParameter]) -> [RuleTest] {
         // A rule with a problem is missing, and was already reported.
         let known = RuleNames(rules, isComplete: error == nil)
         var tests: [RuleTest] = []
@@ -115,7 +115,7 @@ extension RulesReader {
     private static let stepActions = ["payload", "raw", "gap", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "mqtt", "fail", "expect"]
 
-    mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
+    mutating func step(_ node: PlacedValue, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
         guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
             return nil
         }
@@ -152,7 +152,7 @@ extension RulesReader {
     }
 
     private mutating func stepAction(
-        _ name: String, _ value: RulesNode, _ object: RulesObject, _ known: RuleNames
+        _ name: String, _ value: PlacedValue, _ object: RulesObject, _ known: RuleNames
     ) -> RuleTestStep.Action? {
         switch name {
         case "write":
@@ -182,7 +182,7 @@ extension RulesReader {
         }
     }
 
-    private mutating func killTarget(_ node: RulesNode, _ known: RuleNames) -> KillTarget? {
+    private mutating func killTarget(_ node: PlacedValue, _ known: RuleNames) -> KillTarget? {
         let expected = "a rule's id, a bucket's kiicloud:// URI, or \"*\""
         guard let text = name(node, expected) else { return nil }
         guard let target = KillTarget(text) else { return refuse(node, expected, found: text) }
@@ -210,7 +210,7 @@ extension RulesReader {
 
     static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "cloud", "kind", "certainty"]
 
-    private mutating func expectation(_ node: RulesNode) -> RuleExpectation? {
+    private mutating func expectation(_ node: PlacedValue) -> RuleExpectation? {
         guard let object = object(node, "an object with what is expected", keys: Self.expectKeys) else { return nil }
         var expect = RuleExpectation(position: position(node.offset))
         func known(_ names: [String]) -> [(name: String, value: String)] { names.map { ($0, $0) } }
@@ -236,14 +236,14 @@ extension RulesReader {
 
 extension RulesReader {
     /// The expected cloud actions: objects with `write` or `send`.
-    private mutating func cloudActions(_ node: RulesNode) -> [DataValue]? {
+    private mutating func cloudActions(_ node: PlacedValue) -> [DataValue]? {
         list(node, "a list of objects with write or send")?.compactMap { node in
             guard let object = object(node, "an object with write or send", keys: Self.cloudActions) else { return nil }
             guard object.members.count == 1, let only = object.members.first else {
                 return refuse(node.offset, "expected exactly one of write and send, found \(object.members.count)")
             }
             guard only.value.token.kind == .object else { return refuse(only.value, expected: "an object") }
-            return DataValue(source.bytes.span, node.token)
+            return node.value
         }
     }
 

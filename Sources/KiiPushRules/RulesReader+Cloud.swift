@@ -7,7 +7,7 @@ extension RulesReader {
     static let writeKeys = ["object", "fields", "replace"]
 
     /// The key `write` of `then`: an object and its fields.
-    mutating func write(_ node: RulesNode) -> (write: RuleWrite, offset: Int)? {
+    mutating func write(_ node: PlacedValue) -> (write: RuleWrite, offset: Int)? {
         guard let object = object(node, "an object with object and fields", keys: Self.writeKeys) else { return nil }
         let place = required("object", of: object)
         let target = place.flatMap { cloudTarget($0, "the kiicloud:// URI of an object") { $0.object != nil } }
@@ -18,7 +18,7 @@ extension RulesReader {
     }
 
     /// The key `send` of `then`: the body of Kii's REST API, with the topic and the sender beside it.
-    mutating func send(_ node: RulesNode, _ standard: Sender?) -> (push: RuleSend, offset: Int)? {
+    mutating func send(_ node: PlacedValue, _ standard: Sender?) -> (push: RuleSend, offset: Int)? {
         guard let object = object(node, "an object with topic and data") else { return nil }
         let place = required("topic", of: object)
         let target = place.flatMap { cloudTarget($0, "the kiicloud:// URI of a topic") { $0.topic != nil } }
@@ -51,7 +51,7 @@ extension RulesReader {
     }
 
     private mutating func cloudTarget(
-        _ node: RulesNode, _ what: String, _ accepts: (KiiURI) -> Bool
+        _ node: PlacedValue, _ what: String, _ accepts: (KiiURI) -> Bool
     ) -> RuleTarget? {
         guard let uri = target(node, what, fills: false, accepts) else { return nil }
         return filled(node) { table throws(RuleTemplateError) in try RuleTarget(uri, &table) }
@@ -59,7 +59,7 @@ extension RulesReader {
 
     // MARK: Values
 
-    private mutating func objectFields(_ node: RulesNode) -> RuleValue? {
+    private mutating func objectFields(_ node: PlacedValue) -> RuleValue? {
         guard let object = object(node, "an object with fields") else { return nil }
         if object.members.isEmpty { report(node.offset, "expected at least one field, found none") }
         for member in object.members where member.key.begins(exactlyWith: "_") {
@@ -68,7 +68,7 @@ extension RulesReader {
         return ruleValue(object.members)
     }
 
-    private mutating func ruleValue(_ members: [RulesMember]) -> RuleValue? {
+    private mutating func ruleValue(_ members: [PlacedValue.Member]) -> RuleValue? {
         var values: [RuleValue.Member] = []
         for member in members {
             guard let value = ruleValue(member.value) else { continue }
@@ -77,7 +77,7 @@ extension RulesReader {
         return values.count == members.count ? .object(values) : nil
     }
 
-    private mutating func ruleValue(_ node: RulesNode) -> RuleValue? {
+    private mutating func ruleValue(_ node: PlacedValue) -> RuleValue? {
         switch node.token.kind {
         case .string:
             let text = text(node)
@@ -87,9 +87,9 @@ extension RulesReader {
                 return .template(try RuleTemplate(text, &table))
             }
         case .number, .true, .false, .null, .absent:
-            return .fixed(DataValue(source.bytes.span, node.token))
+            return .fixed(node.value)
         case .array:
-            let nodes = elements(node)
+            let nodes = node.elements ?? []
             let values = nodes.compactMap { ruleValue($0) }
             return values.count == nodes.count ? .array(values) : nil
         case .object: return object(node, "an object").flatMap { ruleValue($0.members) }

@@ -3,7 +3,7 @@
 import KiiPush
 
 extension RulesReader {
-    mutating func mqtt(_ node: RulesNode) -> MQTTPattern? {
+    mutating func mqtt(_ node: PlacedValue) -> MQTTPattern? {
         let keys = ["topic", "retained", "contentType", "userProperties"]
         let what = "an object with \(keys.joined(separator: ", "))"
         guard let object = object(node, what, keys: keys) else { return nil }
@@ -35,10 +35,10 @@ extension RulesReader {
     ]
 
     /// What a broker says of a message, in a step of a test, as captures have it.
-    mutating func publish(_ node: RulesNode) -> MQTTPublish? {
+    mutating func publish(_ node: PlacedValue) -> MQTTPublish? {
         guard let object = object(node, "an object with topic", keys: Self.publishKeys) else { return nil }
         guard required("topic", of: object) != nil else { return nil }
-        guard let publish = MQTTPublish(DataValue(source.bytes.span, node.token)) else {
+        guard let publish = MQTTPublish(node.value) else {
             return refuse(
                 node.offset,
                 "expected an object with the texts topic, contentType, responseTopic and correlationData (Base64), "
@@ -49,7 +49,7 @@ extension RulesReader {
     }
 
     /// The key `on` of a rule: `"gap"`, which restricts the conditions to what a gap has.
-    mutating func on(_ node: RulesNode, _ conditions: [RoutingRule.Condition]) -> Bool {
+    mutating func on(_ node: PlacedValue, _ conditions: [RoutingRule.Condition]) -> Bool {
         guard choice(node, "what the rule is for, if not messages", [("gap", true)]) == true else { return false }
         let keys = ["transport", "data", "any", "all", "not"]
         for condition in conditions {

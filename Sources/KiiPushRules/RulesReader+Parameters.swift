@@ -8,7 +8,7 @@ extension RulesReader {
     static let parameterKeys = ["type", "doc", "default", "secret"]
 
     /// The key `params` of a file, with the values that are given.
-    mutating func params(_ node: RulesNode, _ given: ParameterValues) -> [RuleParameter] {
+    mutating func params(_ node: PlacedValue, _ given: ParameterValues) -> [RuleParameter] {
         guard let object = object(node, "an object with parameters") else { return [] }
         if object.members.count > RuleParameter.most {
             report(node.offset, "expected at most \(RuleParameter.most) parameters, found \(object.members.count)")
@@ -22,7 +22,7 @@ extension RulesReader {
         }
     }
 
-    private mutating func parameter(_ member: RulesMember) -> RuleParameter? {
+    private mutating func parameter(_ member: PlacedValue.Member) -> RuleParameter? {
         let isName = member.key.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte.isDigit || "_-.".utf8.contains(byte)
         }
@@ -36,7 +36,7 @@ extension RulesReader {
         let isSecret = object["secret"].flatMap { bool($0) } ?? false
         var defaultValue: DataValue?
         if let node = object["default"] {
-            defaultValue = type.value(.value(DataValue(source.bytes.span, node.token)))
+            defaultValue = type.value(.value(node.value))
             guard defaultValue != nil else { return refuse(node, expected: type.words) }
             guard defaultValue?.isOfParameter == true else {
                 return refuse(node.offset, "expected \(DataValue.boundsOfParameter) as the default")
@@ -51,7 +51,7 @@ extension RulesReader {
 
     /// The value of a parameter: the given one, else the default; reports a wrong or missing one.
     private mutating func value(
-        of parameter: RuleParameter, _ member: RulesMember, _ given: ParameterValues, _ declared: [String]
+        of parameter: RuleParameter, _ member: PlacedValue.Member, _ given: ParameterValues, _ declared: [String]
     ) -> DataValue? {
         let name = parameter.name
         guard let value = given[name] else {
@@ -83,7 +83,7 @@ extension RulesReader {
     }
 
     /// The table of values of a test.
-    mutating func rows(_ node: RulesNode, _ parameters: [RuleParameter]) -> [ParameterValues] {
+    mutating func rows(_ node: PlacedValue, _ parameters: [RuleParameter]) -> [ParameterValues] {
         guard let nodes = list(node, "a list of objects with the values of parameters") else { return [] }
         if nodes.isEmpty { report(node.offset, "expected a row of values, found an empty list") }
         return nodes.map { node in
@@ -101,12 +101,12 @@ extension RulesReader {
     // MARK: Placeholders
 
     /// A string with its placeholders of parameters replaced; reports an unknown or a secret one.
-    mutating func filled(_ text: String, at node: RulesNode, allowsSecrets: Bool = false) -> String? {
+    mutating func filled(_ text: String, at node: PlacedValue, allowsSecrets: Bool = false) -> String? {
         filled(node) { table throws(RuleTemplateError) in try table.filled(text, allowsSecrets: allowsSecrets) }
     }
 
     /// The value that a string is: of its only placeholder, or else its text; reports an unknown or a secret one.
-    mutating func filledValue(_ node: RulesNode) -> DataValue? {
+    mutating func filledValue(_ node: PlacedValue) -> DataValue? {
         let text = text(node)
         return filled(node) { table throws(RuleTemplateError) in
             if let value = try table.value(text) { return value }
@@ -116,7 +116,7 @@ extension RulesReader {
 
     /// What `fill` makes with the parameters; reports its error.
     mutating func filled<Value>(
-        _ node: RulesNode, _ fill: (inout ParameterTable) throws(RuleTemplateError) -> Value
+        _ node: PlacedValue, _ fill: (inout ParameterTable) throws(RuleTemplateError) -> Value
     ) -> Value? {
         do throws(RuleTemplateError) { return try fill(&parameters) } catch {
             return refuse(node.offset, error.what)
@@ -124,7 +124,7 @@ extension RulesReader {
     }
 
     /// A URI whose parts are filled in, so that no value can change what it names.
-    mutating func filled(_ uri: KiiURI, at node: RulesNode) -> KiiURI? {
+    mutating func filled(_ uri: KiiURI, at node: PlacedValue) -> KiiURI? {
         func part(_ text: String) -> String? {
             guard let filled = filled(text, at: node) else { return nil }
             if filled.isEmpty { report(node.offset, "a value in a URI is empty") }

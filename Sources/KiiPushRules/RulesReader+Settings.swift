@@ -6,17 +6,17 @@ extension RulesReader {
     // MARK: Identities and scopes
 
     /// `["user:U1", "thing:th.x"]`: single identities.
-    mutating func identities(_ node: RulesNode) -> [Sender] {
+    mutating func identities(_ node: PlacedValue) -> [Sender] {
         list(node, "a list of identities such as \"thing:th.1\"")?.compactMap { identity($0) } ?? []
     }
 
     /// Where each element of a list begins; empty for a value of another kind.
-    func positions(_ node: RulesNode) -> [SourcePosition] {
-        node.token.kind == .array ? elements(node).map { position($0.offset) } : []
+    func positions(_ node: PlacedValue) -> [SourcePosition] {
+        (node.elements ?? []).map { position($0.offset) }
     }
 
     /// `user:U1`: one identity.
-    mutating func identity(_ node: RulesNode) -> Sender? {
+    mutating func identity(_ node: PlacedValue) -> Sender? {
         let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
         guard let text = name(node, expected, fills: true) else { return nil }
         guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }
@@ -29,7 +29,7 @@ extension RulesReader {
     static let senderTypes = ["user", "thing", "admin"]
 
     /// The two parts of `user:U1`; reports any other text.
-    mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
+    mutating func owner(_ text: String, _ node: PlacedValue, _ expected: String, types: [String]) -> (String, String)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             return refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
         }
@@ -45,7 +45,7 @@ extension RulesReader {
     }
 
     /// `["app", "user:U1", "group:*"]`.
-    mutating func serving(_ node: RulesNode) -> ScopePattern? {
+    mutating func serving(_ node: PlacedValue) -> ScopePattern? {
         let expected = "a list of scopes such as \"app\", \"user:ID\", \"group:*\" or \"thing:ID\""
         guard let nodes = list(node, expected) else { return nil }
         if nodes.isEmpty { report(node.offset, "an empty list serves nothing; leave it out to serve every scope") }
@@ -68,7 +68,7 @@ extension RulesReader {
 
     // MARK: Dedupe
 
-    mutating func dedupe(_ node: RulesNode) -> SeenWindow {
+    mutating func dedupe(_ node: PlacedValue) -> SeenWindow {
         var window = SeenWindow.standard
         guard let object = object(node, "an object with window, count and weak", keys: ["window", "count", "weak"])
         else { return window }
@@ -79,7 +79,7 @@ extension RulesReader {
     }
 
     /// The key `dedupe` of a rule: `{"by": "data.messageId"}`.
-    mutating func ruleDedupe(_ node: RulesNode) -> (dedupe: RouteDedupe, offset: Int)? {
+    mutating func ruleDedupe(_ node: PlacedValue) -> (dedupe: RouteDedupe, offset: Int)? {
         guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
         let expected = "a field of the data, such as \"data.messageId\""
         guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
@@ -90,7 +90,7 @@ extension RulesReader {
     // MARK: Loop
 
     mutating func loop(
-        _ node: RulesNode
+        _ node: PlacedValue
     ) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool, writesAsPositions: [SourcePosition]) {
         var settings = LoopSettings.standard
         let expected = "an object with hops, echo and writesAs"
@@ -106,7 +106,7 @@ extension RulesReader {
     }
 
     /// The numbers of earlier versions.
-    private mutating func reportRate(_ node: RulesNode) {
+    private mutating func reportRate(_ node: PlacedValue) {
         report(
             node.offset,
             "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
@@ -114,7 +114,7 @@ extension RulesReader {
     }
 
     /// The key `pace` of a rule: `"unlimited"`.
-    mutating func pace(_ node: RulesNode) -> RoutePace? {
+    mutating func pace(_ node: PlacedValue) -> RoutePace? {
         guard node.token.kind == .string, let text = name(node, "a pace") else {
             return refuse(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")
         }
@@ -125,7 +125,7 @@ extension RulesReader {
         }
     }
 
-    mutating func ruleLoop(_ node: RulesNode) -> RouteOptions.OwnBucket? {
+    mutating func ruleLoop(_ node: PlacedValue) -> RouteOptions.OwnBucket? {
         guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return nil }
         let answer = object["ownBucket"].flatMap {
             choice($0, "answer to a write to the own bucket", RouteOptions.OwnBucket.self)
@@ -137,7 +137,7 @@ extension RulesReader {
     // MARK: Delivery
 
     /// Settings that override `base`.
-    mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
+    mutating func delivery(_ node: PlacedValue, from base: DeliverySettings) -> DeliverySettings {
         var settings = base
         let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder", "maxAge"]
         guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {

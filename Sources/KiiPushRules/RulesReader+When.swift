@@ -5,7 +5,7 @@ struct RulesText {
     let text: String
     /// Whether it was written as `{"equals": …}`, so that a star in it is literal.
     let isExact: Bool
-    let node: RulesNode
+    let node: PlacedValue
 
     var pattern: TextPattern { isExact ? .exactly(text) : TextPattern(text) }
 }
@@ -17,7 +17,7 @@ extension RulesReader {
     ]
 
     /// The key `when` of a rule, and the positions of its conditions.
-    mutating func when(_ node: RulesNode) -> (RouteCriteria, [RoutingRule.Condition]) {
+    mutating func when(_ node: PlacedValue) -> (RouteCriteria, [RoutingRule.Condition]) {
         var parts = 0
         var conditions: [RoutingRule.Condition] = []
         let criteria = when(node, path: "", level: 0, &parts, &conditions)
@@ -26,7 +26,7 @@ extension RulesReader {
 
     /// An object of conditions: `when` itself, or a part of `any`, `all` or `not`.
     private mutating func when(
-        _ node: RulesNode, path: String, level: Int, _ parts: inout Int, _ conditions: inout [RoutingRule.Condition]
+        _ node: PlacedValue, path: String, level: Int, _ parts: inout Int, _ conditions: inout [RoutingRule.Condition]
     ) -> RouteCriteria {
         var criteria = RouteCriteria()
         guard let object = object(node, "an object with conditions") else { return criteria }
@@ -76,7 +76,7 @@ extension RulesReader {
     // MARK: Combined conditions
 
     private mutating func group(
-        _ combining: ConditionGroup.Operator, _ node: RulesNode, path: String, level: Int, _ parts: inout Int,
+        _ combining: ConditionGroup.Operator, _ node: PlacedValue, path: String, level: Int, _ parts: inout Int,
         _ conditions: inout [RoutingRule.Condition]
     ) -> [RouteCriteria] {
         let nodes = combining == .not ? [node] : list(node, "a list of objects with conditions") ?? []
@@ -105,14 +105,13 @@ extension RulesReader {
     // MARK: Texts
 
     /// A text, or a list of alternatives; each may be `{"equals": text}` instead.
-    mutating func texts(_ node: RulesNode, _ what: String) -> [RulesText] {
-        guard node.token.kind == .array else { return text(node, what, isInList: false).map { [$0] } ?? [] }
-        let nodes = elements(node)
+    mutating func texts(_ node: PlacedValue, _ what: String) -> [RulesText] {
+        guard let nodes = node.elements else { return text(node, what, isInList: false).map { [$0] } ?? [] }
         if nodes.isEmpty { report(node.offset, "an empty list matches nothing; leave the key out to match anything") }
         return nodes.compactMap { text($0, what, isInList: true) }
     }
 
-    private mutating func text(_ node: RulesNode, _ what: String, isInList: Bool) -> RulesText? {
+    private mutating func text(_ node: PlacedValue, _ what: String, isInList: Bool) -> RulesText? {
         var value = node
         let isExact = node.token.kind == .object
         if isExact {
@@ -133,7 +132,7 @@ extension RulesReader {
         return RulesText(text: text, isExact: isExact, node: value)
     }
 
-    mutating func pattern(_ node: RulesNode, _ what: String) -> TextPattern? {
+    mutating func pattern(_ node: PlacedValue, _ what: String) -> TextPattern? {
         .anyOf(texts(node, what).map(\.pattern))
     }
 
@@ -151,7 +150,7 @@ extension RulesReader {
 
     /// The values of an enumeration that texts match, each once.
     private mutating func values<Value: CaseIterable & RawRepresentable<String>>(
-        _ node: RulesNode, _ what: String
+        _ node: PlacedValue, _ what: String
     ) -> [Value] {
         let known = Value.allCases.map { (name: $0.rawValue, value: $0) }
         return texts(node, "a \(what)").reduce(into: []) { found, text in
@@ -164,7 +163,7 @@ extension RulesReader {
     ]
 
     /// Scope types, each with any id or none, and owners such as `user:U1`, which include the id.
-    private mutating func scope(_ node: RulesNode) -> ScopePattern {
+    private mutating func scope(_ node: PlacedValue) -> ScopePattern {
         var alternatives: [ScopePattern.Alternative] = []
         for text in texts(node, "the type of a scope, such as \"APP_AND_USER\"") {
             if text.text == "app" || text.text.utf8.contains(UInt8(ascii: ":")) {
@@ -180,7 +179,7 @@ extension RulesReader {
         return ScopePattern(alternatives)
     }
 
-    private mutating func sender(_ node: RulesNode) -> SenderPattern {
+    private mutating func sender(_ node: PlacedValue) -> SenderPattern {
         let expected = "a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
         var alternatives: [SenderPattern.Alternative] = []
         for text in texts(node, expected) {
@@ -199,7 +198,7 @@ extension RulesReader {
 extension RulesReader {
     /// The key `data` of `when`: each root key or JSON Pointer with its predicate.
     private mutating func data(
-        _ node: RulesNode, path: String, _ conditions: inout [RoutingRule.Condition]
+        _ node: PlacedValue, path: String, _ conditions: inout [RoutingRule.Condition]
     ) -> [DataCondition] {
         var data: [DataCondition] = []
         for member in object(node, "an object with keys of the data")?.members ?? [] {
@@ -218,7 +217,7 @@ extension RulesReader {
         return data
     }
 
-    private mutating func predicate(_ node: RulesNode) -> DataPredicate? {
+    private mutating func predicate(_ node: PlacedValue) -> DataPredicate? {
         switch node.token.kind {
         case .string:
             guard let value = filledValue(node) else { return nil }
@@ -226,7 +225,7 @@ extension RulesReader {
             return DataPredicate(.equals(value))
         case .number, .true, .false, .null, .absent: return scalar(node).map { DataPredicate(.equals($0)) }
         case .array:
-            let nodes = elements(node)
+            let nodes = node.elements ?? []
             if nodes.isEmpty { report(node.offset, "an empty list matches nothing; \"*\" matches any value") }
             let predicates = nodes.compactMap { predicate($0) }
             return predicates.count == nodes.count && !nodes.isEmpty ? .any(predicates) : nil
@@ -240,7 +239,7 @@ extension RulesReader {
         }
     }
 
-    private mutating func operation(_ member: RulesMember) -> DataPredicate? {
+    private mutating func operation(_ member: PlacedValue.Member) -> DataPredicate? {
         let value = member.value
         switch member.key {
         case "equals": return scalar(value).map { DataPredicate(.equals($0)) }
@@ -262,17 +261,17 @@ extension RulesReader {
         }
     }
 
-    private mutating func scalar(_ node: RulesNode) -> DataValue? {
+    private mutating func scalar(_ node: PlacedValue) -> DataValue? {
         switch node.token.kind {
         case .string: return filledValue(node)
-        case .number, .true, .false, .null: return DataValue(source.bytes.span, node.token)
+        case .number, .true, .false, .null: return node.value
         case .object, .array, .absent:
             return refuse(node, expected: "a string, a number, true, false or null")
         }
     }
 
     /// The text of a number, which may also be in a string.
-    private mutating func number(_ node: RulesNode) -> String? {
+    private mutating func number(_ node: PlacedValue) -> String? {
         guard node.token.kind == .number || node.token.kind == .string else {
             return refuse(node, expected: "a number")
         }

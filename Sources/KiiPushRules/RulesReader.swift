@@ -1,14 +1,6 @@
 import KiiPush
 
-/// One value of a rules file, as a position in its text; its contents are parsed on demand.
-///
-/// Holds no copy: the syntax of the whole text was checked before, so a payload in a test costs nothing.
-struct RulesNode {
-    let token: JSONToken
-
-    /// The position of the value's first byte, including a string's quote.
-    var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
-
+extension PlacedValue {
     var kindName: String {
         switch token.kind {
         case .string: "a string"
@@ -22,21 +14,14 @@ struct RulesNode {
     }
 }
 
-struct RulesMember {
-    let key: String
-    /// The position of the key's opening quote.
-    let keyOffset: Int
-    let value: RulesNode
-}
-
 /// The members of an object, by key.
 struct RulesObject {
-    let node: RulesNode
-    let members: [RulesMember]
+    let node: PlacedValue
+    let members: [PlacedValue.Member]
 
-    subscript(key: String) -> RulesNode? { member(key)?.value }
+    subscript(key: String) -> PlacedValue? { member(key)?.value }
 
-    func member(_ key: String) -> RulesMember? { members.first { $0.key.isExactly(key) } }
+    func member(_ key: String) -> PlacedValue.Member? { members.first { $0.key.isExactly(key) } }
 }
 
 /// Reads a syntactically valid rules file, and collects every problem with its position.
@@ -63,7 +48,7 @@ struct RulesReader {
     }
 
     /// Records that a value has the wrong type.
-    mutating func report(_ node: RulesNode, expected: String) {
+    mutating func report(_ node: PlacedValue, expected: String) {
         report(node.offset, "expected \(expected), found \(node.kindName)")
     }
 
@@ -74,13 +59,13 @@ struct RulesReader {
     }
 
     /// Records that a value has the wrong type; returns nil for it.
-    mutating func refuse<Value>(_ node: RulesNode, expected: String) -> Value? {
+    mutating func refuse<Value>(_ node: PlacedValue, expected: String) -> Value? {
         report(node, expected: expected)
         return nil
     }
 
     /// Records that a text is not what was expected; returns nil for it.
-    mutating func refuse<Value>(_ node: RulesNode, _ expected: String, found: String) -> Value? {
+    mutating func refuse<Value>(_ node: PlacedValue, _ expected: String, found: String) -> Value? {
         refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(found))'")
     }
 
@@ -92,7 +77,7 @@ struct RulesReader {
     // MARK: Containers
 
     /// The members of an object with known keys; reports another type, and unknown or duplicate keys.
-    mutating func object(_ node: RulesNode, _ what: String, keys: [String]) -> RulesObject? {
+    mutating func object(_ node: PlacedValue, _ what: String, keys: [String]) -> RulesObject? {
         guard let object = object(node, what) else { return nil }
         refuseKeys(of: object, otherThan: keys)
         return object
@@ -106,43 +91,23 @@ struct RulesReader {
     }
 
     /// The members of an object with any keys; the first of duplicate keys counts.
-    mutating func object(_ node: RulesNode, _ what: String) -> RulesObject? {
-        guard node.token.kind == .object else { return refuse(node, expected: what) }
-        var found: [RulesMember] = []
+    mutating func object(_ node: PlacedValue, _ what: String) -> RulesObject? {
+        guard let members = node.members else { return refuse(node, expected: what) }
         var seen: Set<ExactText> = []
-        let bytes = source.bytes
-        let text = bytes.span
-        var members = ObjectMembers(text, at: node.offset)
-        while let (key, value) = members.next(text) {
-            let name = key.string(in: text)
-            if seen.insert(ExactText(name)).inserted {
-                found.append(RulesMember(key: name, keyOffset: Int(key.start) - 1, value: RulesNode(token: value)))
-            } else {
-                report(Int(key.start) - 1, "the key '\(Suggestion.shown(name))' is a duplicate in this object")
-            }
+        let different = members.filter { member in
+            if seen.insert(ExactText(member.key)).inserted { return true }
+            report(member.keyOffset, "the key '\(Suggestion.shown(member.key))' is a duplicate in this object")
+            return false
         }
-        return RulesObject(node: node, members: found)
+        return RulesObject(node: node, members: different)
     }
 
     /// The elements of a list; reports another type.
-    mutating func list(_ node: RulesNode, _ what: String) -> [RulesNode]? {
-        guard node.token.kind == .array else { return refuse(node, expected: what) }
-        return elements(node)
+    mutating func list(_ node: PlacedValue, _ what: String) -> [PlacedValue]? {
+        node.elements ?? refuse(node, expected: what)
     }
 
-    /// The elements of a value that is known to be a list.
-    func elements(_ node: RulesNode) -> [RulesNode] {
-        var found: [RulesNode] = []
-        let text = source.bytes.span
-        var reader = JSONReader(at: node.offset, limits: .checked)
-        reader.advance()
-        while reader.nextElement(text, isFirst: found.isEmpty), let token = try? reader.readValue(text, depth: 1) {
-            found.append(RulesNode(token: token))
-        }
-        return found
-    }
-
-    mutating func required(_ key: String, of object: RulesObject) -> RulesNode? {
+    mutating func required(_ key: String, of object: RulesObject) -> PlacedValue? {
         if let node = object[key] { return node }
         return refuse(object.node.offset, "the key '\(key)' is missing")
     }
@@ -150,9 +115,9 @@ struct RulesReader {
     // MARK: Single values
 
     /// The text of any value as written; of a string, unescaped.
-    func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
+    func text(_ node: PlacedValue) -> String { node.token.string(in: source.bytes.span) }
 
-    mutating func string(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
+    mutating func string(_ node: PlacedValue, _ what: String, fills: Bool = false) -> String? {
         guard node.token.kind == .string else { return refuse(node, expected: what) }
         return fills ? filled(text(node), at: node) : text(node)
     }
@@ -161,7 +126,7 @@ struct RulesReader {
     /// reported.
     ///
     /// With `fills`, placeholders of parameters are replaced.
-    mutating func name(_ node: RulesNode, _ what: String, fills: Bool = false) -> String? {
+    mutating func name(_ node: PlacedValue, _ what: String, fills: Bool = false) -> String? {
         guard let name = string(node, what, fills: fills) else { return nil }
         guard !name.isEmpty else { return refuse(node.offset, "expected \(what), found an empty string") }
         guard !name.hasControlCharacters else {
@@ -170,7 +135,7 @@ struct RulesReader {
         return name
     }
 
-    mutating func bool(_ node: RulesNode) -> Bool? {
+    mutating func bool(_ node: PlacedValue) -> Bool? {
         switch node.token.kind {
         case .true: return true
         case .false: return false
@@ -179,7 +144,7 @@ struct RulesReader {
         }
     }
 
-    mutating func integer(_ node: RulesNode, in range: ClosedRange<Int>) -> Int? {
+    mutating func integer(_ node: PlacedValue, in range: ClosedRange<Int>) -> Int? {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         guard node.token.kind == .number else { return refuse(node, expected: expected) }
         guard let number = JSONNumber.integer(source.bytes.span, node.token.range), range.contains(Int(number)) else {
@@ -190,7 +155,7 @@ struct RulesReader {
     }
 
     /// A duration in a range.
-    mutating func duration(_ node: RulesNode, isPositive: Bool = false) -> Duration? {
+    mutating func duration(_ node: PlacedValue, isPositive: Bool = false) -> Duration? {
         let expected = "a duration such as \"10s\": a number and ms, s, m, h or d"
         guard let text = string(node, expected) else { return nil }
         guard let duration = Duration(rule: text) else { return refuse(node, expected, found: text) }
@@ -198,7 +163,9 @@ struct RulesReader {
         return duration
     }
 
-    mutating func choice<Value>(_ node: RulesNode, _ what: String, _ values: [(name: String, value: Value)]) -> Value? {
+    mutating func choice<Value>(
+        _ node: PlacedValue, _ what: String, _ values: [(name: String, value: Value)]
+    ) -> Value? {
         let names = values.map(\.name)
         guard let name = string(node, "\(what): \(names.joined(separator: ", "))") else { return nil }
         if let found = values.first(where: { $0.name.isExactly(name) }) { return found.value }
@@ -206,18 +173,18 @@ struct RulesReader {
     }
 
     mutating func choice<Value: CaseIterable & RawRepresentable<String>>(
-        _ node: RulesNode, _ what: String, _ type: Value.Type = Value.self
+        _ node: PlacedValue, _ what: String, _ type: Value.Type = Value.self
     ) -> Value? {
         choice(node, what, Value.allCases.map { ($0.rawValue, $0) })
     }
 
-    mutating func names(_ node: RulesNode, _ what: String) -> [String]? {
+    mutating func names(_ node: PlacedValue, _ what: String) -> [String]? {
         list(node, "a list of \(what)s")?.compactMap { name($0, what) }
     }
 
     /// A `kiicloud://` URI of something that can be written to; nil if it is none, which is reported.
     mutating func target(
-        _ node: RulesNode, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool
+        _ node: PlacedValue, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool
     ) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
         guard let uri = KiiURI(text), accepts(uri) else { return refuse(node, what, found: text) }

@@ -15,8 +15,8 @@ struct BodyObject {
     }
 
     private init(_ value: PlacedValue, path: String) throws(MessageBodyError) {
-        guard case .object(let members) = value.content else {
-            throw MessageBodyError(path, at: value.range.lowerBound, "expected an object, as {…}")
+        guard let members = value.members else {
+            throw MessageBodyError(path, at: value.offset, "expected an object, as {…}")
         }
         self.path = path
         self.members = members
@@ -43,20 +43,20 @@ struct BodyObject {
     /// A member's value; null counts as absent.
     private func value(_ key: String) -> PlacedValue? {
         guard let value = members.first(where: { $0.key == key })?.value else { return nil }
-        if case .null = value.content { return nil }
+        if case .null = value.value { return nil }
         return value
     }
 
     private func wrong(_ key: String, _ value: PlacedValue, _ due: String) -> MessageBodyError {
-        MessageBodyError(place(key), at: value.range.lowerBound, "expected \(due)")
+        MessageBodyError(place(key), at: value.offset, "expected \(due)")
     }
 
     /// A member's value as a value of Swift, whose kind is named in the error.
     private func value<Value>(
-        _ key: String, as due: String, _ convert: (PlacedValue.Content) -> Value?
+        _ key: String, as due: String, _ convert: (DataValue) -> Value?
     ) throws(MessageBodyError) -> Value? {
         guard let value = value(key) else { return nil }
-        guard let converted = convert(value.content) else { throw wrong(key, value, due) }
+        guard let converted = convert(value.value) else { throw wrong(key, value, due) }
         return converted
     }
 
@@ -71,10 +71,10 @@ struct BodyObject {
 
     func strings(_ key: String) throws(MessageBodyError) -> [String]? {
         guard let value = value(key) else { return nil }
-        guard case .array(let elements) = value.content else { throw wrong(key, value, "an array of strings") }
+        guard let elements = value.elements else { throw wrong(key, value, "an array of strings") }
         var strings: [String] = []
         for element in elements {
-            guard case .string(let string) = element.content else { throw wrong(key, element, "a string") }
+            guard case .string(let string) = element.value else { throw wrong(key, element, "a string") }
             strings.append(string)
         }
         return strings
@@ -98,27 +98,12 @@ struct BodyObject {
 
     func integer(_ key: String) throws(MessageBodyError) -> Int? {
         try value(key, as: "a whole number") { content in
-            guard case .number(let number) = content else { return nil }
-            return DataValue.number(number).integer.flatMap { Int(exactly: $0) }
+            if case .number = content { content.integer.flatMap { Int(exactly: $0) } } else { nil }
         }
     }
 
     /// An object with any values, such as a sender's own data; the check reports those that Kii does not accept.
     func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
-        try object(key).map { KeyedData($0.members.map { (key: $0.key, value: DataValue($0.value)) }) }
-    }
-}
-
-extension DataValue {
-    /// A value without its position.
-    init(_ value: PlacedValue) {
-        switch value.content {
-        case .string(let string): self = .string(string)
-        case .number(let number): self = .number(number)
-        case .bool(let bool): self = .bool(bool)
-        case .null: self = .null
-        case .array(let elements): self = .array(elements.map { DataValue($0) })
-        case .object(let members): self = .object(members.map { (key: $0.key, value: DataValue($0.value)) })
-        }
+        try object(key).map { KeyedData($0.members.map { (key: $0.key, value: $0.value.value) }) }
     }
 }

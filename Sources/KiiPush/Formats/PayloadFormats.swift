@@ -19,7 +19,6 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
 
     /// The formats; nil for the shipped ones, so that nobody counts references to them.
     private let given: [Entry]?
-    private let haveTransport: Bool
 
     private var entries: [Entry] { given ?? Self.shippedEntries }
     private static let shippedEntries = [
@@ -29,7 +28,7 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
     /// CloudEvents, ntfy and QuickBlox.
     public static var shipped: PayloadFormats { PayloadFormats() }
 
-    private init() { (given, haveTransport) = (nil, true) }
+    private init() { given = nil }
 
     /// Exactly these formats, at most 16, with different names and transports; of two that claim one payload, the first
     /// reads it.
@@ -41,7 +40,7 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
         let transports = entries.compactMap(\.transport)
         precondition(Set(transports).count == transports.count, "two formats have one transport")
         precondition(transports.allSatisfy { $0.format == .unknown }, "this transport carries Kii's pushes")
-        (given, haveTransport) = (entries, !transports.isEmpty)
+        given = entries
     }
 
     /// Exactly these formats.
@@ -62,12 +61,6 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
 }
 
 extension PayloadFormats {
-    /// Whether a payload of this transport has none of Kii's keys.
-    @inline(__always)
-    private func isOwned(_ transport: Transport) -> Bool {
-        transport.format == .unknown && entries.contains { $0.transport == transport }
-    }
-
     /// Reads a payload as a JSON object, or lets the formats read it; returns what a format has read.
     ///
     /// Then the buffer has the text of a JSON object with the data, and `raw` the bytes. Nil is a JSON object that may
@@ -85,7 +78,10 @@ extension PayloadFormats {
             root = try claim.root(buffer, limits)
             return ForeignContent(claim, buffer.count, dataRange: 0..<buffer.count)
         }
-        guard haveTransport, let transport = raw.transport, isOwned(transport) else { return nil }
+        // Over the transport of a format, a payload has none of Kii's keys.
+        guard let transport = raw.transport, transport.format == .unknown,
+            entries.contains(where: { $0.transport == transport })
+        else { return nil }
         let view = PayloadView(buffer, count: buffer.count, transport, keyBits: root.keyBits, limits)
         return try claim(view, appendingTo: &buffer)
     }
@@ -135,7 +131,7 @@ extension PayloadFormats {
                 continue
             }
             // Over its own transport, a format has no rival.
-            if haveTransport, let own = entries[index].transport, own == payload.transport {
+            if let own = entries[index].transport, own == payload.transport {
                 (first, rivals) = ((index, evidence), [])
                 break
             }

@@ -150,11 +150,6 @@ public enum QuickBloxEvent: Sendable, Hashable {
     }
 
     private static func object(_ pairs: [Pair]) -> String {
-        JSONWriter.object { writer in
-            for pair in pairs {
-                writer.key(pair.key)
-                writer.string(pair.value)
-            }
-        }
+        DataValue.object(pairs.map { (key: $0.key, value: .string($0.value)) }).jsonText
     }
 }

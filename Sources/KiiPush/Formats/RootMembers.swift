@@ -25,26 +25,28 @@ struct RootMembers {
         var reader = JSONReader(limits: limits)
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
-        // Not stored, so that a copy of the result is half as large and changes no reference counts.
-        var others = DuplicateKeyCheck()
+        var duplicate: JSONToken?
         let isObject = first == UInt8(ascii: "{")
         if isObject {
             reader.advance()
-            reader = try readMembers(text, reader, &others)
+            reader = try readMembers(text, reader, &duplicate)
         } else {
             _ = try reader.readValue(text, depth: 0)
         }
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
-        if let duplicate = others.firstDuplicate(text) {
+        if let duplicate {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
         }
     }
 
-    /// Reads the members of the root after its opening brace; returns the reader after its closing brace.
+    /// Reads the members of the root after its opening brace, and finds the first key that is a duplicate; returns the
+    /// reader after its closing brace.
     private mutating func readMembers(
-        _ text: Span<UInt8>, _ start: JSONReader, _ others: inout DuplicateKeyCheck
+        _ text: Span<UInt8>, _ start: JSONReader, _ duplicate: inout JSONToken?
     ) throws(DecodeError) -> JSONReader {
+        // Not stored, so that a copy of the result is half as large and changes no reference counts.
+        var others = SeenKeys()
         let table = KeyTable.known
         var reader = start
         var isFirst = true
@@ -53,11 +55,11 @@ struct RootMembers {
             let known = key.word != 0 ? table.find(key.word) : key.token.rootKey(in: text, table)
             if let known {
                 let bit: UInt64 = 1 &<< UInt64(known.slot)
-                if used & bit != 0 { others.noteRepeated(key.token) }
+                if used & bit != 0, duplicate == nil { duplicate = key.token }
                 used |= bit
                 slots[known.slot] = try reader.readValue(text, depth: 1)
             } else {
-                others.note(key.token, text)
+                if !others.insert(key.token, text), duplicate == nil { duplicate = key.token }
                 otherBits |= KeyBits.bit(text, key.token)
                 let value = try reader.readValue(text, depth: 1)
                 if value.kind == .object || value.hasEscapes || key.token.range.count > NetworkKeys.jpush.utf8.count {

@@ -80,16 +80,16 @@ struct UnorderedDigest {
         case UInt8(ascii: "{"):
             reader.advance()
             var nested = UnorderedDigest(secret)
-            var seen = SeenNames()
+            var seen = SeenKeys()
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
                 isFirst = false
-                var member = KeyedDigest(secret)
-                member.add(.key, text, string: key)
                 // The first of two members with one name counts, as for all nested values.
-                guard seen.insert(member.finish()) else {
+                guard seen.insert(key, text) else {
                     guard (try? reader.readValue(text, depth: 0)) != nil else { break }
                     continue
                 }
+                var member = KeyedDigest(secret)
+                member.add(.key, text, string: key)
                 add(text, &reader, to: &member)
                 nested.add(member)
             }
@@ -104,29 +104,5 @@ struct UnorderedDigest {
         digest.add(first)
         digest.add(second)
         digest.add(count)
-    }
-}
-
-/// The names of an object's members so far, by their digests, so that a duplicate is found in constant time.
-///
-/// The digests are keyed: without the receiver's secret, nobody can make names that collide.
-private struct SeenNames {
-    private var few = InlineArray<4, DedupeKey>(repeating: DedupeKey(first: 0, second: 0))
-    private var count = 0
-    /// All of them, once there are more than four; most objects have fewer, and need no memory for a set.
-    private var many: Set<DedupeKey> = []
-
-    /// Adds a name; returns whether it is new.
-    mutating func insert(_ name: DedupeKey) -> Bool {
-        if count > 4 { return many.insert(name).inserted }
-        for index in 0..<min(count, 4) where few[index] == name { return false }
-        if count < 4 {
-            few[count] = name
-        } else {
-            for index in 0..<4 { many.insert(few[index]) }
-            many.insert(name)
-        }
-        count += 1
-        return true
     }
 }

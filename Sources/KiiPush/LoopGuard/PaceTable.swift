@@ -43,13 +43,13 @@ struct PaceTable {
         let index = free.popLast() ?? UInt32(entries.count)
         let entry = (key, Pace(limits, now: now), limits)
         if index < entries.count { entries[Int(index)] = entry } else { entries.append(entry) }
-        indices[key.digest] = index
+        indices.insert(key.digest, index)
         queue.append(index)
         return index
     }
 
     /// The index of a key's pace, if there is one.
-    func find(_ key: ResourceKey) -> UInt32? { indices[key.digest] }
+    func find(_ key: ResourceKey) -> UInt32? { indices.first(of: key.digest) { _ in true } }
 
     /// The pace at an index.
     subscript(index: UInt32) -> Pace {
@@ -85,7 +85,7 @@ struct PaceTable {
 
     private mutating func forget(_ index: UInt32) {
         last = .max
-        indices[entries[Int(index)].key.digest] = nil
+        indices.remove(entries[Int(index)].key.digest, index)
         if !records.isEmpty { records[index] = nil }
         free.append(index)
     }

@@ -111,13 +111,10 @@ extension Answer {
     package var json: String {
         JSONWriter.object { writer in
             writer.member("status", status.rawValue)
-            if let data {
-                writer.member("data", value: data)
-            }
+            if let data { writer.member("data", value: data) }
             if let reason { writer.member("reason", reason) }
             guard !failedActions.isEmpty else { return }
-            writer.key("failedActions")
-            writer.object { writer in
+            writer.member("failedActions") { writer in
                 for (name, reason) in failedActions.sorted(by: { $0.key < $1.key }) { writer.member(name, reason) }
             }
         }

@@ -3,7 +3,7 @@
 /// The keys that most handlers need are properties; values of the wrong type count as absent. ``subscript(_:)`` returns
 /// every other key, including those that Apple adds later. In a QuickBlox event, the parameters for iOS (`ios_badge`
 /// and the like) count as Apple's keys. The names are from Apple's payload key reference.
-public struct AppleDictionary: Sendable {
+public struct AppleDictionary: Sendable, Hashable {
     /// The text that is shown.
     public let alert: Alert?
     /// The number on the app's icon.
@@ -23,7 +23,9 @@ public struct AppleDictionary: Sendable {
     public var isSilent: Bool { contentAvailable && alert == nil }
 
     /// All members, in the order of the payload; those that a format has read follow.
-    public let members: [(key: String, value: DataValue)]
+    public var members: [(key: String, value: DataValue)] { if case .object(let all) = object { all } else { [] } }
+
+    private let object: DataValue
 
     init?(_ storage: MessageStorage) {
         let buffer = storage.buffer
@@ -57,7 +59,7 @@ public struct AppleDictionary: Sendable {
         alert = sent.value(of: "alert").flatMap { Alert($0) } ?? (read.isEmpty ? nil : foreign?.alert)
         (sound, category, threadID) = (string("sound"), string("category"), string("thread-id"))
         (contentAvailable, mutableContent) = (flag("content-available"), flag("mutable-content"))
-        members = sent + read.filter { sent.value(of: $0.key) == nil }
+        object = .object(sent + read.filter { sent.value(of: $0.key) == nil })
     }
 
     /// The value of any key of the dictionary, such as `interruption-level`; nil if the payload does not have it.
@@ -70,19 +72,6 @@ public struct AppleDictionary: Sendable {
     ///
     /// - Throws: `DecodingError` with the path of a key that is missing or has another type.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-        try Value(from: DataDecoder(.object(members), path: []))
-    }
-}
-
-extension AppleDictionary: Hashable {
-    /// Whether two dictionaries are equal; the order of members is ignored.
-    public static func == (left: AppleDictionary, right: AppleDictionary) -> Bool {
-        left.alert == right.alert && DataValue.object(left.members) == .object(right.members)
-    }
-
-    /// Hashes the members that differ most often.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(alert)
-        hasher.combine(badge)
+        try Value(from: DataDecoder(object, path: []))
     }
 }

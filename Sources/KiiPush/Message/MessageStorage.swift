@@ -127,44 +127,4 @@ package final class MessageStorage: Sendable {
         }
         return member(NetworkKeys.fcmMessageID)?.idText.map { NetworkID(id: $0) }
     }
-
-    // MARK: Handles, made when asked for
-
-    /// The bucket of a Push to App; nil if the payload does not state it and its scope.
-    // One span for all its strings: each access to the buffer is counted as one reference more.
-    var bucket: KiiBucket? {
-        let buffer = buffer
-        let text = buffer.span
-        guard classified.hasBucket, let scope = scope(text) else { return nil }
-        var type: KiiBucketType?
-        if classified.bucketIsEncrypted {
-            type = .crypto
-        } else if fields[.bucketType].isPresent {
-            // Nearly all have this type, and making a string costs more than a comparison.
-            let isPlain = text.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
-            type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
-        }
-        return KiiBucket(scope: scope, name: text.string(classified.bucket.range), type: type)
-    }
-
-    /// The topic of a Push to User; nil if the payload does not state it and its scope.
-    var topic: KiiTopic? {
-        let buffer = buffer
-        let text = buffer.span
-        guard classified.hasTopic, let scope = scope(text) else { return nil }
-        return KiiTopic(scope: scope, name: text.string(classified.topic.range))
-    }
-
-    private func scope(_ text: Span<UInt8>) -> KiiScope? {
-        KiiScope(classified.scopeKind, id: text.string(classified.scopeID.range))
-    }
-
-    var sender: Sender? {
-        switch classified.senderKind {
-        case .none: nil
-        case .user: .user(id: string(classified.sender))
-        case .thing: .thing(id: string(classified.sender))
-        case .admin: .admin(string(classified.sender))
-        }
-    }
 }

@@ -106,13 +106,36 @@ public struct PushMessage: Sendable {
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
     ///
     /// Nil if the scope is unknown or incomplete, or no bucket is named; the message may still be a Push to App.
-    public var bucket: KiiBucket? { storage.bucket }
+    public var bucket: KiiBucket? {
+        // One span for all its strings: each access to the buffer is counted as one reference more.
+        let buffer = storage.buffer
+        let text = buffer.span
+        guard storage.classified.hasBucket, let owner = owner(text) else { return nil }
+        var type: KiiBucketType?
+        if storage.classified.bucketIsEncrypted {
+            type = .crypto
+        } else if storage.fields[.bucketType].isPresent {
+            // Nearly all have this type, and making a string costs more than a comparison.
+            let isPlain = text.matches(storage.fields[.bucketType].range, KiiBucketType.readWrite.rawName)
+            type = isPlain ? .readWrite : KiiBucketType(storage.string(storage.fields[.bucketType]))
+        }
+        return KiiBucket(scope: owner, name: text.string(storage.classified.bucket.range), type: type)
+    }
 
     /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
     public var object: KiiObject? { ObjectEvent(self)?.object }
 
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
-    public var topic: KiiTopic? { storage.topic }
+    public var topic: KiiTopic? {
+        let buffer = storage.buffer
+        let text = buffer.span
+        guard storage.classified.hasTopic, let owner = owner(text) else { return nil }
+        return KiiTopic(scope: owner, name: text.string(storage.classified.topic.range))
+    }
+
+    private func owner(_ text: Span<UInt8>) -> KiiScope? {
+        KiiScope(storage.classified.scopeKind, id: text.string(storage.classified.scopeID.range))
+    }
 
     /// The user who owns the scope, not the sender; the counterpart of `eventSourceUser`.
     public var scopeUser: KiiUser? { if case .user(let user)? = scope.owner { user } else { nil } }
@@ -126,7 +149,15 @@ public struct PushMessage: Sendable {
     // MARK: Who sent it
 
     /// Who caused the push; nil if the payload does not say, as in Kii's samples of a Push to App over APNs.
-    public var sender: Sender? { storage.sender }
+    public var sender: Sender? {
+        let id = storage.classified.sender
+        return switch storage.classified.senderKind {
+        case .none: nil
+        case .user: .user(id: storage.string(id))
+        case .thing: .thing(id: storage.string(id))
+        case .admin: .admin(storage.string(id))
+        }
+    }
 
     /// The sender, if it is a user; the counterpart of `senderUser`.
     public var senderUser: KiiUser? { if case .user(let user)? = sender { user } else { nil } }

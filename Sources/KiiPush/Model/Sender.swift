@@ -38,10 +38,7 @@ public enum Sender: Sendable {
 extension Sender: Hashable {
     /// Whether two senders have the same type and id, to the byte.
     public static func == (left: Sender, right: Sender) -> Bool {
-        switch (left, right) {
-        case (.user, .user), (.thing, .thing), (.admin, .admin): left.id.isExactly(right.id)
-        default: false
-        }
+        left.kind == right.kind && left.id.isExactly(right.id)
     }
 
     /// Hashes the id's bytes.

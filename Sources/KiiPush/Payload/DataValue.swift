@@ -37,13 +37,12 @@ public enum DataValue: Sendable, Hashable {
         case UInt8(ascii: "{"):
             reader.advance()
             var members: [(key: String, value: DataValue)] = []
-            // Bytes, because Swift treats two spellings of one character as equal strings; to JSON they are two keys.
-            var seen: Set<[UInt8]> = []
+            var seen = SeenKeys()
             var isFirst = true
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
                 isFirst = false
                 let value = DataValue(text, &reader)
-                if seen.insert(key.bytes(in: text)).inserted { members.append((key.string(in: text), value)) }
+                if seen.insert(key, text) { members.append((key.string(in: text), value)) }
             }
             self = .object(members)
         default:
@@ -59,9 +58,12 @@ public enum DataValue: Sendable, Hashable {
     /// Reads a text that is one JSON value, within the limits of a value in a payload; nil if it is none.
     ///
     /// Senders put structured values into strings. Of members with the same key, the first counts.
-    public init?(json: String) {
+    public init?(json: String) { self.init(json: json, limits: .ofString) }
+
+    /// The same within other limits.
+    package init?(json: String, limits: PayloadLimits) {
         let text = json.utf8.span
-        guard let token = try? JSONToken(only: text, .ofString) else { return nil }
+        guard let token = try? JSONToken(only: text, limits) else { return nil }
         self.init(text, token)
     }
 

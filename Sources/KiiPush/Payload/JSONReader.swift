@@ -286,5 +286,5 @@ extension DecodeError {
 
 extension UInt8 {
     package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
-    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    package var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }

@@ -1,16 +1,7 @@
-/// A JSON value with its position in the text, for files that people edit: errors are reported with a position.
+/// A JSON value and its position in a text, for files that people edit: errors are reported with a position.
+///
+/// Its contents are read on demand, so what nobody asks for costs nothing.
 package struct PlacedValue {
-    package enum Content {
-        case string(String)
-        /// A number, as written.
-        case number(String)
-        case bool(Bool)
-        case null
-        case array([PlacedValue])
-        /// The members in order, including duplicate keys.
-        case object([Member])
-    }
-
     package struct Member {
         package let key: String
         /// The position of the key's opening quote.
@@ -18,50 +9,45 @@ package struct PlacedValue {
         package let value: PlacedValue
     }
 
-    package let content: Content
-
-    /// The value's bytes in the text, including a string's quotes.
-    package let range: Range<Int>
+    private let bytes: [UInt8]
+    package let token: JSONToken
 
     /// Reads a whole text by the same strict rules as a payload; its root may be any value.
     package init(_ bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
-        let text = bytes.span
-        _ = try JSONToken(only: text, limits)
-        var reader = JSONReader(limits: .checked)
-        try self.init(text, &reader)
+        self.init(bytes, try JSONToken(only: bytes.span, limits))
     }
 
-    /// Reads the next value; the text was checked, which bounds the recursion.
-    private init(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
-        let first = reader.peek(text)
-        let start = reader.offset
-        switch first {
-        case UInt8(ascii: "["):
-            reader.advance()
-            var elements: [PlacedValue] = []
-            while reader.nextElement(text, isFirst: elements.isEmpty) {
-                elements.append(try PlacedValue(text, &reader))
-            }
-            content = .array(elements)
-        case UInt8(ascii: "{"):
-            reader.advance()
-            var members: [Member] = []
-            while let key = try reader.nextKey(text, isFirst: members.isEmpty) {
-                let value = try PlacedValue(text, &reader)
-                members.append(Member(key: key.string(in: text), keyOffset: Int(key.start) - 1, value: value))
-            }
-            content = .object(members)
-        default:
-            let token = try reader.readValue(text, depth: 0)
-            content =
-                switch token.kind {
-                case .string: .string(token.string(in: text))
-                case .number: .number(token.string(in: text))
-                case .true: .bool(true)
-                case .false: .bool(false)
-                case .null, .absent, .object, .array: .null
-                }
+    /// A value of a text that was checked before.
+    package init(_ bytes: [UInt8], _ token: JSONToken) { (self.bytes, self.token) = (bytes, token) }
+
+    /// The position of its first byte: of a string, the opening quote.
+    package var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
+
+    package var value: DataValue { DataValue(bytes.span, token) }
+
+    /// The members of an object in order, including duplicate keys; nil for any other value.
+    package var members: [Member]? {
+        guard token.kind == .object else { return nil }
+        let text = bytes.span
+        var found: [Member] = []
+        var members = ObjectMembers(text, at: offset)
+        while let (key, value) = members.next(text) {
+            let place = Int(key.start) - 1
+            found.append(Member(key: key.string(in: text), keyOffset: place, value: PlacedValue(bytes, value)))
         }
-        range = start..<reader.offset
+        return found
+    }
+
+    /// The elements of an array; nil for any other value.
+    package var elements: [PlacedValue]? {
+        guard token.kind == .array else { return nil }
+        let text = bytes.span
+        var found: [PlacedValue] = []
+        var reader = JSONReader(at: offset, limits: .checked)
+        reader.advance()
+        while reader.nextElement(text, isFirst: found.isEmpty), let token = try? reader.readValue(text, depth: 1) {
+            found.append(PlacedValue(bytes, token))
+        }
+        return found
     }
 }

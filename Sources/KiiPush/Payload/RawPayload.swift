@@ -73,14 +73,14 @@ extension RawPayload: CustomStringConvertible {
 /// The set is open: name your own network with a string literal. The constants here determine how a payload is read;
 /// for any other transport, the body does.
 public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The transports that determine how a payload is read.
-    enum Format: UInt8 {
+    /// The transports that determine how a payload is read, by name.
+    enum Format: String {
         case apns
         case fcm
         case jpush
         case mqtt
         /// This SDK itself, see ``Gap``.
-        case gap
+        case gap = "kiipush.gap"
         /// Any other: the body decides.
         case unknown
     }
@@ -94,15 +94,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     /// Makes a transport from its name.
     public init(_ name: String) {
         self.name = name
-        format =
-            switch name {
-            case "apns": .apns
-            case "fcm": .fcm
-            case "jpush": .jpush
-            case "mqtt": .mqtt
-            case "kiipush.gap": .gap
-            default: .unknown
-            }
+        format = Format(rawValue: name) ?? .unknown
     }
 
     /// Makes a transport from its name.

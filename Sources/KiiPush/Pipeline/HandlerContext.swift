@@ -91,9 +91,7 @@ public struct HandlerContext: Sendable {
         try spendWrite()
         guard let loopGuard, matched.options.ownBucket != .allow, loopGuard.judgesOwnBucket else { return }
         let cause: LoopRisk.Cause
-        if let own = message.bucket, own.name.isExactly(bucket.name),
-            KiiURI(owner: .init(own.scope)) == KiiURI(owner: .init(bucket.scope))
-        {
+        if let own = message.bucket, own.name.isExactly(bucket.name), own.scope == bucket.scope {
             cause = .sameBucket
         } else if matched.criteria.mayTake(bucket) {
             cause = .sameRoute

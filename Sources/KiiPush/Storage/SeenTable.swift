@@ -19,7 +19,8 @@ package struct SeenTable {
     private var entries: [Entry] = []
     /// The places in `entries` that are free again.
     private var free: [UInt32] = []
-    private var places = KeyPlaces()
+    /// The places in `entries` of each key's messages: nearly always one.
+    private var places = DigestTable()
     private var strong = Remembered()
     private var weak = Remembered()
 
@@ -156,37 +157,6 @@ private struct Remembered {
     var evictedEarly = 0
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: order.count, evictedEarly: evictedEarly) }
-}
-
-/// The places of the entries that have a key: nearly always one.
-private struct KeyPlaces {
-    private var newest = DigestTable()
-    /// The others of a key that several messages have, oldest first.
-    private var older: [DedupeKey: [UInt32]] = [:]
-
-    func first(of key: DedupeKey, where condition: (UInt32) -> Bool) -> UInt32? {
-        guard let place = newest[key] else { return nil }
-        if condition(place) { return place }
-        return older.isEmpty ? nil : older[key]?.first(where: condition)
-    }
-
-    mutating func insert(_ key: DedupeKey, _ place: UInt32) {
-        if let last = newest[key] { older[key, default: []].append(last) }
-        newest[key] = place
-    }
-
-    mutating func remove(_ key: DedupeKey, _ place: UInt32) {
-        guard !older.isEmpty, older[key] != nil else {
-            if newest[key] == place { newest[key] = nil }
-            return
-        }
-        if newest[key] == place {
-            newest[key] = older[key]?.popLast()
-        } else if let index = older[key]?.firstIndex(of: place) {
-            older[key]?.remove(at: index)
-        }
-        if older[key]?.isEmpty == true { older[key] = nil }
-    }
 }
 
 extension MonotonicInstant {

@@ -20,10 +20,10 @@ package struct KillFileText {
         do throws(DecodeError) { root = try PlacedValue(bytes, limits: Self.limits) } catch {
             throw malformed(error.offset, "\(error.code.rawValue): \(error.detail)")
         }
-        guard case .object(let members) = root.content else {
-            throw malformed(root.range.lowerBound, #"expected {"version":1,"kills":[…]}"#)
+        guard let members = root.members else {
+            throw malformed(root.offset, #"expected {"version":1,"kills":[…]}"#)
         }
-        try readRoot(members, root.range.lowerBound)
+        try readRoot(members, root.offset)
     }
 
     /// The size limits the members too.
@@ -41,12 +41,12 @@ package struct KillFileText {
             }
         }
         guard let version else { throw malformed(start, #"the key "version" is missing; it is 1"#) }
-        guard case .number("1") = version.content else {
-            throw malformed(version.range.lowerBound, "expected version 1, the only supported one")
+        guard case .number("1") = version.value else {
+            throw malformed(version.offset, "expected version 1, the only supported one")
         }
         guard let kills else { throw malformed(start, #"the key "kills" is missing; it is a list"#) }
-        guard case .array(let elements) = kills.content else {
-            throw malformed(kills.range.lowerBound, "expected a list of kills")
+        guard let elements = kills.elements else {
+            throw malformed(kills.offset, "expected a list of kills")
         }
         for element in elements { readKill(element) }
         problems.sort { $0.position < $1.position }
@@ -54,8 +54,8 @@ package struct KillFileText {
 
     /// Parses a kill; one with a missing or duplicate part has no effect.
     private mutating func readKill(_ value: PlacedValue) {
-        let start = value.range.lowerBound
-        guard case .object(let members) = value.content else {
+        let start = value.offset
+        guard let members = value.members else {
             return report(start, #"expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#)
         }
         var targets: [PlacedValue] = []
@@ -78,9 +78,9 @@ package struct KillFileText {
     }
 
     private mutating func target(_ value: PlacedValue) -> KillTarget? {
-        if case .string(let text) = value.content, let target = KillTarget(text) { return target }
+        if case .string(let text) = value.value, let target = KillTarget(text) { return target }
         report(
-            value.range.lowerBound,
+            value.offset,
             #"not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
                 + #""kiicloud://users/U/buckets/b", or "*""#)
         return nil
@@ -88,11 +88,11 @@ package struct KillFileText {
 
     private mutating func end(_ value: PlacedValue) -> UTCDate? {
         var what = #"a time is a string such as "2026-11-21T12:00:00Z""#
-        if case .string(let text) = value.content {
+        if case .string(let text) = value.value {
             if let date = UTCDate(text) { return date }
             what = "\"\(EscapedText(Suggestion.shown(text)))\" is not a time; \(what)"
         }
-        report(value.range.lowerBound, what)
+        report(value.offset, what)
         return nil
     }
 

@@ -42,13 +42,13 @@ package struct AgentIdentity: Sendable, Equatable {
     /// Parses an agent's answer; nil if it is something else.
     package init?(json: String) {
         let limits = PayloadLimits(bytes: 1 << 20, members: .max)
-        guard let root = try? PlacedValue(Array(json.utf8), limits: limits),
-            let process = root["process"]?.integer.flatMap({ Int32(exactly: $0) }), let state = root["state"]?.text,
-            let since = root["since"]?.text
+        guard let root = DataValue(json: json, limits: limits),
+            let process = root["process"]?.integer.flatMap({ Int32(exactly: $0) }), let state = root["state"]?.string,
+            let since = root["since"]?.string
         else { return nil }
         (self.process, self.state, self.since) = (process, state, since)
-        if case .array(let targets)? = root["killed"]?.content { killed = targets.compactMap(\.text) }
-        isKnown = root["known"]?.flag
-        instead = root["instead"]?.text
+        if case .array(let targets)? = root["killed"] { killed = targets.compactMap(\.string) }
+        isKnown = root["known"]?.bool
+        instead = root["instead"]?.string
     }
 }

@@ -78,9 +78,9 @@ private struct EndpointReader {
         } catch {
             throw MQTTSettingsError(source, SourcePosition(error.offset, in: bytes), error.detail)
         }
-        guard case .object(let members) = root.content else {
+        guard let members = root.members else {
             throw MQTTSettingsError(
-                source, SourcePosition(root.range.lowerBound, in: bytes), "expected Kii's endpoint, an object")
+                source, SourcePosition(root.offset, in: bytes), "expected Kii's endpoint, an object")
         }
         self.members = members
         for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
@@ -92,11 +92,11 @@ private struct EndpointReader {
         problems.append(.init(source: source, position: SourcePosition(offset, in: bytes), what: what))
     }
 
-    mutating func report(_ key: String, _ what: String) { report(self[key]?.range.lowerBound ?? 0, what) }
+    mutating func report(_ key: String, _ what: String) { report(self[key]?.offset ?? 0, what) }
 
     private subscript(key: String) -> PlacedValue? {
         guard let value = members.first(where: { $0.key == key })?.value else { return nil }
-        if case .null = value.content { return nil }
+        if case .null = value.value { return nil }
         return value
     }
 
@@ -110,10 +110,10 @@ private struct EndpointReader {
 
     /// The value of a key, as `read` takes it; reports one that it does not take.
     private mutating func value<Value>(
-        _ key: String, _ expected: String, _ read: (PlacedValue.Content) -> Value?
+        _ key: String, _ expected: String, _ read: (DataValue) -> Value?
     ) -> Value? {
         guard let value = self[key] else { return nil }
-        if let taken = read(value.content) { return taken }
+        if let taken = read(value.value) { return taken }
         report(key, "'\(key)': expected \(expected)")
         return nil
     }

@@ -1,5 +1,6 @@
 // Names that nothing in Kii's cloud can have: such a condition never holds, and such a write or push is refused.
 
+import KiiCloud
 import KiiPush
 
 extension RulesLint {

@@ -76,22 +76,29 @@ struct KeyedDigestTests {
 }
 
 struct DigestTableTests {
-    @Test(
-        "holds what a dictionary holds, also with colliding keys",
-        arguments: 1...4 as ClosedRange<UInt64>)
+    @Test("holds the places of each key, also of colliding ones", arguments: 1...4 as ClosedRange<UInt64>)
     func likeDictionary(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var (table, expected) = (DigestTable(), [DedupeKey: UInt32]())
+        var (table, expected) = (DigestTable(), [DedupeKey: [UInt32]]())
         // Ends of the table, equal halves, and keys that differ only beyond what selects a slot.
         let halves: [UInt64] = [0, 1, 6, 7, 8, 15, 16, 1 << 32, .max, .max - 1]
         let keys = halves.flatMap { first in halves.map { DedupeKey(first: first, second: $0) } }
         for place in 0..<5000 as Range<UInt32> {
             let key = keys[Int.random(in: 0..<keys.count, using: &random)]
-            let place = Bool.random(using: &random) ? place : nil
-            table[key] = place
-            expected[key] = place
-            #expect(table[key] == place)
+            if Bool.random(using: &random) {
+                table.insert(key, place)
+                expected[key, default: []].append(place)
+            } else {
+                // One that is there, or none.
+                let removed = expected[key]?.randomElement(using: &random) ?? place
+                table.remove(key, removed)
+                expected[key]?.removeAll { $0 == removed }
+            }
         }
-        for key in keys { #expect(table[key] == expected[key]) }
+        for key in keys {
+            var found: Set<UInt32> = []
+            #expect(table.first(of: key) { !found.insert($0).inserted } == nil, "a place is there once")
+            #expect(found == Set(expected[key] ?? []))
+        }
     }
 }

@@ -1,3 +1,4 @@
+import KiiPushAgent
 import Testing
 
 @testable import KiiPush

@@ -1,3 +1,5 @@
+import KiiPush
+
 /// The names that Kii accepts, to check what a person writes; what arrives is not checked.
 package enum KiiName: String, Sendable {
     case bucket

@@ -1,5 +1,7 @@
 // What a person who inspects a payload should know, beyond its classification.
 
+package import KiiPush
+
 extension PushMessage {
     /// Keys that are not where they are read, and times in another unit, each in one sentence.
     package var hints: [String] {
@@ -14,10 +16,10 @@ extension PushMessage {
 
     /// The ids of owners that the scope's type does not have.
     package var unusedFields: [KiiField] {
-        guard storage.fields.present.contains(.scopeType) else { return [] }
-        let stated = storage.fields.present.intersection(.scopeOwners)
-        let used = storage.classified.scopeKind.ownerField
-        return KiiField.allCases.filter { stated.contains($0) && $0 != used }
+        guard self[.scopeType] != nil else { return [] }
+        let kind = scope.kind
+        let owners = [(KiiField.scopeUserID, MessageScope.Kind.user), (.scopeGroupID, .group), (.scopeThingID, .thing)]
+        return owners.filter { field, owned in self[field] != nil && owned != kind }.map { field, _ in field }
     }
 }
 
@@ -45,7 +47,9 @@ package enum MisplacedKeys {
     }
 
     private static let deepest = 6
-    private static let fields: [KiiField] = KiiField.allCases.filter { FieldSet.resourceKeys.contains($0) }
+    private static let fields: [KiiField] = [
+        .bucketID, .bucketType, .scopeType, .scopeAppID, .scopeUserID, .scopeGroupID, .scopeThingID,
+    ]
     private static let longKeys = fields.map(\.longName) + [KiiField.sourceURI.longName]
     private static let shortKeys = fields.map(\.shortName)
 
@@ -60,7 +64,7 @@ package enum MisplacedKeys {
         guard depth <= deepest else { return nil }
         switch value {
         case .object(let members):
-            let isAPNs = members.contains { $0.key.isExactly(NetworkKeys.aps) }
+            let isAPNs = members.contains { $0.key.isExactly("aps") }
             if depth > 0, has(members, longKeys, atLeast: 1) || has(members, shortKeys, atLeast: isAPNs ? 1 : 2) {
                 return []
             }
