@@ -124,7 +124,7 @@ let package = Package(
             name: "KiiCloudHTTPTests",
             dependencies: [
                 "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushAgent", "KiiPushSystem",
-                "KiiPushTesting",
+                "KiiPushTesting", "KiiPushTestSupport",
             ]),
         .testTarget(
             name: "KiiPushMQTTTests",

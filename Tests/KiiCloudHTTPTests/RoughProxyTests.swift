@@ -10,6 +10,8 @@ import KiiPushTesting
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Whether the environment asks for long runs.
 private let isLong = unsafe getenv("KIIPUSH_LONG") != nil
 
@@ -233,16 +235,7 @@ final class RoughProxy: Sendable {
 
     private static func connected(to port: Int) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        address.sin_port = in_port_t(port).bigEndian
-        let code = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
-                unsafe connect(descriptor, general, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        if code == 0 { return descriptor }
+        if Loopback.connect(descriptor, to: port) { return descriptor }
         close(descriptor)
         return -1
     }

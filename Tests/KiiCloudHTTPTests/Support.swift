@@ -6,6 +6,8 @@ import KiiCloudTesting
 import KiiPush
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// A cloud behind a port, somebody who is logged in there, and a transport to it.
 final class Bench: Sendable {
     let cloud = TestCloud()
@@ -46,16 +48,7 @@ func openDescriptors() -> Set<String> {
 
 /// How many of this process's connections lead to a port of this machine, whatever else other tests have open.
 func openConnections(to port: Int) -> Int {
-    openDescriptors().count { number in
-        var address = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe getpeername(Int32(number) ?? -1, $0, &length)
-            }
-        }
-        return result == 0 && address.sin_family == AF_INET && Int(UInt16(bigEndian: address.sin_port)) == port
-    }
+    openDescriptors().count { Loopback.peerPort(Int32($0) ?? -1) == port }
 }
 
 /// Waits until something is so, and fails the test when it is not within a minute.

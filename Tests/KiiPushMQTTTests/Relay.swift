@@ -4,6 +4,8 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// A port that leads to a broker, over links that a test can cut.
 final class Relay: Sendable {
     private let listener: Listener
@@ -11,27 +13,28 @@ final class Relay: Sendable {
 
     /// The sockets that are open; a number that was closed may be another test's by now.
     private final class Ends: Sendable {
-        private let descriptors = Mutex<Set<Int32>>([])
-        private let count = Mutex(0)
+        private let state = Mutex((descriptors: Set<Int32>(), links: 0))
 
         /// How many times there were some.
-        var links: Int { count.withLock(\.self) }
+        var links: Int { state.withLock(\.links) }
 
         func add(_ ends: [Int32]) {
-            descriptors.withLock { $0.formUnion(ends) }
-            count.withLock { $0 += 1 }
+            state.withLock { state in
+                state.descriptors.formUnion(ends)
+                state.links += 1
+            }
         }
 
         func close(_ ends: [Int32]) {
-            descriptors.withLock { descriptors in
-                descriptors.subtract(ends)
+            state.withLock { state in
+                state.descriptors.subtract(ends)
                 for end in ends { Glibc.close(end) }
             }
         }
 
         func cut() {
-            descriptors.withLock { descriptors in
-                for end in descriptors { shutdown(end, Int32(SHUT_RDWR)) }
+            state.withLock { state in
+                for end in state.descriptors { shutdown(end, Int32(SHUT_RDWR)) }
             }
         }
     }
@@ -108,70 +111,6 @@ final class Listener: Sendable {
             }
             close(listener)
         }
-    }
-}
-
-/// Sockets of the loopback interface.
-enum Loopback {
-    /// Binds a socket to a free port, and returns that.
-    static func bind(_ descriptor: Int32) throws -> Int {
-        var address = address(0)
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        try unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                try #require(unsafe Glibc.bind(descriptor, address, length) == 0)
-            }
-        }
-        return try port(descriptor)
-    }
-
-    /// The port of a socket.
-    static func port(_ descriptor: Int32) throws -> Int {
-        var (address, length) = (address(0), socklen_t(MemoryLayout<sockaddr_in>.size))
-        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                try #require(unsafe getsockname(descriptor, address, &length) == 0)
-            }
-            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
-        }
-    }
-
-    /// A port that nobody listens at, for as long as nobody else takes it.
-    ///
-    /// It is none of those that the system gives to connections: one to a broker that is away could get that port, and
-    /// be connected with itself, so that the broker cannot return.
-    static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            let port = Int.random(in: 10_000..<32_768)
-            var address = address(port)
-            let isFree = unsafe withUnsafePointer(to: &address) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    unsafe Glibc.bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            if isFree { return port }
-        }
-        return try #require(nil as Int?, "no free port")
-    }
-
-    /// Connects a socket; false when nobody listens.
-    static func connect(_ descriptor: Int32, to port: Int) -> Bool {
-        var address = address(port)
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe Glibc.connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
-
-    private static func address(_ port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        return address
     }
 }
 

@@ -71,4 +71,82 @@ struct DiskReserveTests {
         #expect(!shortages.isShort(of: .disk))
     }
 }
+
+@Suite("a check of an inbox, which fails where a payload would", .timeLimit(.minutes(5)))
+struct InboxCheckTests {
+    private let folder = StateFolder()
+    private var directory: String { folder.directory }
+
+    /// Whether a check and a payload meet the same.
+    private func isSame(_ inbox: SQLiteInbox) -> (check: String?, add: String?) {
+        func error(_ body: () throws -> Void) -> String? {
+            do { try body() } catch { return "\(type(of: error))" }
+            return nil
+        }
+        return (error { try inbox.check() }, error { _ = try inbox.add([RawPayload("{}")]) })
+    }
+
+    @Test("a check changes nothing while the inbox works")
+    func works() throws {
+        do {
+            let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
+            _ = try inbox.add([RawPayload("{}")])
+            for _ in 1...3 { try inbox.check() }
+            #expect(inbox.count == 1)
+        }
+        let database = try SQLiteDatabase(directory: directory)
+        #expect(database.service.openings == 2)
+        #expect(try SQLiteInbox(database).entries().count == 1)
+    }
+
+    @Test("a check fails while another program locks the file, and no longer")
+    func locked() throws {
+        let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory))
+        var other = try Connection(path: inbox.database.path)
+        try other.run("BEGIN IMMEDIATE")
+        #expect(isSame(inbox) == ("SQLiteError", "SQLiteError"))
+        try other.run("ROLLBACK")
+        #expect(isSame(inbox) == (nil, nil))
+    }
+
+    @Test("a check fails while the inbox is full, or the disk")
+    func full() throws {
+        let shortages = Shortages()
+        let inbox = try SQLiteInbox(SQLiteDatabase(directory: directory), capacity: 1, shortages: shortages)
+        inbox.reserve.withLock { $0?.free = { _ in 0 } }
+        #expect(isSame(inbox) == ("InboxNoRoom", "InboxNoRoom"))
+        #expect(shortages.isShort(of: .disk))
+        inbox.reserve.withLock { $0?.free = { _ in .max } }
+        try inbox.check()
+        #expect(!shortages.isShort(of: .disk))
+        #expect(isSame(inbox) == (nil, nil))
+        #expect(isSame(inbox) == ("InboxFull", "InboxFull"))
+    }
+
+    @Test("a check fails when the folder is gone, and when the database is closed")
+    func gone() throws {
+        let database = try SQLiteDatabase(directory: directory)
+        let inbox = try SQLiteInbox(database)
+        #expect(unsafe rename(directory, directory + "-away") == 0)
+        #expect(throws: SQLiteError.self) { try inbox.check() }
+        #expect(throws: SQLiteError.self) { try inbox.add([RawPayload("{}")]) }
+        database.close()
+        #expect(throws: SQLiteError.self) { try inbox.check() }
+    }
+
+    @Test("a check fails while the disk takes no writes", arguments: [true, false])
+    func broken(isFull: Bool) async throws {
+        await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String, isFull = isFull as Bool] in
+            FaultyDisk.install()
+            let inbox = try SQLiteInbox(SQLiteDatabase(directory: "\(path)/state"))
+            FaultyDisk.plan(FaultyDisk.Fault(call: 1, lasts: true, isFull: isFull))
+            if (try? inbox.check()) != nil { exit(2) }
+            if (try? inbox.add([RawPayload("{}")])) != nil { exit(3) }
+            FaultyDisk.plan(nil)
+            try inbox.check()
+            _ = try inbox.add([RawPayload("{}")])
+            exit(0)
+        }
+    }
+}
 #endif

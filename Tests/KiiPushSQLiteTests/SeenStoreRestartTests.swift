@@ -77,66 +77,51 @@ struct SeenStoreRestartTests {
         }
     }
 
+    /// What happens to a machine before a message is handled, and before each later process; and for how many seconds
+    /// that process knows the message.
+    struct Life: Sendable, CustomTestStringConvertible {
+        typealias Event = @Sendable (Machine) -> Void
+
+        let testDescription: String
+        let before: Event
+        let later: [(event: Event, seconds: Int64)]
+
+        init(_ words: String, before: @escaping Event = { _ in }, _ later: (event: Event, seconds: Int64)...) {
+            (testDescription, self.before, self.later) = (words, before, later)
+        }
+    }
+
+    static let lives = [
+        Life("one boot", ({ $0.pass(300) }, 300), ({ $0.pass(301) }, 0)),
+        Life("one boot, and the wall clock jumps ahead", ({ $0.pass(300, jumping: years) }, 300)),
+        Life("one boot, and the wall clock jumps back", ({ $0.pass(300, jumping: -years) }, 300)),
+        Life("one boot, begun in 1970", before: { $0.jump(-years) }, ({ $0.pass(10, jumping: years) }, 590)),
+        Life("reboots", ({ $0.pass(300, boot: "second") }, 300), ({ $0.pass(301, boot: "third") }, 0)),
+        // For the window, not for years.
+        Life("a reboot into 1970", ({ $0.pass(0, jumping: -years, boot: "second") }, 600)),
+        Life("a reboot from 1970", before: { $0.jump(-years) }, ({ $0.pass(0, jumping: years, boot: "second") }, 0)),
+        // Each process is a boot of its own: by the monotonic clock it would be of this very moment.
+        Life("boots without a name", before: { $0.boot("") }, ({ $0.jump(300) }, 300)),
+    ]
+
     @Test(
-        "within a boot the age goes on while nothing runs, whatever the wall clock does", arguments: [0, years, -years])
-    func sameBoot(jump: Int64) throws {
-        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
-        machine.pass(300)
-        machine.jump(jump)
-        try process { store, clock in
-            #expect(store.isDone(.numbered(1), at: clock.now))
-            #expect(store.isDone(.numbered(1), at: .seconds(299)))
-            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
-        }
-        machine.pass(301)
-        try process { store, clock in #expect(!store.isDone(.numbered(1), at: clock.now)) }
-    }
-
-    @Test("after a reboot the wall clock counts")
-    func reboot() throws {
-        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
-        machine.pass(300)
-        machine.boot("second")
-        try process { store, _ in
-            #expect(store.isDone(.numbered(1), at: .seconds(299)))
-            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
-        }
-        machine.pass(301)
-        machine.boot("third")
-        try process { store, clock in #expect(!store.isDone(.numbered(1), at: clock.now)) }
-    }
-
-    @Test("after a reboot into 1970 a message is remembered for its window, not for years")
-    func rebootIntoThePast() throws {
+        "the age goes on by the monotonic clock within a boot, and by the wall clock after a reboot", arguments: lives)
+    func age(life: Life) throws {
+        life.before(machine)
         try process { store, clock in
             try store.handle(.numbered(1), at: clock.now)
             try store.handle(.numbered(2, strength: .weak), at: clock.now)
         }
-        machine.boot("second")
-        machine.jump(-years)
-        try process { store, _ in
-            #expect(store.isDone(.numbered(1), at: .seconds(599)))
-            #expect(!store.isDone(.numbered(1), at: .seconds(601)))
-            #expect(store.isDone(.numbered(2, strength: .weak), at: .seconds(4)))
-            #expect(!store.isDone(.numbered(2, strength: .weak), at: .seconds(6)))
-            // Of this boot, so by the monotonic clock from here on.
-            try store.handle(.numbered(3), at: .seconds(0))
-        }
-        machine.pass(10)
-        machine.jump(years)
-        try process { store, clock in #expect(store.isDone(.numbered(3), at: clock.now)) }
-    }
-
-    @Test("a message that came while the wall clock stood at 1970 is too old after a reboot with a right clock")
-    func cameInThePast() throws {
-        machine.jump(-years)
-        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
-        machine.boot("second")
-        machine.jump(years)
-        try process { store, clock in
-            #expect(!store.isDone(.numbered(1), at: clock.now))
-            try store.handle(.numbered(1), at: clock.now)
-            #expect(store.isDone(.numbered(1), at: .seconds(599)))
+        for (event, seconds) in life.later {
+            event(machine)
+            // The weak age is five seconds, the strong one ten minutes.
+            for (keys, left) in [(DedupeKeys.numbered(1), seconds), (.numbered(2, strength: .weak), seconds - 595)] {
+                try process { store, clock in
+                    #expect(store.isDone(keys, at: clock.now) == (left > 0))
+                    if left > 0 { #expect(store.isDone(keys, at: .seconds(left - 1))) }
+                    #expect(!store.isDone(keys, at: .seconds(max(left, 0) + 1)))
+                }
+            }
         }
     }
 
@@ -181,18 +166,6 @@ struct SeenStoreRestartTests {
         for entry in try inbox.entries() { words.append("\(await receiver.receive(entry.payload))") }
         let copy = "duplicate (done)"
         #expect(words == [copy, "handled", copy, "handled", copy])
-    }
-
-    @Test("where no boot has a name, each process is a boot of its own")
-    func unknownBoot() throws {
-        machine.boot("")
-        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
-        // By the monotonic clock it would be of this very moment.
-        machine.jump(300)
-        try process { store, _ in
-            #expect(store.isDone(.numbered(1), at: .seconds(299)))
-            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
-        }
     }
 
     @Test("the count goes on over a restart, and a smaller window keeps the youngest")
@@ -250,7 +223,7 @@ struct SeenStoreRestartTests {
         #expect(try machine.open(folder.next()).secret != first)
     }
 
-    @Test("a boot that nothing tells of any more is forgotten")
+    @Test("a boot that no row refers to is forgotten")
     func boots() throws {
         for number in 1...20 {
             machine.boot("boot \(number)")

@@ -24,6 +24,13 @@ final class Machine: Sendable {
         }
     }
 
+    /// Lets seconds go by, then sets the wall clock, and boots where a boot is named.
+    func pass(_ seconds: Int64, jumping jump: Int64 = 0, boot: String? = nil) {
+        pass(seconds)
+        self.jump(jump)
+        if let boot { self.boot(boot) }
+    }
+
     /// Sets the wall clock alone.
     func jump(_ seconds: Int64) { time.withLock { $0.wall += seconds * 1_000_000_000 } }
 
