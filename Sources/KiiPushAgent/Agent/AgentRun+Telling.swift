@@ -23,7 +23,7 @@ extension AgentRun {
     /// Reports each route that is watched for silence but does not exist: it would seem silent forever.
     func tellOfUnknownRoutes() {
         let known = receiver.routes.map(\.id)
-        for limit in settings.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
+        for limit in settings.silentAfter where !limit.route.isEmpty && !known.containsExactly(limit.route) {
             log.trouble("limits of silence: \(Suggestion.unknown("route", limit.route, known: known))")
         }
         let (count, most) = (settings.silentAfter.count, SilenceWatch.mostLimits)

@@ -86,7 +86,7 @@ package enum Figures {
 }
 
 extension Substring {
-    fileprivate var trimmingSpacesAtEnd: String {
+    package var trimmingSpacesAtEnd: String {
         var text = self
         while text.last == " " { text.removeLast() }
         return String(text)

@@ -21,7 +21,7 @@ extension Command {
         if !commands.isEmpty { lines += ["'\(call) COMMAND --help' explains a command."] }
         lines += Figures.wrapped("Exit codes: \(exitSentence).", Self.width)
         if !examples.isEmpty { lines += ["", "Try it:", ""] + examples.map { "  " + $0 } }
-        return lines.map(Self.trimmed).joined(separator: "\n")
+        return lines.map { $0[...].trimmingSpacesAtEnd }.joined(separator: "\n")
     }
 
     /// The meaning of each exit code, including the one for wrong usage, which all commands have.
@@ -63,11 +63,5 @@ extension Command {
         case .text(let text): Figures.wrapped(text, width) + [""]
         case .lines(let lines): lines.map { "  " + $0 } + [""]
         }
-    }
-
-    private static func trimmed(_ line: String) -> String {
-        var line = line[...]
-        while line.hasSuffix(" ") { line.removeLast() }
-        return String(line)
     }
 }

@@ -88,9 +88,7 @@ extension Command {
     /// Parses a command line with a table and `check`; prints the help if requested, and reports errors.
     func read<Options>(
         _ arguments: [String], by table: OptionTable<Options>, into options: Options, _ console: Console,
-        _ check: (inout Options, _ operands: [String]) throws(Arguments.Mistake) -> Void = {
-            _, operands throws(Arguments.Mistake) in try Arguments.none(operands)
-        }
+        _ check: (inout Options, _ operands: [String]) throws(Arguments.Mistake) -> Void
     ) -> Reading<Options> {
         var options = options
         do throws(Arguments.Mistake) {

@@ -5,7 +5,7 @@ import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules diff`: finds the messages of a captured corpus that another version of the rules treats differently.
-struct RulesDiffCommand: ReadsRules {
+struct RulesDiffCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var old = ""
     private var new = ""
@@ -27,21 +27,16 @@ struct RulesDiffCommand: ReadsRules {
         .format("text for people (the default), or json: one object a change, and a summary") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: RulesDiffCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
-            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
-            (options.old, options.new) = (operands[0], operands[1])
-            guard [options.old, options.new, options.corpus].count(where: { $0 == "-" }) <= 1 else {
-                throw Arguments.Mistake(text: "standard input can be only one of the files")
-            }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
+        guard !corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
+        (old, new) = (operands[0], operands[1])
+        guard [old, new, corpus].count(where: { $0 == "-" }) <= 1 else {
+            throw Arguments.Mistake(text: "standard input can be only one of the files")
         }
-        guard case .options(let options) = reading else { return reading.code }
-        return await options.compare(console)
     }
 
-    private func compare(_ console: Console) async -> ExitCode {
+    func run(_ console: Console) async -> ExitCode {
         let files = [old, new].map { RulesFile.load($0, params, console) }
         guard let oldRules = files[0], let newRules = files[1] else { return .unanswered }
         do {

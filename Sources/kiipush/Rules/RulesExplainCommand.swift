@@ -5,7 +5,7 @@ import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules explain`: one payload through the real chain, with every reason.
-struct RulesExplainCommand: ReadsRules {
+struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var file = ""
     private var payload = ""
@@ -33,22 +33,17 @@ struct RulesExplainCommand: ReadsRules {
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: RulesExplainCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected a rules file and a payload") }
-            (options.file, options.payload) = (operands[0], operands[1])
-            if options.file == "-", options.payload == "-", !options.isText {
-                throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
-            }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        guard operands.count == 2 else { throw Arguments.Mistake(text: "expected a rules file and a payload") }
+        (file, payload) = (operands[0], operands[1])
+        if file == "-", payload == "-", !isText {
+            throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
         }
-        guard case .options(let options) = reading else { return reading.code }
-        return await options.explain(console)
     }
 
     private var source: String { isText ? "text" : payload }
 
-    private func explain(_ console: Console) async -> ExitCode {
+    func run(_ console: Console) async -> ExitCode {
         guard let rules = RulesFile.load(file, params, console), let bytes = read(console) else { return .failed }
         do {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)

@@ -3,20 +3,19 @@ import KiiPushAgent
 import KiiPushRules
 
 /// `kiipush rules graph`: draws the rules, their actions and their writes.
-struct RulesGraphCommand: ReadsRules {
+struct RulesGraphCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var file = ""
 
     static let table = OptionTable<RulesGraphCommand>([.params, .param])
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: RulesGraphCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one rules file") }
-            options.file = operands[0]
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        guard let rules = RulesFile.load(options.file, options.params, console) else { return .failed }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one rules file") }
+        file = operands[0]
+    }
+
+    func run(_ console: Console) -> ExitCode {
+        guard let rules = RulesFile.load(file, params, console) else { return .failed }
         console.print(MermaidText(rules).text)
         return .fine
     }
@@ -33,7 +32,7 @@ struct RulesGraphCommand: ReadsRules {
         ],
         exits: [(.fine, "drawn"), (.failed, "the rules cannot be read")],
         examples: ["kiipush rules graph rules.json > rules.mmd"],
-        action: { arguments, console in run(arguments, console) })
+        action: { arguments, console in await run(arguments, console) })
 }
 
 /// A picture of rules in Mermaid's language, which many Markdown sites render.

@@ -4,7 +4,7 @@ import KiiPushRules
 import KiiPushSystem
 
 /// `kiipush rules lint`: finds statements of rules files that have no effect or cannot be meant.
-struct RulesLintCommand: ReadsRules {
+struct RulesLintCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var files: [String] = []
     private var isStrict = false
@@ -25,18 +25,17 @@ struct RulesLintCommand: ReadsRules {
         .format("text for people (the default), or json: one object a finding, on one line") { $0.format = $1 },
     ])
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: table, into: RulesLintCommand(), console) {
-            options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
-            options.files = operands
-            guard (operands + [options.corpus]).count(where: { $0 == "-" }) <= 1 else {
-                throw Arguments.Mistake(text: "standard input can be only one of the files")
-            }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
+        files = operands
+        guard (operands + [corpus]).count(where: { $0 == "-" }) <= 1 else {
+            throw Arguments.Mistake(text: "standard input can be only one of the files")
         }
-        guard case .options(let options) = reading else { return reading.code }
-        let code = options.files.map { options.lint($0, console) }.max() ?? .fine
-        return max(code, await options.checkCorpus(console))
+    }
+
+    func run(_ console: Console) async -> ExitCode {
+        let code = files.map { lint($0, console) }.max() ?? .fine
+        return max(code, await checkCorpus(console))
     }
 
     /// Checks the captured messages, whatever the rules: each finding once, with the first line that it is of.

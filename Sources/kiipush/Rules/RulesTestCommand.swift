@@ -4,7 +4,8 @@ import KiiPushRules
 import KiiPushSystem
 import KiiPushTesting
 
-struct RulesTestOptions: ReadsRules {
+/// `kiipush rules test`: runs the tests of rules files.
+struct RulesTestCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     var wantsCoverage = false
     /// The least required coverage, in percent.
@@ -19,7 +20,7 @@ struct RulesTestOptions: ReadsRules {
     /// Whether coverage is printed, or required by a limit.
     var measuresCoverage: Bool { wantsCoverage || failUnder != nil }
 
-    static let table = OptionTable<RulesTestOptions>([
+    static let table = OptionTable<RulesTestCommand>([
         .flag(
             "--coverage",
             "reports which parts of the rules the tests cover: each rule matched, and each condition both met and not "
@@ -41,6 +42,38 @@ struct RulesTestOptions: ReadsRules {
         },
     ])
 
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
+        files = operands
+    }
+
+    func run(_ console: Console) async -> ExitCode {
+        var run = RulesTestRun(self, console)
+        for file in files { await run.test(file: file) }
+        return run.finish()
+    }
+
+    static let command = Command(
+        name: "rules test", summary: "runs the tests that are in rules files",
+        usage: ["[OPTION…] FILE…"],
+        about: [
+            .text(
+                "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
+                    + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
+                    + "fail where a step says so. A file without tests fails. '-' is standard input.")
+        ],
+        options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
+                    + "output, by middleware and rule.")
+        ],
+        exits: [
+            (.fine, "all tests passed"),
+            (.failed, "a test failed, a file could not be read, or coverage is too low"),
+        ],
+        action: { arguments, console in await run(arguments, console) })
+
     private static let percent: @Sendable (String, String) throws(Arguments.Mistake) -> Double = {
         option, text throws(Arguments.Mistake) in
         let digits = text.hasSuffix("%") ? String(text.dropLast()) : text
@@ -51,34 +84,22 @@ struct RulesTestOptions: ReadsRules {
     }
 }
 
-/// `kiipush rules test`: runs the tests of rules files.
-struct RulesTestCommand {
-    private let options: RulesTestOptions
+/// A run of the tests, and its results.
+private struct RulesTestRun {
+    private let options: RulesTestCommand
     private let console: Console
     private let isWanted: TextPattern
     private var code = ExitCode.fine
     private var sums = RulesTestSums()
     private var junit = JUnitReport()
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.read(arguments, by: RulesTestOptions.table, into: RulesTestOptions(), console) {
-            options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
-            options.files = operands
-        }
-        guard case .options(let options) = reading else { return reading.code }
-        var command = RulesTestCommand(options, console)
-        for file in options.files { await command.test(file: file) }
-        return command.finish()
-    }
-
-    private init(_ options: RulesTestOptions, _ console: Console) {
+    init(_ options: RulesTestCommand, _ console: Console) {
         self.options = options
         self.console = console
         isWanted = options.filter.map { TextPattern($0) } ?? .any
     }
 
-    private mutating func test(file: String) async {
+    mutating func test(file: String) async {
         sums.files += 1
         do {
             let rules = try RulesFile.read(file, options.params)
@@ -180,7 +201,7 @@ struct RulesTestCommand {
                 + "\(RulesTestText.number(wanted))% are required")
     }
 
-    private mutating func finish() -> ExitCode {
+    mutating func finish() -> ExitCode {
         if let filter = options.filter, sums.tests == 0, sums.unreadable < sums.files {
             console.error("kiipush rules test: no test matches '\(escaped(filter))', so nothing ran")
             code = max(code, .failed)
@@ -201,26 +222,6 @@ struct RulesTestCommand {
         return code
     }
 
-    static let command = Command(
-        name: "rules test", summary: "runs the tests that are in rules files",
-        usage: ["[OPTION…] FILE…"],
-        about: [
-            .text(
-                "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
-                    + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
-                    + "fail where a step says so. A file without tests fails. '-' is standard input.")
-        ],
-        options: RulesTestOptions.table.texts, operands: .file,
-        notes: [
-            .text(
-                "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
-                    + "output, by middleware and rule.")
-        ],
-        exits: [
-            (.fine, "all tests passed"),
-            (.failed, "a test failed, a file could not be read, or coverage is too low"),
-        ],
-        action: { arguments, console in await run(arguments, console) })
 }
 
 /// How many tests ran, and their results.
