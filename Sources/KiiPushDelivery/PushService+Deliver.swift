@@ -100,7 +100,10 @@ extension PushService {
             // It was remembered when some of its routes had handled it; the others must still get it.
             return ask(&delivery, .seen)
         }
-        if outcome == nil, takesNewest { supersedeOlder(than: delivery) }
+        if outcome == nil, takesNewest {
+            let older = change { [delivery] in $0.room.removeOlder(than: delivery) }
+            for other in older { startEnding { await self.supersede(other) } }
+        }
         return outcome
     }
 
@@ -128,11 +131,6 @@ extension PushService {
             await deadLetter(&delivery, .killSwitch, &ended, for: routes)
         default: await end(&delivery, outcome, &ended)
         }
-    }
-
-    /// Ends the messages that wait and that a newer one of their object replaces, since that one is to be handled.
-    private func supersedeOlder(than newest: Delivery) {
-        for older in change({ $0.room.removeOlder(than: newest) }) { startEnding { await self.supersede(older) } }
     }
 
     /// Ends a message that a newer change has replaced; the chain has to know it, or its copy would be new.

@@ -11,7 +11,6 @@ struct OpenGaps {
     /// The last one's number, by which the deduplicator tells two gaps apart.
     private var lastNumber = Int64.min
 
-    var isEmpty: Bool { unsaved.isEmpty && open.isEmpty }
     var all: [Gap] { open.map(\.gap) + unsaved }
 
     /// Whether new messages of a transport wait for one of them.

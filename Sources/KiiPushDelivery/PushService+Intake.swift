@@ -1,6 +1,7 @@
 // Accepts payloads: capacity, inbox, lane.
 
 import KiiPush
+import Synchronization
 
 struct TransportIntake: IntakeService {
     let service: PushService
@@ -49,7 +50,7 @@ struct TransportIntake: IntakeService {
 extension PushService {
     /// Accepts payloads of a transport, or of none.
     func submit(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> [Receipt] {
-        let standard = try reserve(payloads, intake)
+        try reserve(payloads, intake)
         let decoded = payloads.map { payload in Result { () throws(DecodeError) in try receiver.decode(payload) } }
         let numbers: [UInt64]
         do {
@@ -67,7 +68,7 @@ extension PushService {
             let receipt = Receipt(isStored: isDurable, passesAnswer: passesAnswer)
             switch decoded {
             case .success(let message):
-                deliveries.append(delivery(next.next() ?? 0, message, standard, receipt, intake: intake))
+                deliveries.append(delivery(next.next() ?? 0, message, receipt, intake: intake))
             case .failure(let error):
                 reject(payload, error)
                 cancel([payload], intake)
@@ -90,18 +91,16 @@ extension PushService {
     }
 
     /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox with a ticket.
-    func delivery(
-        _ entry: InboxEntry, _ standard: DeliverySettings, _ ticket: Ticket? = nil
-    ) throws(DecodeError) -> Delivery {
+    func delivery(_ entry: InboxEntry, _ ticket: Ticket? = nil) throws(DecodeError) -> Delivery {
         let receipt = ticket?.receipt ?? Receipt(isStored: isDurable)
-        return delivery(entry.id, try receiver.decode(entry.payload), standard, receipt, entry: entry, ticket: ticket)
+        return delivery(entry.id, try receiver.decode(entry.payload), receipt, entry: entry, ticket: ticket)
     }
 
-    /// Makes the delivery of a message, with the settings of its first route, else the standard ones; one that was in
-    /// the inbox has an entry there.
+    /// Makes the delivery of a message, with the settings of its first route, else those of the service; one that was
+    /// in the inbox has an entry there.
     private func delivery(
-        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt,
-        intake: Int? = nil, entry: InboxEntry? = nil, ticket: Ticket? = nil
+        _ number: UInt64, _ message: PushMessage, _ receipt: Receipt, intake: Int? = nil, entry: InboxEntry? = nil,
+        ticket: Ticket? = nil
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
         if receipt.passesAnswer || answerSenders.sender(of: message) != nil {
@@ -109,7 +108,7 @@ extension PushService {
                 routed.routes, handled: entry?.handled ?? [], entry?.answers ?? [])
         }
         receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
-        let settings = routed.routes.first?.options.delivery ?? standard
+        let settings = routed.routes.first?.options.delivery ?? state.withLock { $0.delivery }
         let incoming = Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? [])
         let killed = entry == nil ? receiver.loopGuard?.kills(of: routed, routed.routes) : nil
         return Delivery(
@@ -124,7 +123,7 @@ extension PushService {
     /// garbage must not block messages.
     @discardableResult
     func reject(_ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil) -> Bool {
-        _ = receiver.undecodable(payload, error)
+        receiver.undecodable(payload, error)
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
@@ -164,23 +163,23 @@ extension PushService {
 
     // MARK: Room
 
-    /// Reserves capacity for payloads; returns the current settings for messages whose route has none.
-    private func reserve(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) -> DeliverySettings {
+    /// Reserves capacity for payloads.
+    private func reserve(_ payloads: [RawPayload], _ intake: Int?) throws(IntakeRefusal) {
         let use = Use(payloads)
-        let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
-            guard state.phase == .open else { return .failure(.stopping) }
+        let refusal: IntakeRefusal? = change { state in
+            guard state.phase == .open else { return .stopping }
             if let intake {
                 guard state.mayCome(use, intake) else {
                     state.refused[intake] = use
-                    return .failure(.full)
+                    return .full
                 }
                 if !state.refused.isEmpty { state.refused[intake] = nil }
             }
             state.arriving += use.messages
             if !state.room.isDurable { state.room.reserve(use, intake) }
-            return .success(state.delivery)
+            return nil
         }
-        return try answer.get()
+        if let refusal { throw refusal }
     }
 
     /// Frees the capacity that was reserved for payloads that were not accepted.

@@ -13,7 +13,7 @@ extension PushService {
         case .whole(let delivery): return delivery
         case .unread(let unread): tickets = unread
         }
-        guard let (entries, standard) = entries(of: tickets) else {
+        guard let entries = entries(of: tickets) else {
             putBack(tickets)
             return nil
         }
@@ -24,7 +24,7 @@ extension PushService {
                 continue
             }
             do throws(DecodeError) {
-                deliveries.append(try delivery(entry, standard, ticket))
+                deliveries.append(try delivery(entry, ticket))
             } catch {
                 await endUndecodable(entry, error)
                 ticket.receipt.finish(.undecodable(error))
@@ -36,13 +36,13 @@ extension PushService {
         }
     }
 
-    /// Reads waiting payloads, and the current delivery settings; nil if they cannot be read.
-    private func entries(of tickets: [Ticket]) -> ([UInt64: InboxEntry], DeliverySettings)? {
+    /// Reads waiting payloads; nil if they cannot be read.
+    private func entries(of tickets: [Ticket]) -> [UInt64: InboxEntry]? {
         do {
             var entries: [UInt64: InboxEntry] = [:]
             for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
             works(.reading)
-            return (entries, change { $0.delivery })
+            return entries
         } catch {
             fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
             return nil
@@ -119,11 +119,9 @@ extension PushService {
     /// Dead-letters postponed messages, one after another, until the store is full again.
     private func storeNext() async {
         while case let some = takePutOff(), !some.isEmpty {
-            let read = entries(of: some.map(\.ticket))
+            let entries = entries(of: some.map(\.ticket))
             for (index, putOff) in some.enumerated() {
-                if let (entries, standard) = read, await store(putOff, entries[putOff.ticket.number], standard) {
-                    continue
-                }
+                if let entries, await store(putOff, entries[putOff.ticket.number]) { continue }
                 change { $0.putOff.putFirst(Array(some[index...])) }
                 return storeLater()
             }
@@ -138,8 +136,8 @@ extension PushService {
     }
 
     /// Dead-letters a message; false if it does not fit.
-    private func store(_ putOff: PutOff, _ entry: InboxEntry?, _ standard: DeliverySettings) async -> Bool {
-        guard let entry, var delivery = try? delivery(entry, standard, putOff.ticket) else {
+    private func store(_ putOff: PutOff, _ entry: InboxEntry?) async -> Bool {
+        guard let entry, var delivery = try? delivery(entry, putOff.ticket) else {
             putOff.ticket.receipt.finish(nil)
             return true
         }

@@ -106,17 +106,16 @@ extension PushService {
     private func recover() async throws {
         var last: UInt64 = 0
         while case let page = try inbox.entries(after: last, limit: 256), let end = page.last?.id, end > last {
-            let standard = change { $0.delivery }
-            for entry in page { await recover(entry, standard) }
+            for entry in page { await recover(entry) }
             last = end
         }
         change { state in if state.phase == .reading { state.phase = .open } }
     }
 
-    private func recover(_ entry: InboxEntry, _ standard: DeliverySettings) async {
+    private func recover(_ entry: InboxEntry) async {
         var delivery: Delivery
         do throws(DecodeError) {
-            delivery = try self.delivery(entry, standard)
+            delivery = try self.delivery(entry)
         } catch {
             // The earlier process had larger limits.
             return await endUndecodable(entry, error)

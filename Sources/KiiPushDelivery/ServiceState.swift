@@ -185,7 +185,7 @@ struct ServiceState {
     }
 
     /// Whether a transport's new payloads wait for the handling of a gap.
-    private func isBehindGap(_ intake: Int) -> Bool { !gaps.isEmpty && gaps.blocks(transportNames[intake]) }
+    private func isBehindGap(_ intake: Int) -> Bool { gaps.blocks(transportNames[intake]) }
 
     // MARK: Effects
 

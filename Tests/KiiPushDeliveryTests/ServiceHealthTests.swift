@@ -83,20 +83,4 @@ struct ServiceHealthTests {
         try await bench.passTime { receipt.word == "handled" }
         #expect(try await bench.close(run) == DrainReport())
     }
-
-    @Test("a dead-letter store that takes nothing is a failure until it does")
-    func letters() async throws {
-        let letters = InMemoryDeadLetterStore(capacity: 1)
-        let bench = ServiceBench(inbox: SpyInbox(), letters: letters) { _, _ in throw TestError() }
-        let (intake, run) = await bench.open()
-        _ = try intake.submit([RawPayload("{")])
-        #expect(bench.service.status.failures == [])
-        _ = try intake.submit([ServiceBench.payload(1)])
-        try await bench.passTime { !bench.service.status.failures.isEmpty }
-        #expect(bench.service.status.isOpen)
-        #expect(bench.service.status.failures.first?.contains("could not be dead-lettered") == true)
-        for letter in letters.letters() { letters.remove(letter.id) }
-        try await bench.passTime { bench.service.status.failures == [] }
-        #expect(try await bench.close(run) == DrainReport())
-    }
 }

@@ -334,13 +334,6 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("dead letters that are lost with the process are told of, where the inbox is not", arguments: [true, false])
-    func lettersNotDurable(isDurable: Bool) async throws {
-        let (bench, _, run) = await ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox()).opened()
-        #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == (isDurable ? ["notDurable"] : []))
-        #expect(try await bench.close(run) == DrainReport())
-    }
-
     @Test("more than fits is handled all the same, and what is new comes in and waits on disk")
     func moreThanFits() async throws {
         let settings = ServiceSettings.with { $0.messages = 10 }

@@ -177,12 +177,14 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("a route that was off when a message came is not in its dead letter when the others are switched off, too")
-    func killedInTwoSteps() async throws {
+    @Test(
+        "a route that was off when a message came is not in its dead letter when the others are switched off, too",
+        arguments: [KillTarget.route("b"), .everything])
+    func killedInTwoSteps(target: KillTarget) async throws {
         let bench = ServiceBench(routes: [("a", nil), ("b", nil)], isPaced: true)
         bench.loopGuard.kill(.route("a"), for: .seconds(600))
         let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
-        bench.loopGuard.kill(.route("b"), for: .seconds(600))
+        bench.loopGuard.kill(target, for: .seconds(600))
         try await bench.passTime { receipts[20].word != "open" }
         #expect(receipts[20].word == "deadLettered (killSwitch)")
         #expect(bench.letters.letters().map(\.routes) == [["b"]])
@@ -270,10 +272,7 @@ struct ServicePaceTests {
     func replay() async throws {
         let bench = ServiceBench(isPaced: true)
         let (receipts, run) = try await Self.paced(bench, Self.letters(1...21))
-        let payload = Self.letters(99...99)[0]
-        let id = try bench.letters.add(
-            DeadLetter(payload: payload, reason: .failed, routes: ["r"], arrivedAt: bench.clock.now))
-        let letter = try #require(bench.letters.letters().first { $0.id == id })
+        let letter = try bench.addLetter(Self.letters(99...99)[0])
         #expect(await bench.service.replay(letter).name == "handled")
         #expect(bench.service.status.paced == 1 && bench.clock.now == .seconds(0))
         try await bench.passTime { receipts[20].word == "handled" }

@@ -170,13 +170,15 @@ struct ServiceRetryTests {
         try await bench.passTime { bench.told.events.filter { $0.hasPrefix("storeFailed") }.count == 3 }
         #expect(receipts[0].word == "open")
         #expect(receipts[1].word == "handled", "it holds nobody up")
+        #expect(bench.service.status.isOpen)
+        #expect(bench.service.status.failures.map { $0.contains("could not be dead-lettered") } == [true])
         #expect(inbox.disk.numbers == [1])
         #expect(inbox.disk.inFlight == [], "nothing of it runs")
         #expect(bench.log.events == ["r 1", "r 1", "r 2"])
         letters.remove(1)
         try await bench.passTime { receipts[0].word != "open" }
         #expect(receipts[0].word == "deadLettered (failed)")
-        #expect(letters.letters().map(\.attempts) == [2])
+        #expect(letters.letters().map(\.attempts) == [2] && bench.service.status.failures == [])
         #expect(inbox.disk.numbers == [])
         #expect(try await run.value == DrainReport())
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
@@ -326,13 +328,7 @@ struct ServiceRetryTests {
     func refusedReplays() async throws {
         let gate = Gate()
         let bench = ServiceBench { _, _ in await gate.wait() }
-        for number in 1...3 {
-            _ = try bench.letters.add(
-                DeadLetter(
-                    payload: ServiceBench.payload(number), reason: .failed, routes: ["r"],
-                    arrivedAt: .init(nanoseconds: 0)))
-        }
-        let letters = bench.letters.letters()
+        let letters = try (1...3).map { try bench.addLetter(ServiceBench.payload($0)) }
         func refusal(_ letter: DeadLetter) async -> ReplayRefused? {
             guard case .failed(let failure) = await bench.service.replay(letter) else { return nil }
             return failure.error as? ReplayRefused
@@ -360,16 +356,13 @@ struct ServiceRetryTests {
         let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 1) }
         let gate = Gate()
         let (bench, _, run) = await ServiceBench(delivery: delivery) { _, _ in await gate.wait() }.opened()
-        let id = try bench.letters.add(
-            DeadLetter(
-                payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))
-        let letter = try #require(bench.letters.letters().first)
+        let letter = try bench.addLetter()
         let ends = EventLog()
         let replay = OwnThreads.start { ends.add("\(await bench.service.replay(letter))") }
         try await bench.calls(1)
         try await bench.passTime { !ends.events.isEmpty }
         #expect(ends.events == ["failed (r)"] && bench.clock.now >= .seconds(8))
-        #expect(bench.letters.letters().map(\.id) == [id])
+        #expect(bench.letters.letters().map(\.id) == [letter.id])
         gate.open()
         try await replay.value
         try await until { bench.service.status.overrunning == 0 }

@@ -242,6 +242,13 @@ struct ServiceBench {
         return try await run.value
     }
 
+    /// Adds a dead letter of the route `r`.
+    func addLetter(_ payload: RawPayload = Self.payload(1)) throws -> DeadLetter {
+        var letter = DeadLetter(payload: payload, reason: .failed, routes: ["r"], arrivedAt: clock.now)
+        letter.id = try letters.add(letter)
+        return letter
+    }
+
     /// Waits until so many handlers have been called.
     func calls(_ count: Int) async throws { try await until { log.events.count >= count } }
 

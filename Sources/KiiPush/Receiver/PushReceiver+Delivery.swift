@@ -10,9 +10,8 @@ extension PushReceiver {
     }
 
     /// Counts and reports a payload that could not be decoded elsewhere.
-    package func undecodable(_ payload: RawPayload, _ error: DecodeError) -> Outcome {
+    package func undecodable(_ payload: RawPayload, _ error: DecodeError) {
         end(payload.transport, error, nextID(), begin().recorder)
-        return .undecodable(error)
     }
 
     /// Updates a message that has waited, to the current routes and time; `known` is of one that nothing has judged.
