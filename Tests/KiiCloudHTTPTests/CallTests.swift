@@ -34,7 +34,7 @@ struct CallTests {
         #expect(bench.cloud.violations == [])
     }
 
-    @Test("topics and subscriptions come and go, and a push reaches who subscribed")
+    @Test("topics and subscriptions are made and removed, and a push reaches the subscribers")
     func topics() async throws {
         let bench = try Bench()
         let (client, topic, user) = (bench.client, bench.topic, PushSubscriber.user(bench.user))
@@ -120,7 +120,7 @@ struct CallTests {
 /// The code of the guides and the doc comments, so that it compiles and does what they say.
 @Suite("Documented transport")
 struct DocumentedTransportTests {
-    @Test("the guide's client is made without a word to anybody")
+    @Test("making the guide's client sends no request")
     func client() async throws {
         let (key, token) = (Secret("k"), Secret("t"))
         let transport = try CurlTransport()

@@ -25,7 +25,7 @@ struct FaultTests {
         (.largeHeaders(100_000), "larger than 65536 bytes", true), (.slow, "did not answer in time", true),
     ]
 
-    @Test("each fault ends a write with an error that tells what is known of it", arguments: faults)
+    @Test("after each fault the error says what is known of the write", arguments: faults)
     func write(fault: TestFault, error: String, isDone: Bool) async throws {
         let bench = try bench(isTooSlow: error == "did not answer in time")
         // Over a kept connection too, where libcurl would send it again by itself.
@@ -54,7 +54,7 @@ struct FaultTests {
         #expect(try await bench.transport.send(request).body.count == 4096)
     }
 
-    @Test("where nobody listens nothing was sent, and the error says so")
+    @Test("without a server nothing is sent, and the error says so")
     func nobody() async throws {
         let bench = try bench()
         bench.server.stop()

@@ -58,7 +58,7 @@ struct TransportTests {
 
     private final class Counts: Sendable { let value = Mutex((answered: 0, cancelled: 0)) }
 
-    @Test("all descriptors are gone when the transport is closed, let go of, or idle", arguments: 0..<3)
+    @Test("all descriptors are closed when the transport is closed, released or idle", arguments: 0..<3)
     func descriptors(way: Int) async {
         // In a process of its own: other tests open descriptors of this one.
         await #expect(processExitsWith: .success) { [way] in
@@ -133,7 +133,7 @@ struct TransportTests {
         #expect(try await bench.client.perform(.readObject(bench.object)) == nil)
     }
 
-    @Test("settings of no use are refused")
+    @Test("useless settings are refused")
     func settings() {
         let changes: [(inout CurlSettings) -> Void] = [
             { $0.requestLimit = .zero }, { $0.connectLimit = .zero }, { $0.mostAtOnce = 0 }, { $0.bodyLimit = -1 },

@@ -266,7 +266,7 @@ struct EndpointTests {
         #expect(error.problems[0].what.contains(what), "\(error)")
     }
 
-    @Test("everything that is wrong is told at once")
+    @Test("all problems are reported at once")
     func all() throws {
         let error = try #require(throws: MQTTSettingsError.self) { try settings(#"{"host":1,"version":2}"#) }
         #expect(error.problems.count == 4, "\(error)")

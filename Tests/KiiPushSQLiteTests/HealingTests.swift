@@ -14,7 +14,7 @@ struct HealingTests {
 
     // MARK: Damage
 
-    @Test("whatever page is overwritten, only who heals opens the database, and has all rows but those of that page")
+    @Test("with any page overwritten, only a healing open succeeds, and loses the rows of that page alone")
     func pages() throws {
         try Contents.fill(directory)
         let sound = try Data(contentsOf: URL(filePath: file))
@@ -70,7 +70,7 @@ struct HealingTests {
     }
 
     @Test(
-        "a file with another head, of no bytes or of none at all is put aside, and a new one begun",
+        "a file with a wrong header, an empty one or a missing one is put aside, and a new one begun",
         arguments: 0..<3)
     func nothing(kind: Int) throws {
         try Contents.fill(directory)
@@ -137,7 +137,7 @@ struct HealingTests {
         #expect(counts == counts.sorted() && counts.last == Contents.payloads)
     }
 
-    @Test("three of the files that were put aside are kept, the newest")
+    @Test("the newest three files that were put aside are kept")
     func kept() throws {
         try Contents.fill(directory)
         for count in 1...5 {

@@ -143,7 +143,7 @@ struct InboxTests {
         #expect(try inbox.entries().map(\.attempts) == [39, 39, 39, 39])
     }
 
-    @Test("an inbox whose database was closed says so, to those who wait too")
+    @Test("an inbox whose database was closed fails every call, also those that wait")
     func closed() async throws {
         let inbox = try open()
         let ids = try inbox.add(payloads(1))

@@ -110,7 +110,7 @@ struct LettersOfInboxTests {
         #expect(try letters.remove(3) && letters.count == 1)
     }
 
-    @Test("payloads that a service is to handle again have no letters any more")
+    @Test("payloads that are handled again lose their waiting letters")
     func anew() async throws {
         let (inbox, letters) = try open()
         let id = try inbox.add([RawPayload([1])])[0]
@@ -206,7 +206,7 @@ struct LettersOfInboxTests {
         #expect(try letters.letters().first?.summary == nil)
     }
 
-    @Test("what waits to be folded into a letter that is removed is written no more")
+    @Test("letters that wait to be merged into a removed letter are not written")
     func summaryRemoved() async throws {
         let (inbox, letters) = try open(capacity: 10)
         let ids = try inbox.add((0..<3).map { RawPayload([$0]) })
@@ -217,7 +217,7 @@ struct LettersOfInboxTests {
         #expect(try letters.letters().isEmpty && inbox.rowsOfLetters() == 0 && letters.count == 0)
     }
 
-    @Test("a letter that there is no room for keeps the notes of no other payload from being written")
+    @Test("a letter that does not fit on the disk does not block the records of other payloads")
     func fullDisk() async throws {
         let (inbox, letters) = try open()
         let ids = try inbox.add((0..<20).map { RawPayload([$0]) })

@@ -98,7 +98,7 @@ struct OpeningTests {
         #expect(refusal() == nil)
     }
 
-    @Test("what is no regular file is refused", arguments: ["directory", "link", "pipe"])
+    @Test("anything but a regular file is refused", arguments: ["directory", "link", "pipe"])
     func noFile(kind: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)

@@ -3,6 +3,29 @@ import Synchronization
 
 @testable import KiiPush
 
+extension PushMessage {
+    /// Reads a payload that a test writes as text.
+    init(json text: String, over transport: Transport? = nil, app: String? = nil) throws(DecodeError) {
+        try self.init(RawPayload(text, transport: transport), app: app)
+    }
+}
+
+extension MonotonicInstant {
+    /// So many seconds after a clock's beginning.
+    static func seconds(_ seconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
+    }
+}
+
+extension RawPayload {
+    /// The same payload, arrived at another time.
+    func arrived(at moment: MonotonicInstant?) -> RawPayload {
+        var payload = self
+        payload.arrivedAt = moment
+        return payload
+    }
+}
+
 /// What happened, in order, taken down from any thread.
 final class EventLog: Sendable {
     private let list = Mutex<[String]>([])
@@ -58,4 +81,34 @@ extension Route {
 /// Builds a chain as a receiver does.
 func makeChain(@MiddlewareBuilder _ middleware: () -> [any Middleware]) -> CompiledChain {
     CompiledChain(middleware(), clock: SystemClock())
+}
+
+extension LoopGuard {
+    /// What the guard says about a payload: `pass`, `later`, or the layer that ends it.
+    func judge(
+        _ payload: RawPayload, at now: MonotonicInstant = .seconds(0), app: String? = nil,
+        routes: [Route] = [Route("r")]
+    ) throws -> String {
+        var message = try RoutedMessage(payload.arrived(at: now), app: app, routes: routes)
+        let verdict = admit(&message)
+        if case .drop(.looped(let layer)) = verdict { return layer.rawValue }
+        return "\(verdict)"
+    }
+}
+
+extension Deduplicator {
+    /// What the deduplicator says about a message, which ends so if it passes.
+    func judge(_ message: RoutedMessage, _ outcome: Outcome = .handled(MatchedRoutes())) throws -> Verdict {
+        var message = message
+        let verdict = try admit(&message)
+        if verdict == .pass { settle(message, outcome) }
+        return verdict
+    }
+}
+
+extension ResourceKey {
+    /// The key of an object of a test.
+    init(_ number: Int) {
+        self.init(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: String(number)), .published)
+    }
 }

@@ -86,7 +86,7 @@ struct NothingDoneTests {
     }
 
     @Test(
-        "a filter that no letter fits is told, with the route that was probably meant",
+        "a filter that matches no letter is reported, with the route that was probably meant",
         arguments: [
             (
                 ["drop", "--route", "setings"],
@@ -103,13 +103,13 @@ struct NothingDoneTests {
         #expect(run.code == .failed && run.output.isEmpty && run.errors == [error], "\(run.errors)")
     }
 
-    @Test("all of none is fine, and said")
+    @Test("dropping all of no dead letters succeeds and says so")
     func none() async throws {
         let run = await run(["drop", "--all"], try await session(letters: 0))
         #expect(run.code == .fine && run.errors.isEmpty && run.output == ["no dead letters, so nothing dropped"])
     }
 
-    @Test("without an agent there is no answer to what only it could do")
+    @Test("a replay without an agent exits with 2")
     func noAgent() async throws {
         let letters = try await session(letters: 1).deadLetters
         #expect(

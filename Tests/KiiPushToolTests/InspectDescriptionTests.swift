@@ -136,7 +136,7 @@ struct InspectDescriptionTests {
         ),
     ]
 
-    @Test("a broken one is an error with line and column", arguments: broken.indices)
+    @Test("a broken description is an error with line and column", arguments: broken.indices)
     func brokenOnes(index: Int) async throws {
         let (marked, what) = Self.broken[index]
         let halves = marked.split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
@@ -146,14 +146,14 @@ struct InspectDescriptionTests {
         #expect(run.errors == ["FILE:\(lines.count):\((lines.last?.utf8.count ?? 0) + 1): \(what)"])
     }
 
-    @Test("one that is too deep is refused, not followed", arguments: ["{a=", "("])
+    @Test("a description nested too deeply is refused", arguments: ["{a=", "("])
     func depth(open: String) async throws {
         let run = try await ToolRun("inspect", file: "{ a = " + String(repeating: open, count: 20_000))
         #expect(run.code == .failed && run.errors.count == 1)
         #expect(run.errors.first?.contains("limitExceeded: nested deeper than 32 levels") == true)
     }
 
-    @Test("one that says more than a payload may is refused where it says too much")
+    @Test("a description with too many members is refused at the first that is too many")
     func members() async throws {
         let run = try await ToolRun("inspect", file: "{\n" + (0..<1100).map { "k\($0) = v;\n" }.joined() + "}")
         #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("FILE:1026:") == true, "\(run.errors)")
@@ -161,7 +161,7 @@ struct InspectDescriptionTests {
     }
 
     @Test(
-        "what is no description keeps its JSON error",
+        "text that is not a description keeps its JSON error",
         arguments: ["{ a : b }", "{ \"a\" \"b\" }", "{ = }", "{", "{\"a\\U0061\"}", "a = b;", "( a )", "{ 'a' = b; }"])
     func noDescription(text: String) async throws {
         let run = try await ToolRun("inspect", file: text)

@@ -13,11 +13,7 @@ struct InspectPrintedTests {
 
     /// Everything but the source and the keys for deduplication, which depend on types.
     private func report(_ text: String, _ options: String...) async throws -> Substring {
-        let file = try TemporaryFile(text)
-        let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
-        #expect(run.code == .fine && run.errors.isEmpty, "\(run.errors)")
-        let line = try #require(run.output.first)
-        return line.drop { $0 != "," }
+        try await ToolRun.inspect(text, options).drop { $0 != "," }
     }
 
     private static let list = """
@@ -162,9 +158,9 @@ struct InspectPrintedTests {
     @Test(
         "hostile descriptions are refused in a moment", arguments: [#", ""#, "]", "[", #"["#, ", AnyHashable(", "( "])
     func hostile(part: String) async throws {
-        let file = try TemporaryFile(#"["a": x"# + String(repeating: part, count: 60_000 / part.utf8.count))
+        let text = #"["a": x"# + String(repeating: part, count: 60_000 / part.utf8.count)
         let start = ContinuousClock.now
-        #expect(await ToolRun("inspect", file.path).code == .failed)
+        #expect(try await ToolRun("inspect", file: text).code == .failed)
         #expect(ContinuousClock.now - start < .seconds(300))
     }
 
@@ -253,14 +249,12 @@ struct InspectPrintedTests {
 
     @Test("commands and QuickBlox pushes are shown with what they say")
     func bodies() async throws {
-        let command = try TemporaryFile(
-            #"{"commandID":"c-1","issuer":"user:u","actions":[{"Air":[{"on":true},{"temp":25}]}]}"#)
-        let lines = await ToolRun("inspect", command.path).output
+        let command = #"{"commandID":"c-1","issuer":"user:u","actions":[{"Air":[{"on":true},{"temp":25}]}]}"#
+        let lines = try await ToolRun("inspect", file: command).output
         #expect(lines.contains("  command   c-1, issued by user:u") && lines.contains("  action    Air: temp = 25"))
-        let call = try TemporaryFile(
+        let call =
             #"{"message":"Bob","ios_voip":"1","VOIPCall":"1","sessionID":"s-1","opponentsIDs":"1,2","conferenceType":"1"}"#
-        )
-        let shown = await ToolRun("inspect", call.path).output
+        let shown = try await ToolRun("inspect", file: call).output
         #expect(
             shown.contains("  voip      it wakes the app for a call") && shown.contains("  call      s-1, with video"))
         #expect(shown.contains("  with      1, 2") && !shown.contains { $0.contains("ios_voip = ") })
@@ -279,8 +273,7 @@ struct InspectPrintedTests {
                 "likely: the payload has the scope of a topic (objectScopeType), but names none"
             ),
         ] {
-            let file = try TemporaryFile(payload)
-            let run = await ToolRun("inspect", "--transport", transport, file.path)
+            let run = try await ToolRun("inspect", "--transport", transport, file: payload)
             #expect(run.output.first?.hasSuffix(reason) == true, "\(run.output)")
         }
     }

@@ -112,7 +112,7 @@ struct InspectTests {
     }
 
     @Test(
-        "what stands before a payload is pointed out, and is no payload",
+        "text before a payload is pointed out, and is not read",
         arguments: [
             (#"07-21 11:07:26 D/GCM: {"topic":"t"}"#, "1:2: invalidNumber", "leave out its first 22 bytes"),
             (#"push [1:2] = {"topic":"t"}"#, "1:1: unexpectedCharacter", "leave out its first 13 bytes"),
@@ -140,7 +140,7 @@ struct InspectTests {
         }
     }
 
-    @Test("a payload in a file's place is told where to go, and is not repeated")
+    @Test("a payload given as a file name is refused with advice, and not repeated")
     func payloadAsFile() async {
         let run = await ToolRun("inspect", #"{"a":"secret"}"#)
         #expect(run.code == .failed && run.output.isEmpty)

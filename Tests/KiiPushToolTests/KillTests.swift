@@ -153,7 +153,7 @@ struct KillTests {
     // MARK: Targets that nothing has
 
     @Test(
-        "a word that people say for everything is an id, and the star is pointed out", arguments: ["all", "ALL", "any"])
+        "a word such as all is taken as an id, with a hint at the star", arguments: ["all", "ALL", "any"])
     func all(word: String) async throws {
         let run = try await run(kill, word)
         #expect(run.code == .fine && run.output.count == 2)
@@ -183,7 +183,7 @@ struct KillTests {
         "remove it or repair it; 'kiipush kill --reset' renames it to kill.json.broken and starts with no kills"
     }
 
-    @Test("an empty file does not bar the way to an emergency switch", arguments: ["", " \n\t\r\n"])
+    @Test("an empty kill file does not prevent a kill", arguments: ["", " \n\t\r\n"])
     func emptyFile(text: String) async throws {
         try write(text)
         let list = try await run(kill, "--list")
@@ -194,7 +194,7 @@ struct KillTests {
         #expect(try KillFile(path: file).read().kills.keys.first == .everything)
     }
 
-    @Test("a file that is broken as a whole is put out of the way, and kept", arguments: ["{", "{\"version\":2}", nil])
+    @Test("a reset renames a broken file, and keeps it", arguments: ["{", "{\"version\":2}", nil])
     func reset(text: String?) async throws {
         // Nil is one that is too large, whatever is in it.
         let broken = text ?? String(repeating: " ", count: KillFile.largestSize + 1)
@@ -208,7 +208,7 @@ struct KillTests {
         #expect(try await self.run(kill, "*").code == .fine)
     }
 
-    @Test("a directory in the file's place is put out of the way too, beside an earlier broken file")
+    @Test("a reset renames a directory too, beside an earlier broken file")
     func resetDirectory() async throws {
         try write("{")
         #expect(try await run(kill, "--reset").code == .fine)

@@ -172,7 +172,7 @@ struct RulesTestTests {
         #expect(shown.withLock { $0 } == (isTerminal ? expected : []))
     }
 
-    @Test("a filter that no test has is no success")
+    @Test("a filter that matches no test fails")
     func filter() async throws {
         let run = try await ToolRun("rules", "test", "--filter", "nothing*", file: good)
         #expect(run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])

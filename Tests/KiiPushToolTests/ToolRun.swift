@@ -46,9 +46,13 @@ struct ToolRun {
 
     /// The line that `inspect --format json` prints of a payload that it must read without an error.
     static func inspect(_ text: String, _ options: String...) async throws -> String {
+        try await inspect(text, options)
+    }
+
+    static func inspect(_ text: String, _ options: [String]) async throws -> String {
         let file = try TemporaryFile(text)
         let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
-        #expect(run.errors.isEmpty, "\(file.path)")
+        #expect(run.code == .fine && run.errors.isEmpty, "\(run.errors)")
         return try #require(run.output.first)
     }
 }

@@ -72,7 +72,7 @@ struct AnswerTests {
         ("uninstall", .uninstall("i-1"), 404, "INSTALLATION_NOT_FOUND"),
     ]
 
-    @Test("what was done already is an answer, anything else an error", arguments: questions.indices)
+    @Test("a request that was done before is an answer, anything else an error", arguments: questions.indices)
     func booleans(number: Int) throws {
         let (name, request, status, code) = Self.questions[number]
         #expect(try request.answer(response(204)), "\(name)")
@@ -153,7 +153,7 @@ struct CloudErrorTests {
         HTTPResponse(status: status, headers: headers, body: Array(body.utf8)).error()
     }
 
-    @Test("an error is known by its code, keeps fields that nobody knows, and shows none of them")
+    @Test("an error has its code, keeps unknown fields, and prints none of them")
     func fields() {
         let error = error(
             404,
@@ -188,7 +188,7 @@ struct CloudErrorTests {
     }
 
     @Test(
-        "what passes and what a new token may help is told apart",
+        "temporary errors and expired tokens are told apart",
         arguments: [
             (503, "LOCK_FAILED", true, false), (503, "", true, false), (500, "UNDEFINED_ERROR", false, false),
             (403, "WRONG_TOKEN", false, true), (401, "UNAUTHORIZED", false, false), (401, "", false, true),
@@ -200,12 +200,12 @@ struct CloudErrorTests {
         #expect(error.code.name == (code.isEmpty ? "UNKNOWN" : code))
     }
 
-    @Test("a wait that is no number of seconds counts as none", arguments: ["soon", "-1", "", "99999999999999999999"])
+    @Test("a wait that is not a number of seconds is ignored", arguments: ["soon", "-1", "", "99999999999999999999"])
     func waits(text: String) {
         #expect(error(503, "", [HTTPHeader("Retry-After", text)]).retryAfter == nil)
     }
 
-    @Test("rubbish in place of an answer is an error like others")
+    @Test("an unreadable answer is an error")
     func rubbish() {
         for body in ["", "null", "[1]", #"{"errorCode":5}"#, #"{"errorCode":""}"#, String(repeating: "[", count: 9999)]
         {

@@ -21,7 +21,7 @@ struct SendProblemTests {
     }
 
     @Test(
-        "each problem is told with its network, its place and its code",
+        "each problem names its network, its place and its code",
         arguments: [
             (#"{"fcm":{"timeToLive":2419201}}"#, ["fcm fcm.timeToLive outOfRange"]),
             (#"{"gcm":{"timeToLive":-1}}"#, ["fcm gcm.timeToLive outOfRange"]),
@@ -92,7 +92,7 @@ struct SendProblemTests {
         #expect(!problem.description.contains("xx"))
     }
 
-    @Test("a payload far beyond every limit is told and does not end the check")
+    @Test("a payload far beyond every limit is reported, and the check goes on")
     func huge() {
         let message = OutgoingMessage(data: ["k": .string(String(repeating: "x", count: 1_000_000))])
         #expect(message.problems(sentTo: address).map(\.code) == [.tooLarge, .tooLarge, .tooLarge])

@@ -33,7 +33,7 @@ struct ConfirmedWriteTests {
         #expect(clock.pauses.count == 3)
     }
 
-    @Test("where it may happen twice it is sent once", arguments: [ObjectWrite.patch(["n": 2]), .replace(["n": 2])])
+    @Test("a write that could happen twice is sent once", arguments: [ObjectWrite.patch(["n": 2]), .replace(["n": 2])])
     func once(write: ObjectWrite) async throws {
         let client = client()
         try await client.write(object, .create(["n": 1]))
@@ -42,7 +42,7 @@ struct ConfirmedWriteTests {
         #expect(cloud.version(of: object) == 2 && clock.pauses == [])
     }
 
-    @Test("a 503 behind which the work was done is no conflict")
+    @Test("a 503 after the write was done is not a conflict")
     func workBehind503() async throws {
         let transport = Answering503(cloud)
         let tokens = FixedToken(cloud.logIn(.user(id: "u-1")))
@@ -51,7 +51,7 @@ struct ConfirmedWriteTests {
         #expect(cloud.version(of: object) == 1)
     }
 
-    @Test("somebody else's change is a conflict; behind a lost answer it is uncertain")
+    @Test("another's change is a conflict; after a lost answer the write is uncertain")
     func conflict() async throws {
         let client = client()
         try await client.write(object, .create(["n": 1]))
@@ -67,7 +67,7 @@ struct ConfirmedWriteTests {
         #expect(try await client.write(object, .create(["n": 5])).version == "2", "it has these fields already")
     }
 
-    @Test("without an answer at last the object is read; where that fails too it is uncertain")
+    @Test("if no answer comes the object is read; if that fails too the write is uncertain")
     func noAnswer() async throws {
         let client = client()
         cloud.fail(.close(.answer), .close(.work), .close(.work))

@@ -15,7 +15,7 @@ struct KiiClientTests {
 
     private var sent: Int { cloud.requests.count }
 
-    @Test("503 is tried again, after the time that the server names or after growing pauses")
+    @Test("503 is retried after the time that the server names, or with growing pauses")
     func temporary() async throws {
         let busy = TestFault.status(503, code: "LOCK_FAILED")
         cloud.fail(busy, .status(503, code: "LOCK_FAILED", retryAfter: 7), busy, .status(503))
@@ -40,7 +40,7 @@ struct KiiClientTests {
         #expect(bodies == [1, 1, 2, 2].map { #"{"made":\#($0)}"# })
     }
 
-    @Test("after five times the error is the caller's, and so is a wait that is too long")
+    @Test("after five attempts, or for too long a wait, the caller gets the error")
     func givesUp() async throws {
         for _ in 1...5 { cloud.fail(.status(503)) }
         await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
@@ -50,7 +50,7 @@ struct KiiClientTests {
         #expect(sent == 6 && error?.retryAfter == 31)
     }
 
-    @Test("429 is never tried again", arguments: [nil, 1])
+    @Test("429 is never retried", arguments: [nil, 1])
     func tooMany(wait: Int?) async throws {
         cloud.fail(.status(429, retryAfter: wait))
         let error = await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
@@ -133,7 +133,7 @@ struct KiiClientTests {
         #expect(sent == 2)
     }
 
-    @Test("an endpoint is waited for until it is ready, or the times are up")
+    @Test("asks for an endpoint until it is ready or the attempts are used up")
     func endpoint() async throws {
         let id = try await client().perform(.install(isDevelopment: true)).id
         func delay() {

@@ -108,7 +108,7 @@ struct MessageBodyTests {
         }
     }
 
-    @Test("a key is one by its bytes, as JSON has it")
+    @Test("keys are compared byte for byte")
     func exactKeys() {
         var data: KeyedData = ["\u{E9}": 1, "e\u{301}": 2, "a": 1, "a": 3]
         #expect(data.members.count == 3 && data["a"] == 3)

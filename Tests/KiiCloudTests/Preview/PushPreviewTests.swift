@@ -52,7 +52,7 @@ struct PushPreviewTests {
         #expect(try PushMessage(message.preview(.mqtt, sentTo: address).payload).data.isEmpty)
     }
 
-    @Test("a network's own data lies on top of the data for all, and Kii's keys on top of both")
+    @Test("a network's own data overrides the data for all, and Kii's keys override both")
     func layers() throws {
         var message = OutgoingMessage(data: ["text": "all", "more": 1, "topic": "mine"])
         message.mqtt.data = ["text": "mqtt", "when": 5]
@@ -146,7 +146,7 @@ struct PushBudgetTests {
         #expect(left.used == 44 && left.saved.values.allSatisfy { $0 == 0 })
     }
 
-    @Test("savings add up to what the bytes say", arguments: Samples.scopes, PushNetwork.allCases)
+    @Test("the savings add up to the difference in bytes", arguments: Samples.scopes, PushNetwork.allCases)
     func agrees(scope: KiiScope, network: PushNetwork) {
         let address = Samples.address(scope, sender: .user(id: "u-77"))
         for off in Samples.suppressions {

@@ -151,7 +151,7 @@ struct ProgramActionsTests {
         #expect(report == "sh: ended with exit status 1, saying: a / b")
     }
 
-    @Test("standard output is no trouble, and what is wrong with announcements is told within the bound")
+    @Test("standard output is not an error, and bad announcements are reported within the bound")
     func bounded() async {
         let run = ActionRun("echo hello; yes 'write kiicloud://topics/t' | head -n 5000; exit 0")
         #expect(await run.receive() == "handled")
@@ -215,7 +215,7 @@ struct ProgramActionsTests {
         #expect(run.error == .stopped(program: "sleep"))
     }
 
-    @Test("a program that leaves a child with its output behind has ended all the same")
+    @Test("a program has ended even if its child keeps its output open")
     func childLeftBehind() async throws {
         let run = ActionRun("sleep 1000 & echo $! >\(folder["pids"]); echo said")
         #expect(await run.receive() == "handled")
@@ -260,7 +260,7 @@ struct ProgramActionsTests {
         #expect(pipe.read().hasPrefix(#"{"source":"-","#))
     }
 
-    @Test("a message whose time is over before its turn is not printed")
+    @Test("a message whose run is cancelled before its turn is not printed")
     func printsNotLate() async throws {
         let pipe = try Pipe(.packets)
         pipe.makeReadEndNonBlocking()
@@ -275,7 +275,7 @@ struct ProgramActionsTests {
         #expect(await task.value.name == "failed" && pipe.read().isEmpty)
     }
 
-    @Test("a message that nobody reads fails, and the process survives")
+    @Test("printing to a closed pipe fails, and the process survives")
     func printsToNobody() async throws {
         // Shut down, and not closed: a program that another test is just starting would have a copy of the other end.
         let pipe = try Pipe(.packets)

@@ -141,7 +141,7 @@ struct LinePrinterTests {
         #expect(try String(contentsOfFile: folder["lines"], encoding: .utf8) == "{}\n")
     }
 
-    @Test("a descriptor that nobody reads is a failure, as ever")
+    @Test("writing where nobody reads is a failure, not a shortage")
     func broken() throws {
         let shortages = Shortages()
         let printer = LinePrinter(-1, shortages)

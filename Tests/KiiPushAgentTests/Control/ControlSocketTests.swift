@@ -72,7 +72,7 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "whether an agent runs where this user may not look is unknown, and the command says who may look",
+        "without permission it is unknown whether an agent runs, and the command says who may ask",
         arguments: [(EACCES, true), (EPERM, true), (ECONNREFUSED, false), (ENOENT, false)])
     func unknown(number: Int32, isUnknown: Bool) throws {
         let folder = try Folder()
@@ -103,7 +103,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("a client that leaves more of its answer unread than all may together is disconnected, and that is told once")
+    @Test("a client that leaves too much of its answer unread is disconnected, and that is reported once")
     func unread() async throws {
         let folder = try Folder()
         let control = ControlSocket(state: folder.path)
@@ -144,7 +144,7 @@ struct ControlSocketTests {
         try await serving.value
     }
 
-    @Test("a reader that rests holds up no command, and gets its whole answer")
+    @Test("a slow reader delays no other command and gets its whole answer")
     func resting() async throws {
         let folder = try Folder()
         let control = ControlSocket(state: folder.path)

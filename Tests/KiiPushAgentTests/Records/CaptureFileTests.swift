@@ -64,9 +64,7 @@ struct CaptureFileTests {
     func arrivals() throws {
         let file = capture()
         for (number, second) in ([10, 12, 11, 15] as [Int64]).enumerated() {
-            var payload = RawPayload("{\"n\":\(number)}")
-            payload.arrivedAt = MonotonicInstant(nanoseconds: second * 1_000_000_000)
-            try file.add(payload)
+            try file.add(RawPayload("{\"n\":\(number)}").arrived(at: .seconds(second)))
         }
         try file.add(RawPayload("{}"))
         #expect(try steps().map(\.at) == [0, 2, 2, 5, 990].map { Duration.seconds($0) })

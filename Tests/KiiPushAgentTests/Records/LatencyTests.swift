@@ -49,9 +49,7 @@ struct LatencyTests {
     }
 
     private func payload(_ clock: ManualClock) -> RawPayload {
-        var payload = PayloadFixture.pushToApp().payload(.long)
-        payload.arrivedAt = clock.now
-        return payload
+        PayloadFixture.pushToApp().payload(.long).arrived(at: clock.now)
     }
 
     @Test("waiting counts from the arrival to the first attempt, handling each run, failed ones too")

@@ -129,12 +129,8 @@ struct DedupeKeyMakerTests {
         let deduplicator = Deduplicator(keys: texts, clock: clock)
         func send(_ text: String, _ more: String) throws -> Verdict {
             let data: [(String, DataValue)] = [("text", .string(text)), ("more", .string(more))]
-            var payload = PayloadFixture.directPush(data: data).payload(.long)
-            payload.arrivedAt = clock.now
-            var message = try RoutedMessage(payload)
-            let verdict = try deduplicator.admit(&message)
-            if verdict == .pass { deduplicator.settle(message, .handled(MatchedRoutes())) }
-            return verdict
+            let payload = PayloadFixture.directPush(data: data).payload(.long)
+            return try deduplicator.judge(RoutedMessage(payload.arrived(at: clock.now)))
         }
         #expect(try send("a", "1") == .pass)
         #expect(try send("a", "2") == .drop(.duplicate))

@@ -290,8 +290,7 @@ struct EchoTests {
         let clock = ManualClock()
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.announce(Self.object).done(modifiedAt: 8)
-        var payload = Self.event(modifiedAt: 8).payload(.long)
-        payload.arrivedAt = .seconds(1)
+        let payload = Self.event(modifiedAt: 8).payload(.long).arrived(at: .seconds(1))
         var message = try RoutedMessage(payload, routes: [Route("r")])
         clock.advance(by: .seconds(1800))
         message.admittedAt = clock.now

@@ -24,8 +24,7 @@ struct PacedMessageTests {
     func again() async {
         let bench = PacingBench()
         await bench.spend()
-        var payload = bench.payload(21)
-        payload.arrivedAt = bench.clock.now
+        let payload = bench.payload(21).arrived(at: bench.clock.now)
         var due: MonotonicInstant?
         for _ in 0..<3 {
             let outcome = await bench.receiver.receive(payload)

@@ -5,14 +5,6 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushTestSupport
 
-extension RawPayload {
-    fileprivate func arrived(at moment: MonotonicInstant) -> RawPayload {
-        var payload = self
-        payload.arrivedAt = moment
-        return payload
-    }
-}
-
 struct StampTests {
     let clock = ManualClock()
 

@@ -74,7 +74,7 @@ struct AppleDictionaryTests {
     }
 
     @Test(
-        "the alert is a string or an object, and what has another type is none",
+        "the alert is a string or an object; one of another type counts as missing",
         arguments: [
             (#""hello""#, Alert(title: nil, subtitle: nil, body: "hello")),
             (#""a\nb\u00e9""#, Alert(title: nil, subtitle: nil, body: "a\nbé")),
@@ -132,7 +132,7 @@ struct AppleDictionaryTests {
         #expect(try aps(text)?.isSilent == isSilent)
     }
 
-    @Test("an aps that is no object is no dictionary", arguments: [#""x""#, "1", "null", "[]", "true"])
+    @Test("an aps that is not an object is no dictionary", arguments: [#""x""#, "1", "null", "[]", "true"])
     func noObject(_ text: String) throws {
         #expect(try aps(text) == nil)
         #expect(try PushMessage(json: "{\"aps\":\(text)}").alert == nil)

@@ -34,7 +34,7 @@ struct ClassifierTests {
     func longKeys(_ judged: Judged) throws { try judged.check() }
 
     @Test(
-        "without a witness it is likely a Direct Push",
+        "without evidence it is likely a Direct Push",
         arguments: [
             Judged.direct("{}"), .direct(#"{"aps":{}}"#), .direct("{}", over: .apns),
             .direct(#"{"aps":{"alert":{"body":"hello"}}}"#, over: .apns),
@@ -80,7 +80,7 @@ struct ClassifierTests {
     func null(_ judged: Judged) throws { try judged.check() }
 
     @Test(
-        "the source's URI is a witness for each kind, alone or beside keys",
+        "the source's URI is evidence for each kind, alone or beside keys",
         arguments: [
             Judged.app(#"{"sourceURI":"kiicloud://buckets/b"}"#, by: "sourceURI"),
             .app(#"{"sourceURI":"kiicloud://app/users/U/buckets/b/objects/o"}"#, by: "sourceURI"),
@@ -130,5 +130,62 @@ struct ClassifierTests {
         #expect(message.object?.id == (it.kind == .pushToApp ? "o-1" : nil))
         let topic = it.scope.map { KiiTopic(scope: $0, name: "news") }
         #expect(message.topic == (it.kind == .pushToUser ? topic : nil))
+    }
+}
+
+/// A payload, and what it must be taken for: kind, certainty, evidence and conflicts, exactly.
+struct Judged: Sendable, CustomTestStringConvertible {
+    let payload: String
+    let transport: Transport?
+    let kind: PushKind
+    let certainty: Certainty
+    let evidence: [String]
+    let conflicts: [String]
+
+    var testDescription: String { "\(payload) over \(transport?.name ?? "any transport")" }
+
+    /// Ambiguous, for the conflicts' names; else certain, but likely without evidence, or with that of a scope alone.
+    init(
+        _ payload: String, over transport: Transport? = nil, _ kind: PushKind, by evidence: String,
+        despite conflicts: String
+    ) {
+        (self.payload, self.transport, self.kind) = (payload, transport, kind)
+        self.evidence = evidence.split(separator: " ").map(String.init)
+        self.conflicts = conflicts.split(separator: " ").map(String.init)
+        certainty =
+            !conflicts.isEmpty ? .ambiguous : self.evidence.allSatisfy(Self.scopeKeys.contains) ? .likely : .certain
+    }
+
+    /// A Push to App, by keys with a space between each two.
+    static func app(
+        _ payload: String, over transport: Transport? = nil, by evidence: String, despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .pushToApp, by: evidence, despite: conflicts) }
+
+    /// A Push to User.
+    static func user(
+        _ payload: String, over transport: Transport? = nil, by evidence: String, despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .pushToUser, by: evidence, despite: conflicts) }
+
+    /// A Direct Push.
+    static func direct(
+        _ payload: String, over transport: Transport? = nil, by evidence: String = "", despite conflicts: String = ""
+    ) -> Judged { Judged(payload, over: transport, .directPush, by: evidence, despite: conflicts) }
+
+    private static let scopeKeys: Set<String> = Set(
+        [KiiField.scopeType, .scopeAppID, .scopeUserID, .scopeGroupID, .scopeThingID]
+            .flatMap { [$0.shortName, $0.longName] })
+
+    func check(app: String? = nil) throws {
+        let message = try PushMessage(json: payload, over: transport, app: app)
+        let classification = message.classification
+        #expect(classification.kind == kind)
+        #expect(classification.certainty == certainty)
+        #expect(classification.evidence == evidence)
+        #expect(classification.conflicts.map(\.name) == conflicts)
+        #expect(message.kind == kind && message.certainty == certainty)
+        // The views agree with the kind, and each of the three is there for just one.
+        #expect((PushToAppMessage(message) != nil) == (kind == .pushToApp))
+        #expect((PushToUserMessage(message) != nil) == (kind == .pushToUser))
+        #expect((DirectPushMessage(message) != nil) == (kind == .directPush))
     }
 }

@@ -59,7 +59,7 @@ struct DataValueTests {
         #expect(DataValue(json: text) == expected)
     }
 
-    @Test("JSON in a string has limits as well: a deep one is no JSON")
+    @Test("JSON in a string has limits too: what is nested too deeply is text")
     func jsonDepth() {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

@@ -58,7 +58,7 @@ struct SourceURITests {
     }
 
     @Test(
-        "a source that is nobody's is no witness",
+        "a source without an owner is no evidence",
         arguments: ["groups/G", "things/th.1", "admins/APP_ADMIN", "app/groups/G", "people/P"])
     func noWitness(_ path: String) throws {
         let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(path)\"}")

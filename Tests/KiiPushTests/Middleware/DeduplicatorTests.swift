@@ -19,12 +19,7 @@ struct DeduplicatorTests {
     private func isPassed(_ payload: RawPayload, at time: Duration, _ other: Deduplicator? = nil) throws -> Bool {
         let deduplicator = other ?? deduplicator
         clock.now = MonotonicInstant(nanoseconds: 0).advanced(by: time)
-        var payload = payload
-        payload.arrivedAt = clock.now
-        var message = try RoutedMessage(payload)
-        guard try deduplicator.admit(&message) == .pass else { return false }
-        deduplicator.settle(message, .handled(MatchedRoutes()))
-        return true
+        return try deduplicator.judge(RoutedMessage(payload.arrived(at: clock.now))) == .pass
     }
 
     @Test("the defaults are ten minutes, 20,000 messages and five seconds; a store without counts reports none")
@@ -46,8 +41,7 @@ struct DeduplicatorTests {
     func lateCopy(seconds: Int64) throws {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
         let deduplicator = Deduplicator(store: store, secret: .published, clock: clock)
-        var payload = strong
-        payload.arrivedAt = .seconds(0)
+        let payload = strong.arrived(at: .seconds(0))
         var (message, copy) = (try RoutedMessage(payload), try RoutedMessage(payload))
         #expect(try deduplicator.admit(&message) == .pass)
         clock.now = .seconds(seconds)
@@ -73,9 +67,7 @@ struct WeakWindowTests {
     private let log = EventLog()
 
     private func push(arrivedAt seconds: Int64? = nil) -> RawPayload {
-        var payload = PayloadFixture.directPush().payload(.long)
-        payload.arrivedAt = seconds.map { .seconds($0) }
-        return payload
+        PayloadFixture.directPush().payload(.long).arrived(at: seconds.map { .seconds($0) })
     }
 
     @Test("handles an equal push that arrives after the weak window, however slow the first handler was")
@@ -126,9 +118,7 @@ struct UnreportedEndsTests {
     private func message(_ number: Int64, isWeak: Bool = false) throws -> RoutedMessage {
         let weak = PayloadFixture.directPush(data: [("text", .string("\(number)"))])
         let fixture = isWeak ? weak : .pushToApp(sentAt: number, modifiedAt: nil)
-        var payload = fixture.payload(.long)
-        payload.arrivedAt = clock.now
-        return try RoutedMessage(payload)
+        return try RoutedMessage(fixture.payload(.long).arrived(at: clock.now))
     }
 
     private static let handled = Outcome.handled(MatchedRoutes())
@@ -139,10 +129,7 @@ struct UnreportedEndsTests {
     private func send(
         _ number: Int64, _ deduplicator: Deduplicator, _ outcome: Outcome = handled, isWeak: Bool = false
     ) throws -> Verdict {
-        var message = try message(number, isWeak: isWeak)
-        let verdict = try deduplicator.admit(&message)
-        if verdict == .pass { deduplicator.settle(message, outcome) }
-        return verdict
+        try deduplicator.judge(message(number, isWeak: isWeak), outcome)
     }
 
     @Test("a commit that failed is repeated when a copy arrives")

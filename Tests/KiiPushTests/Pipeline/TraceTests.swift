@@ -118,8 +118,7 @@ struct TraceTests {
     func waited() async throws {
         let receiver = PushReceiver(clock: clock) {}
         receiver.onTrace { [traces] in traces.add($0) }
-        var payload = event
-        payload.arrivedAt = clock.now
+        let payload = event.arrived(at: clock.now)
         clock.advance(by: .nanoseconds(70))
         _ = await receiver.receive(payload)
         #expect(traces.traces.first?.waitedNanoseconds == 70)

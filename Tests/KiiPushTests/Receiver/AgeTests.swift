@@ -70,9 +70,9 @@ struct AgeTests {
     func judged(_ age: (name: String, sent: Int64?, arrived: Int64, wall: Int64?, isExpired: Bool)) async {
         clock.wallNow = age.wall
         let sentAt = age.sent.map { $0 == .max ? Int64.min : dayOfTest - $0 }
-        var payload = PayloadFixture.pushToUser(sentAt: sentAt).payload(.long)
-        payload.arrivedAt = clock.now.advanced(by: .milliseconds(-age.arrived))
-        let outcome = await receiver().receive(payload)
+        let payload = PayloadFixture.pushToUser(sentAt: sentAt).payload(.long)
+        let arrivedAt = clock.now.advanced(by: .milliseconds(-age.arrived))
+        let outcome = await receiver().receive(payload.arrived(at: arrivedAt))
         #expect(outcome.description == (age.isExpired ? "expired" : "handled"), "\(age.name)")
         #expect(log.events == (age.isExpired ? [] : ["r"]))
     }

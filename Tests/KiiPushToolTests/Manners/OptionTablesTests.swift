@@ -142,7 +142,7 @@ struct ManualTests {
         }
     }
 
-    @Test("a text means nothing to the formatter")
+    @Test("text is escaped for the formatter")
     func escapes() {
         #expect(Roff.escaped(#"a\b -x 'q' ~ … ü"#) == #"a\eb \-x \(aqq\(aq \(ti ... \[u00FC]"#)
         #expect(Roff.text(".TH") == [#"\&.TH"#])

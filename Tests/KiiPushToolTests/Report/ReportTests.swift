@@ -139,7 +139,7 @@ extension ReportTests {
         #expect(written.findings.contains { $0 == "1 message failed, first at r." })
     }
 
-    @Test("hostile texts end nothing and begin nothing: they stand in the page as data alone")
+    @Test("hostile texts appear in the page only as data")
     func hostile() async throws {
         let written = try await report(Captures.hostile(), "--values")
         #expect(written.run.code == .fine, "\(written.run.errors)")

@@ -87,7 +87,7 @@ struct TapTests {
         #expect(left.log == "kiipush tap: the agent closed the connection without an answer\n")
     }
 
-    @Test("a reader that stands still slows nobody down, and is told what it has missed")
+    @Test("a stalled reader slows nobody down, and is told what it has missed")
     func slow() async throws {
         let run = try WatchedRun(folder.path, state)
         let tap = try tap("--format", "json", "--outcome", "unrouted")
@@ -227,8 +227,7 @@ struct TapBoardTests {
     func lines() async throws {
         let reader = try #require(try board.add(TapOptions()))
         let receiver = receiver()
-        var payload = Self.event
-        payload.arrivedAt = clock.now
+        let payload = Self.event.arrived(at: clock.now)
         clock.advance(by: .milliseconds(30))
         for payload in [payload, payload, Self.news, RawPayload("no\nnse")] { _ = await receiver.receive(payload) }
         let messages = reader.take().messages

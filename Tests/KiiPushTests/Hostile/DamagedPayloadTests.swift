@@ -1,4 +1,5 @@
 import Foundation
+import KiiPush
 @_spi(Hostile) import KiiPushTesting
 import Testing
 
@@ -60,5 +61,35 @@ struct KeptInputTests {
     func complete() {
         #expect(KeptInput.programs.count >= 3)
         #expect(Set(KeptInput.programs) == Set(KeptInput.all.map(\.target)))
+    }
+}
+
+/// Payloads of every kind with a mistake at each of their bytes; what takes several, a fuzzer finds.
+struct DamagedPayloadTests {
+    @Test(
+        "a byte that is replaced, left out or doubled, or a bit that flips, breaks no invariant",
+        arguments: PayloadFixture.matrix.map(\.payload))
+    func changed(_ payload: RawPayload) throws {
+        for index in payload.bytes.indices {
+            let nasty = Array("\"\\{}[],:-.e0u ".utf8) + [0x00, 0x0A, 0x1F, 0x80, 0xC3, 0xED, 0xF0, 0xFF]
+            for other in nasty + (0..<8).map({ payload.bytes[index] ^ 1 << $0 }) {
+                var damaged = payload
+                damaged.bytes[index] = other
+                try Invariants.check(damaged)
+            }
+            var (shorter, longer) = (payload, payload)
+            shorter.bytes.remove(at: index)
+            longer.bytes.insert(payload.bytes[index], at: index)
+            for damaged in [shorter, longer] { try Invariants.check(damaged) }
+        }
+    }
+
+    @Test("a payload that is cut anywhere is an error at its end", arguments: PayloadFixture.matrix.map(\.payload))
+    func cut(_ payload: RawPayload) throws {
+        for length in payload.bytes.indices {
+            let cut = RawPayload(Array(payload.bytes[..<length]), transport: payload.transport)
+            let error = #expect(throws: DecodeError.self) { try PushMessage(cut) }
+            #expect(error?.code == (length == 0 ? .empty : .unexpectedEnd) && error?.offset == length)
+        }
     }
 }
