@@ -9,13 +9,14 @@ struct WriteBudgets {
     ///
     /// Further writes for the same message are free, so that one that needs many can succeed.
     mutating func spend(_ route: String, for messageID: UInt64, _ now: Double) -> Bool {
+        let key = ExactText(route)
         // Too many routes: all begin anew.
-        if used.count >= Paces.mostRoutes { used = [:] }
-        let (messages, at, last) = used[ExactText(route)] ?? (0, now, [])
+        if used.count >= Paces.mostRoutes, used[key] == nil { used = [:] }
+        let (messages, at, last) = used[key] ?? (0, now, [])
         if last.contains(messageID) { return true }
         let left = max(0, messages - (now - at) / Self.every)
         guard left <= Pace.burst - 1 else { return false }
-        used[ExactText(route)] = (left + 1, now, last.suffix(Int(Pace.burst) - 1) + [messageID])
+        used[key] = (left + 1, now, last.suffix(Int(Pace.burst) - 1) + [messageID])
         return true
     }
 }
