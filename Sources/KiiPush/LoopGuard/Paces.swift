@@ -207,7 +207,7 @@ private struct PaceAnswers {
     /// When it may ask again; nil if all that were asked let it pass.
     var until: Double?
     /// Those that let it pass, as they were before.
-    private var passed: [(index: UInt32, before: Pace)] = []
+    private var passed: [(key: ResourceKey, before: Pace)] = []
 
     /// Asks a pace; returns whether the message has to wait for it.
     mutating func waits(
@@ -217,7 +217,7 @@ private struct PaceAnswers {
         switch table[index].ask(now, limits, offset) {
         case .now(let source):
             self.source = min(self.source, source)
-            passed.append((index, before))
+            passed.append((table.key(at: index), before))
             return false
         case .later(let time):
             until = max(until ?? time, time)
@@ -226,7 +226,12 @@ private struct PaceAnswers {
     }
 
     /// Takes back that the message passed.
-    func undo(_ table: inout PaceTable) { for (index, before) in passed { table[index] = before } }
+    func undo(_ table: inout PaceTable) {
+        for (key, before) in passed {
+            // In a full table, the key of a later route may have taken its place.
+            if let index = table.find(key) { table[index] = before }
+        }
+    }
 }
 
 extension MessageStorage {
