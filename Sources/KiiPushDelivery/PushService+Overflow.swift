@@ -115,7 +115,8 @@ extension PushService {
         if let length { startEnding(after: length) { await self.storeNext() } }
     }
 
-    /// Dead-letters postponed messages, one after another, until the store is full again.
+    /// Dead-letters postponed messages, one after another, until the store is full again; 16 of the largest, which are
+    /// read at once, have 1 MiB.
     private func storeNext() async {
         change { $0.storesLater = false }
         while case let some = change({ $0.takePutOff(16) }), !some.isEmpty {
