@@ -27,7 +27,7 @@ public struct PushIntake: Sendable {
     /// Accepts payloads, all or none, without waiting for capacity; they are on disk when it returns, if the intake is
     /// durable.
     ///
-    /// - Parameter payloads: the payloads, in order; at most 64 at once, because all of them must fit.
+    /// - Parameter payloads: the payloads, in order; at most 64 at once, since all or none are accepted.
     /// - Returns: a receipt for each, in the same order.
     /// - Throws: ``IntakeRefusal``; then none was accepted, and none may be acknowledged.
     public func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {

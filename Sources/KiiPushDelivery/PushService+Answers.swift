@@ -25,7 +25,7 @@ struct AnswerSenders: Sendable {
 }
 
 extension PushService {
-    /// How many answers are read at once, and the most when some of them fail.
+    /// How many answers are read at once, 2 MiB with the largest payloads; and the most when some of them fail.
     private static let (answersAtOnce, mostAnswers) = (16, 1024)
     /// The longest pause before an answer is sent again.
     private static let longestPause = Duration.seconds(60)

@@ -108,7 +108,7 @@ extension PushService {
     }
 
     /// Ends a message that the chain did not admit, or lets it wait.
-    private func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
+    func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
         switch outcome {
         case .paced(let until):
             undo(&delivery, outcome)

@@ -21,8 +21,8 @@ struct HandlerRun: Sendable {
     /// Whether the handler was asked to return.
     var isCancelled = false
 
-    /// Ends the run without the handler, as a failure.
-    func end(_ error: any Error) { waiter.resume(returning: .failure(of: route.id, error)) }
+    /// Ends a run that has not begun, because the service stops.
+    func stop() { waiter.resume(returning: .failure(of: route.id, ServiceStopped())) }
 }
 
 extension PushService {
@@ -33,7 +33,7 @@ extension PushService {
         let now = clock.now
         return await withCheckedContinuation { waiter in
             let run = HandlerRun(message: message, route: route, place: place, since: now, waiter: waiter)
-            if !change({ $0.add(run) }) { run.end(ServiceStopped()) }
+            if !change({ $0.add(run) }) { run.stop() }
         }
     }
 
@@ -75,8 +75,7 @@ extension PushService {
             returned(
                 number,
                 Task.isCancelled
-                    ? .failure(of: run.route.id, HandlerOverrun())
-                    : await receiver.call(run.route, run.message, maxAge: run.maxAge))
+                    ? .threw(HandlerOverrun()) : await receiver.call(run.route, run.message, maxAge: run.maxAge))
         }
         let isCancelled = state.withLock { state in
             state.runs[number]?.task = task
@@ -86,20 +85,26 @@ extension PushService {
     }
 
     /// Called when a handler has returned, perhaps after the service continued without it.
-    private func returned(_ number: UInt64, _ outcome: Outcome) {
+    private func returned(_ number: UInt64, _ end: HandlerEnd) {
         let run = change { state in
             let run = state.endRun(number)
             if run == nil { state.overrunning -= 1 }
             return run
         }
+        // What became of one that was left behind is of no interest.
         guard let run else { return }
         // What it throws when it is cancelled hides that its time was over, unless the error reports itself.
-        if run.isCancelled, case .failed(let failure) = outcome, !failure.isShortage,
+        if run.isCancelled, case .failed(let failure) = end.outcome(of: run.route), !failure.isShortage,
             !(failure.error is any ReportedError)
         {
-            return run.end(HandlerOverrun())
+            return self.end(run, .threw(HandlerOverrun()))
         }
-        run.waiter.resume(returning: outcome)
+        self.end(run, end)
+    }
+
+    /// Ends a run that had begun, with what counts as its end.
+    private func end(_ run: HandlerRun, _ end: HandlerEnd) {
+        run.waiter.resume(returning: receiver.ended(run.route, run.message, end))
     }
 
     /// Cancels all running handlers and begins no other one, because the service has to stop.
@@ -116,7 +121,7 @@ extension PushService {
             return runs.values
         }
         for run in runs {
-            if run.deadline != nil { run.task?.cancel() } else { run.end(ServiceStopped()) }
+            if run.deadline != nil { run.task?.cancel() } else { run.stop() }
         }
     }
 
@@ -133,7 +138,7 @@ extension PushService {
             }
             for run in due.left {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: true))
-                run.end(HandlerOverrun())
+                end(run, .threw(HandlerOverrun()))
             }
             let sleep: Task<Void, Never>? = change { state in
                 // Handlers that do not return are left behind, also if the drain time ended late.

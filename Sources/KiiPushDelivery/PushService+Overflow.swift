@@ -66,14 +66,13 @@ extension PushService {
         if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record(.ended(entry.id)) }
     }
 
-    /// Ends a delivery that found no capacity.
+    /// Ends a delivery that found no capacity: dead-letters it if its handlers were to run, now or later.
     func endUnplaced(_ delivery: Delivery) async {
         var (delivery, ended) = (delivery, Ended?.none)
-        // A dead letter without a route would never be handled.
-        if delivery.message.routes.isEmpty {
-            await end(&delivery, .unrouted(.noRoute), &ended)
-        } else {
-            await deadLetter(&delivery, .backlogFull, &ended)
+        // A replay is not asked: what was handled before, or caused by this device, must not be a dead letter.
+        switch receiver.ask(&delivery.incoming) {
+        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull, &ended)
+        case let outcome?: await notAdmitted(&delivery, outcome, &ended)
         }
         await writeDown(&ended)
     }
@@ -116,7 +115,8 @@ extension PushService {
         if let length { startEnding(after: length) { await self.storeNext() } }
     }
 
-    /// Dead-letters postponed messages, one after another, until the store is full again.
+    /// Dead-letters postponed messages, one after another, until the store is full again; 16 of the largest, which are
+    /// read at once, have 1 MiB.
     private func storeNext() async {
         while case let some = takePutOff(), !some.isEmpty {
             let entries = entries(of: some.map(\.ticket))

@@ -61,8 +61,8 @@ struct ServiceState {
 
     /// How many deliveries are in progress, until their end or their next wait is recorded.
     var inFlight = 0
-    /// How many may be in progress beyond the handlers' places: it grows while they wait for these no longer than for
-    /// writes.
+    /// How many may be begun before a handler is free, so that the records of several share a write: it grows while
+    /// they wait for a handler no longer than a few writes take.
     var ahead = 0
     /// Whether the one that is in progress was in flight at a crash, and runs alone.
     var isAlone = false

@@ -25,7 +25,8 @@ extension WaitingRoom {
         return .disk(replaced: replaced)
     }
 
-    /// How many messages are read at once, and how many of one lane while others wait to be read.
+    /// How many messages are read at once, the largest of which use half of the standard memory, and how many of one
+    /// lane while others wait to be read: few, so that one read serves many lanes.
     private static let (mostRead, mostOfLane) = (64, 4)
 
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is

@@ -111,11 +111,17 @@ extension RulesReader {
             return refuse(node.offset, "a second rule '\(Suggestion.shown(id))'; the first is at \(place)")
         }
         ids[ExactText(id)] = node.offset
-        // Such an id could not be switched off: it has another meaning there.
-        guard id != "*", !id.begins(exactlyWith: "kiicloud:") else {
-            return refuse(
-                node.offset,
-                "expected the rule's id, found what the kill switch treats as \(id == "*" ? "everything" : "a URI")")
+        // Such an id could not be switched off.
+        guard KillTarget(id) == .route(id) else {
+            let problem =
+                if id == "*" {
+                    ", found what the kill switch treats as everything"
+                } else if id.begins(exactlyWith: "kiicloud:") {
+                    ", found what the kill switch treats as a URI"
+                } else {
+                    " without '*' and '://', which the kill switch does not take"
+                }
+            return refuse(node.offset, "expected the rule's id\(problem)")
         }
         return id
     }

@@ -113,7 +113,7 @@ extension RulesReader {
                 + "duration such as \"6s\" for one message in that time")
     }
 
-    /// The key `pace` of a rule: `"unlimited"`.
+    /// The key `pace` of a rule: `"standard"`, `"unlimited"`, or a duration.
     mutating func pace(_ node: PlacedValue) -> RoutePace? {
         guard node.token.kind == .string, let text = name(node, "a pace") else {
             return refuse(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")

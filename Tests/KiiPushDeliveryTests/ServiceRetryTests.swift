@@ -288,6 +288,37 @@ struct ServiceRetryTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
     }
 
+    @Test("a run that is left behind is counted and traced as a failure, and its late success as nothing")
+    func leftBehind() async throws {
+        let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(3), 2) }
+        let (first, second) = (Gate(), Gate())
+        let bench = ServiceBench(delivery: delivery) { _, context in
+            await (context.attempt == 1 ? first : second).wait()
+        }
+        let traces = EventLog()
+        bench.receiver.onTrace { trace in
+            let calls = trace.calls.map { "\($0.attempt) \($0.isHandled ? "handled" : "failed")" }
+            traces.add("\(calls.joined(separator: ", ")), \(trace.cause ?? "no cause")")
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.calls(1)
+        bench.clock.advance(by: delivery.timeout)
+        try await until { bench.told.events.contains { $0.hasPrefix("overrun") } }
+        bench.clock.advance(by: .seconds(5))
+        try await until { bench.service.status.retrying == 1 }
+        bench.clock.advance(by: delivery.backoff)
+        try await bench.calls(2)
+        first.open()
+        try await until { bench.service.status.overrunning == 0 }
+        let counts = { bench.receiver.metrics.routes.map { [$0.handled, $0.failed] } }
+        #expect(counts() == [[0, 1]])
+        second.open()
+        #expect(await receipt.end()?.name == "handled")
+        #expect(counts() == [[1, 1]] && traces.events == ["1 failed, 2 handled, HandlerOverrun"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     // MARK: Replaying
 
     @Test("a dead letter is replayed once, and goes when it is handled")

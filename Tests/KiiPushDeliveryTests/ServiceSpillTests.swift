@@ -281,6 +281,31 @@ struct ServiceSpillTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("what has no room is no dead letter if it was handled before, if one is stored already, or without a route")
+    func refusedCopies() async throws {
+        let gate = Gate()
+        let settings = Self.settings(1) { $0.messagesOnDisk = 0 }
+        let (bench, intake, run) = await ServiceBench(routes: [], inbox: SpyInbox(), settings: settings) { _, _ in }
+            .opened()
+        bench.receiver.onPushToUser("r", topic: "noisy") { message, _ in
+            if message.message.number > 1 { await gate.wait() }
+        }
+        func end(_ number: Int, _ topic: String = "noisy") async -> String {
+            await intake.takeAndWait(ServiceBench.topic(number, topic, sender: nil))
+        }
+        #expect(await end(1) == "handled")
+        let running = try await intake.submitWaiting(ServiceBench.topic(2, "noisy", sender: nil))
+        try await until { bench.service.status.handling == 1 }
+        #expect(await end(3) == "deadLettered (backlogFull)")
+        for handled in [1, 3] { #expect(await end(handled) == "duplicate (done)") }
+        #expect(await end(2) == "duplicate (inFlight)")
+        #expect(await end(4, "other") == "unrouted (noRoute)")
+        #expect(bench.letters.count == 1)
+        gate.open()
+        #expect(await running.end()?.name == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a bucket whose messages all wait to be tried again holds up no other bucket of its route")
     func retriesHoldNobodyUp() async throws {
         let delivery = DeliverySettings.with {

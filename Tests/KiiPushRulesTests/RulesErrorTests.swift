@@ -108,6 +108,10 @@ struct RulesErrorTests {
             everything
             {"id":"kiicloud://x/buckets/b","then":{"print":true}} => 2:7: expected the rule's id, found what the \#
             kill switch treats as a URI
+            {"id":"a*b","then":{"print":true}} => 2:7: expected the rule's id without '*' and '://', which the kill \#
+            switch does not take
+            {"id":"x://y","then":{"print":true}} => 2:7: expected the rule's id without '*' and '://', which the kill \#
+            switch does not take
             {"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}} => 2:40: a second rule 'a'; the first \#
             is at 2:7
             """#))

@@ -51,7 +51,10 @@ struct PaceTable {
     /// The index of a key's pace, if there is one.
     func find(_ key: ResourceKey) -> UInt32? { indices.first(of: key.digest) { _ in true } }
 
-    /// The pace at an index.
+    /// The key at an index.
+    func key(at index: UInt32) -> ResourceKey { entries[Int(index)].key }
+
+    /// The pace at an index, which is that of its key until a further key is looked up.
     subscript(index: UInt32) -> Pace {
         get { entries[Int(index)].pace }
         _modify { yield &entries[Int(index)].pace }
@@ -70,11 +73,13 @@ struct PaceTable {
         }
     }
 
-    /// Forgets a key that still counts and for which nothing waits; checks eight, and gives up if there is none.
+    /// Forgets a key that still counts and for which nothing waits; checks eight, and gives up if all of them are paced
+    /// or waited for.
     private mutating func makeRoom() -> Bool {
         for _ in 0..<8 {
             guard let index = queue.popFirst() else { return true }
-            if entries[Int(index)].pace.isPlain, entries[Int(index)].pace.waiting == 0 {
+            let pace = entries[Int(index)].pace
+            if pace.isPlain, pace.waiting == 0 {
                 forget(index)
                 return true
             }

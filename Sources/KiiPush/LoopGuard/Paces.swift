@@ -123,7 +123,7 @@ struct Paces {
             let key = PaceKey(message.message, at: message.place, for: route, secret)
             guard let index = own.index(of: key.own, key.limits, now) else { continue }
             // The other routes are asked, too: each would listen alone, one after another.
-            if answers.waits(key.own, index, &own, now, key.limits, offset) {
+            if answers.waits(index, &own, now, key.limits, offset) {
                 own.record(index, key.isObject ? .object : .letters, message.message, route, now)
             }
         }
@@ -145,7 +145,7 @@ struct Paces {
         var answers = PaceAnswers()
         let offset = offset
         eachShared(message, now) { table, index, route in
-            if answers.waits(route.sharedKey, index, &table, now, route.newKeys, offset) {
+            if answers.waits(index, &table, now, route.newKeys, offset) {
                 table.record(index, route.sharedKey == .device ? .device : .route, message.message, route, now)
             }
         }
@@ -211,14 +211,13 @@ private struct PaceAnswers {
 
     /// Asks a pace; returns whether the message has to wait for it.
     mutating func waits(
-        _ key: ResourceKey, _ index: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits,
-        _ offset: Double
+        _ index: UInt32, _ table: inout PaceTable, _ now: Double, _ limits: Pace.Limits, _ offset: Double
     ) -> Bool {
         let before = table[index]
         switch table[index].ask(now, limits, offset) {
         case .now(let source):
             self.source = min(self.source, source)
-            passed.append((key, before))
+            passed.append((table.key(at: index), before))
             return false
         case .later(let time):
             until = max(until ?? time, time)
@@ -226,9 +225,12 @@ private struct PaceAnswers {
         }
     }
 
-    /// Takes back that the message passed; a full table may have forgotten a key since.
+    /// Takes back that the message passed.
     func undo(_ table: inout PaceTable) {
-        for (key, before) in passed { if let index = table.find(key) { table[index] = before } }
+        for (key, before) in passed {
+            // In a full table, the key of a later route may have taken its place.
+            if let index = table.find(key) { table[index] = before }
+        }
     }
 }
 

@@ -54,7 +54,7 @@ public enum Outcome: Sendable {
         public let place: String
         /// Whether a middleware failed, and no handler ran.
         public let isMiddleware: Bool
-        /// The error that was thrown; of several handlers, the first one.
+        /// The error that was thrown; of several handlers, the first that is no ``ResourceShortage``, else the first.
         public let error: any Error
         /// The routes whose handlers succeeded.
         ///

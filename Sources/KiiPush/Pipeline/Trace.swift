@@ -112,6 +112,7 @@ package final class TraceRecorder: Sendable {
         var stages: [Trace.Stage] = []
         var matched = MatchedRoutes()
         var called = MatchedRoutes()
+        var isCalled = false
         var calls: [Trace.Call] = []
         var cause: String?
         var expired: [String] = []
@@ -187,15 +188,18 @@ package final class TraceRecorder: Sendable {
             (record.stageStart, record.attempt, record.waited) = (now, Int(message.attempt), waited)
             record.firstWaited = record.firstWaited ?? waited
             record.called.append(route)
+            record.isCalled = true
         }
     }
 
-    /// Records that a route's handler has returned, or thrown an error.
+    /// Records that a route's handler has returned, or thrown an error; or that its time was over before it was called.
     func returned(_ route: Route, _ error: (any Error)? = nil) {
         let (now, cause) = (clock.now, error.map(ErrorReport.text))
         record.withLock { record in
-            let nanoseconds = record.add(route.step, .words(cause.map { "threw \($0)" } ?? "handled"), now)
             record.cause = cause ?? record.cause
+            guard record.isCalled else { return }
+            record.isCalled = false
+            let nanoseconds = record.add(route.step, .words(cause.map { "threw \($0)" } ?? "handled"), now)
             record.calls.append(
                 Trace.Call(
                     route: route.id, attempt: record.attempt, isHandled: cause == nil,

@@ -21,7 +21,11 @@ extension PushReceiver {
             if let outcome = start(&incoming) { return outcome }
             let routes = incoming.message.routes
             let outcome =
-                if routes.count == 1 { await call(routes[0], incoming.message) } else { await handle(&incoming) }
+                if routes.count == 1 {
+                    ended(routes[0], incoming.message, await call(routes[0], incoming.message))
+                } else {
+                    await handle(&incoming)
+                }
             // Consumed, or it would be copied.
             end(consume incoming, outcome)
             return outcome
@@ -125,7 +129,11 @@ extension PushReceiver {
         let routes = incoming.message.routes
         for route in routes where !incoming.hasEnded(route.id) && !killed.containsExactly(route.id) {
             let outcome =
-                if let call { await call(route, incoming.message) } else { await self.call(route, incoming.message) }
+                if let call {
+                    await call(route, incoming.message)
+                } else {
+                    ended(route, incoming.message, await self.call(route, incoming.message))
+                }
             // Most messages have one route, and it handles them.
             if case .handled = outcome, routes.count == 1, killed.isEmpty { return outcome }
             incoming.record(route, outcome)
@@ -138,8 +146,10 @@ extension PushReceiver {
 
     // MARK: Run a handler
 
-    /// Calls the handler of a route, unless the message is too old for it, or has expired; returns its own outcome.
-    package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
+    /// Calls the handler of a route, unless the message is too old for it, or has expired.
+    ///
+    /// The caller reports how it ended by ``ended(_:_:_:)``, unless nobody waits for it any more.
+    package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> HandlerEnd {
         let mayBeTooOld =
             route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil || message.message.storage.hasMQTT
         if mayBeTooOld, isTooOld(message, for: route, maxAge) { return .expired }
@@ -158,14 +168,22 @@ extension PushReceiver {
             case .gap(let handler): try await handler(proven(Gap(push)), context)
             case .foreign(let handler): try await handler(proven(ForeignPushMessage(push)), context)
             }
+            return .returned
+        } catch { return .threw(error) }
+    }
+
+    /// Counts and traces how the handler of a route has ended; returns the route's own outcome.
+    package func ended(_ route: Route, _ message: RoutedMessage, _ end: HandlerEnd) -> Outcome {
+        switch end {
+        case .returned:
             route.handled.add(1, ordering: .relaxed)
             message.recorder?.returned(route)
-            return .handled(MatchedRoutes(only: route))
-        } catch {
-            route.failed.add(1, ordering: .relaxed)
+        case .threw(let error):
+            if !(error is any ResourceShortage) { route.failed.add(1, ordering: .relaxed) }
             message.recorder?.returned(route, error)
-            return .thrown(error, by: route)
+        case .expired: break
         }
+        return end.outcome(of: route)
     }
 
     /// The view of a message, which the route's conditions guarantee.
@@ -192,6 +210,25 @@ extension PushReceiver {
     func tell(_ trace: Trace) { traceListeners.call(trace) }
 }
 
+/// How the handler of a route has ended.
+package enum HandlerEnd: Sendable {
+    case returned
+    case threw(any Error)
+    /// It was not called: the message was too old for it, or had expired.
+    case expired
+
+    /// The route's own outcome; if the error ended a loop, that was intended.
+    package func outcome(of route: Route) -> Outcome {
+        switch self {
+        case .returned: .handled(MatchedRoutes(only: route))
+        case .threw(is LoopRefusal): .looped(.ownBucket)
+        case .threw(is LineageTooLong): .looped(.lineage)
+        case .threw(let error): .failure(of: route.id, error)
+        case .expired: .expired
+        }
+    }
+}
+
 extension Outcome.Failure {
     /// Whether a handler failed for lack of a resource.
     package var isShortage: Bool { error is any ResourceShortage }
@@ -208,13 +245,6 @@ extension Outcome {
             case .superseded: .superseded
             case .refused(let refusal): .refused(refusal)
             }
-    }
-
-    /// The outcome for a route whose handler threw; if the error ended a loop, that was intended.
-    static func thrown(_ error: any Error, by route: Route) -> Outcome {
-        if error is LoopRefusal { return .looped(.ownBucket) }
-        if error is LineageTooLong { return .looped(.lineage) }
-        return .failure(of: route.id, error)
     }
 
     /// The outcome of a message for which a handler or, if `isMiddleware`, a middleware threw.

@@ -77,9 +77,12 @@ struct MetricsFile {
         ]
         return Self.family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })
-            + Self.family("service_payloads", .gauge, "Accepted payloads that have not ended.", value: status.messages)
             + Self.family(
-                "service_bytes", .gauge, "Bytes of the accepted payloads that have not ended.", value: status.bytes)
+                "service_payloads", .gauge, "Accepted payloads that have not ended.",
+                value: status.messages + status.onDisk)
+            + Self.family(
+                "service_bytes", .gauge, "Bytes of the accepted payloads that have not ended.",
+                value: status.bytes + status.bytesOnDisk)
             + Self.family(
                 "service_overrunning", .gauge, "Handlers that have exceeded their timeout.", value: status.overrunning)
             + Self.family("service_open", .gauge, "1 while payloads are accepted.", value: status.isOpen ? 1 : 0)

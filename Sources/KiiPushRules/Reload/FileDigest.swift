@@ -39,18 +39,17 @@ enum FileDigest {
             let second = turned(late, 17) ^ turned(late, 19) ^ late >> 10
             words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
         }
-        var state = hash
+        // By the names of the standard; an array would be made 64 times.
+        var (a, b, c, d, e, f, g, h) = (hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7])
         for index in 0..<64 {
-            let sum1 = turned(state[4], 6) ^ turned(state[4], 11) ^ turned(state[4], 25)
-            let choice = state[4] & state[5] ^ ~state[4] & state[6]
-            let next = state[7] &+ sum1 &+ choice &+ constants[index] &+ words[index]
-            let sum0 = turned(state[0], 2) ^ turned(state[0], 13) ^ turned(state[0], 22)
-            let majority = state[0] & state[1] ^ state[0] & state[2] ^ state[1] & state[2]
-            state = [
-                next &+ sum0 &+ majority, state[0], state[1], state[2], state[3] &+ next, state[4], state[5], state[6],
-            ]
+            let sum1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)
+            let choice = e & f ^ ~e & g
+            let next = h &+ sum1 &+ choice &+ constants[index] &+ words[index]
+            let sum0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)
+            let majority = a & b ^ a & c ^ b & c
+            (a, b, c, d, e, f, g, h) = (next &+ sum0 &+ majority, a, b, c, d &+ next, e, f, g)
         }
-        for index in 0..<8 { hash[index] = hash[index] &+ state[index] }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[index] = hash[index] &+ word }
     }
 
     private static func turned(_ word: UInt32, _ bits: UInt32) -> UInt32 { word >> bits | word << (32 - bits) }

@@ -82,8 +82,8 @@ public final class Shortages: Sendable {
     /// Starts without shortages.
     ///
     /// - Parameters:
-    /// - listener: called once when a shortage begins and once when it ends, on the thread of a caller, which may also
-    ///   be one that only reads ``current`` or ``isShort(of:)``: it must hold no lock that the listener takes.
+    ///   - listener: called once when a shortage begins and once when it ends, on the thread of a caller, which may
+    ///     also be one that only reads ``current`` or ``isShort(of:)``: it must hold no lock that the listener takes.
     ///   - wallClock: returns the time at which one begins.
     ///   - clock: measures the minute.
     public init(

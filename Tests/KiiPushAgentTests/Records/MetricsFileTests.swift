@@ -28,10 +28,11 @@ struct MetricsFileTests {
         var status = ServiceStatus()
         (status.waiting, status.handling, status.retrying, status.paced) = (1, 2, 3, 4)
         (status.messages, status.bytes, status.overrunning, status.isOpen) = (10, 2270, 5, true)
+        (status.onDisk, status.bytesOnDisk) = (20, 4000)
         return status
     }
 
-    @Test("the file is in Prometheus's text format, each family with its help and its type")
+    @Test("the file is in Prometheus's text format, each family with its help and its type, and counts what is on disk")
     func format() throws {
         try MetricsFile(metrics: metrics, status: status).write(to: folder["m.prom"])
         let expected = #"""
@@ -57,13 +58,13 @@ struct MetricsFileTests {
             kiipush_service_messages{state="handling"} 2
             kiipush_service_messages{state="retrying"} 3
             kiipush_service_messages{state="paced"} 4
-            kiipush_service_messages{state="onDisk"} 0
+            kiipush_service_messages{state="onDisk"} 20
             # HELP kiipush_service_payloads Accepted payloads that have not ended.
             # TYPE kiipush_service_payloads gauge
-            kiipush_service_payloads 10
+            kiipush_service_payloads 30
             # HELP kiipush_service_bytes Bytes of the accepted payloads that have not ended.
             # TYPE kiipush_service_bytes gauge
-            kiipush_service_bytes 2270
+            kiipush_service_bytes 6270
             # HELP kiipush_service_overrunning Handlers that have exceeded their timeout.
             # TYPE kiipush_service_overrunning gauge
             kiipush_service_overrunning 5

@@ -62,6 +62,16 @@ struct PaceTableTests {
         #expect((100..<1000).count { table.find(ResourceKey($0)) != nil } == 9 && table.find(ResourceKey(999)) != nil)
     }
 
+    @Test("when full, keeps a key for which a message waits, although it is not paced yet")
+    func fullOfWaiting() throws {
+        var table = PaceTable(capacity: 16)
+        let first = table.index(of: ResourceKey(0), limits, 0)
+        table[try #require(first)].hear(0, isNew: true, limits)
+        let indices = (1...100).map { table.index(of: ResourceKey($0), limits, 1) }
+        #expect(!indices.contains(nil))
+        #expect(table.find(ResourceKey(0)).map { table[$0].waiting } == 1)
+    }
+
     @Test("when all keys are paced, a new key has no pace until one is idle")
     func fullOfPaced() {
         var table = PaceTable(capacity: 16)
