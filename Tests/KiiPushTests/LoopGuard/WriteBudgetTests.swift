@@ -58,16 +58,6 @@ struct WriteBudgetTests {
         #expect(throws: WriteBudgetSpent.self) { try loopGuard.spendWrite(of: "r", for: 21) }
     }
 
-    @Test("when no more routes have a budget, a write of a known one changes no other; of a new one, all begin anew")
-    func manyRoutes() {
-        var budgets = WriteBudgets()
-        for route in 0..<Paces.mostRoutes { _ = budgets.spend("\(route)", for: 0, 0) }
-        for message in 1..<20 { _ = budgets.spend("0", for: UInt64(message), 0) }
-        let (known, spent) = (budgets.spend("1", for: 1, 0), !budgets.spend("0", for: 20, 0))
-        let (new, anew) = (budgets.spend("new", for: 1, 0), budgets.spend("0", for: 20, 0))
-        #expect(known && spent && new && anew)
-    }
-
     @Test("an unlimited route, and a guard with its pace off, count no writes", arguments: [true, false])
     func unlimited(isRoute: Bool) async {
         let receiver = Self.receiver(ManualClock(), isRoute ? .unlimited : .standard)
