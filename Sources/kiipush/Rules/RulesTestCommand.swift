@@ -65,6 +65,7 @@ struct RulesTestCommand {
             options, operands throws(Arguments.Mistake) in
             if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
+            try Arguments.checkOutput("--junit", options.junit, inputs: operands + [options.params.file])
         }
         guard case .options(let options) = reading else { return reading.code }
         var command = RulesTestCommand(options, console)
