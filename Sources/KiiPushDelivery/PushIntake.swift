@@ -69,6 +69,13 @@ public struct PushIntake: Sendable {
 
     /// Reports an event of the transport.
     public func report(_ event: TransportEvent) { service.report(event, transport) }
+
+    /// Counts and reports a payload of a network that is dropped unread, since it is larger than the limit in bytes.
+    ///
+    /// It counts as `undecodable` (`limitExceeded`), and is a gap, at most once a minute; `what` is its name in that.
+    package func drop(_ what: String, largerThan limit: Int, network: Transport?) {
+        service.drop(what, largerThan: limit, network, of: transport)
+    }
 }
 
 /// Why payloads were not accepted.
@@ -92,6 +99,7 @@ package protocol IntakeService: Sendable {
     func pause(_ length: Duration) async
     func whenRoom(_ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
+    func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String)
 }
 
 extension IntakeService {

@@ -107,16 +107,7 @@ extension PushService {
     /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
     func reportMergedLetters(atEnd: Bool = false) {
         let (merged, now) = (receiver.mergedLetters, clock.now)
-        let pause: Duration? = change { state in
-            let reported = state.reportedLetters
-            guard merged > reported.count else { return nil }
-            if !atEnd, let next = reported.at?.advanced(by: .seconds(60)), next > now {
-                state.reportedLetters.isPlanned = true
-                return reported.isPlanned ? nil : now.duration(to: next)
-            }
-            state.reportedLetters = (merged, now, false)
-            return .zero
-        }
+        let pause = change { $0.mergedLetters.pause(merged, now, atEnd: atEnd) }
         guard let pause else { return }
         if pause > .zero { return startEnding(after: pause) { self.reportMergedLetters() } }
         open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))

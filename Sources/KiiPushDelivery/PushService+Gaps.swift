@@ -54,6 +54,44 @@ struct OpenGaps {
     }
 }
 
+/// Reports of one kind, at most one a minute: each would call for the same.
+struct RareReports {
+    /// How many events were reported, when the last time, and whether the next time is planned.
+    private(set) var reported = 0
+    private var lastAt: MonotonicInstant?
+    private var isPlanned = false
+
+    /// The pause before events are to be reported, zero for now; nil if all `count` were, or that is planned.
+    mutating func pause(_ count: Int, _ now: MonotonicInstant, atEnd: Bool) -> Duration? {
+        guard count > reported else { return nil }
+        if !atEnd, let next = lastAt?.advanced(by: .seconds(60)), next > now {
+            defer { isPlanned = true }
+            return isPlanned ? nil : now.duration(to: next)
+        }
+        (reported, lastAt, isPlanned) = (count, now, false)
+        return .zero
+    }
+}
+
+/// The payloads of a transport that were dropped, since they were larger than the limit.
+struct DroppedPayloads {
+    private var count = 0
+    private var last = ""
+    private var reports = RareReports()
+
+    mutating func add(_ what: String, _ limit: Int) {
+        count += 1
+        last = "\(what) is larger than the limit of \(limit) bytes, and is lost"
+    }
+
+    /// The report of those that were not reported, and the pause before it.
+    mutating func report(_ now: MonotonicInstant, atEnd: Bool) -> (reason: String, pause: Duration)? {
+        let new = count - reports.reported
+        guard let pause = reports.pause(count, now, atEnd: atEnd) else { return nil }
+        return ("\(new == 1 ? "" : "\(new) payloads are lost; the last: ")\(last)", pause)
+    }
+}
+
 extension PushService {
     /// Has the routes for gaps handle one, before new messages of its transport are accepted.
     ///
@@ -67,6 +105,15 @@ extension PushService {
         }
         change { $0.gaps.add(gap) }
         try? saveGaps()
+    }
+
+    /// Opens a gap for payloads of a transport that were dropped, at most once a minute.
+    func reportDropped(of transport: String, atEnd: Bool = false) {
+        let now = clock.now
+        guard let report = change({ $0.dropped[transport]?.report(now, atEnd: atEnd) }) else { return }
+        if report.pause > .zero { return startEnding(after: report.pause) { self.reportDropped(of: transport) } }
+        tell(.transport(transport, .possibleGap(report.reason, cause: .notAccepted)))
+        open(Gap(.notAccepted, transport: transport, reason: report.reason))
     }
 
     /// Puts the gaps that are not saved yet into the inbox.

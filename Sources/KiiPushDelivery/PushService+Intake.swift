@@ -45,6 +45,13 @@ struct TransportIntake: IntakeService {
             service.open(Gap(cause, transport: transport, reason: reason))
         }
     }
+
+    package func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
+        let error = PayloadLimits(bytes: limit).tooLarge
+        _ = service.receiver.undecodable(RawPayload([], transport: network), error)
+        service.change { $0.dropped[transport, default: DroppedPayloads()].add(what, limit) }
+        service.reportDropped(of: transport)
+    }
 }
 
 extension PushService {

@@ -55,6 +55,7 @@ extension PushService {
         try? saveGaps()
         await quiet()
         reportMergedLetters(atEnd: true)
+        for transport in change({ Array($0.dropped.keys) }) { reportDropped(of: transport, atEnd: true) }
         for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
         for task in answering { await task.value }

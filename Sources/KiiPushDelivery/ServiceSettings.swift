@@ -8,8 +8,8 @@ public struct ServiceSettings: Sendable, Hashable {
     /// topic or sender all but two, but at least one; so a message of another one gets a place at once, however long
     /// the handlers take. Messages that are replayed by hand run beside them.
     public var concurrency = 8
-    /// How many messages of a durable inbox may be begun and not yet recorded as ended, at least ``concurrency``; by
-    /// default 64.
+    /// How many messages of a durable inbox may be begun and not yet recorded as ended, by default 64; fewer than
+    /// ``concurrency`` count as that many.
     ///
     /// At most this many are handled twice if the process is killed, besides those replayed by hand. While handlers are
     /// fast, messages are begun before a handler is free, so that many share a write; not if ``concurrency`` is 1.

@@ -54,8 +54,9 @@ struct ServiceState {
     /// The messages that did not fit into the dead-letter store, and whether another attempt is planned.
     var putOff = ShortQueue<PutOff>()
     var storesLater = false
-    /// How many merged dead letters were reported as gaps, when the last time, and whether the next time is planned.
-    var reportedLetters = (count: 0, at: MonotonicInstant?.none, isPlanned: false)
+    /// The reports of merged dead letters, and the payloads that each transport has dropped, as gaps.
+    var mergedLetters = RareReports()
+    var dropped: [String: DroppedPayloads] = [:]
 
     // Handling.
 

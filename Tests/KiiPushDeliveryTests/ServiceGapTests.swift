@@ -219,4 +219,27 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
         #expect(inbox.disk.numbers.count == 1, "the next service tells of what was merged last")
     }
+
+    @Test("payloads that are larger than the limit are counted, and are a gap at most once a minute, and at the stop")
+    func tooLarge() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        bench.receiver.onGap("resync") { gap, _ in bench.log.add(gap.reason) }
+        let (intake, run) = await bench.open()
+        func drop(_ number: Int) { intake.drop("line \(number)", largerThan: 10, network: .mqtt) }
+        drop(1)
+        let first = "line 1 is larger than the limit of 10 bytes, and is lost"
+        try await until { bench.log.events == [first] && bench.service.status.gaps.isEmpty }
+        let start = bench.clock.now
+        drop(2)
+        drop(3)
+        try await bench.passTime { bench.log.events.count == 2 && bench.service.status.gaps.isEmpty }
+        #expect(start.duration(to: bench.clock.now) >= .seconds(59))
+        let next = "2 payloads are lost; the last: line 3 is larger than the limit of 10 bytes, and is lost"
+        #expect(bench.log.events == [first, next])
+        #expect(bench.receiver.metrics.count("undecodable", "limitExceeded") == 3)
+        drop(4)
+        _ = try await bench.close(run)
+        #expect(inbox.disk.numbers.count == 1, "the next service tells of the last one")
+    }
 }

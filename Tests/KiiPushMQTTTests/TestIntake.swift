@@ -63,6 +63,10 @@ final class TestIntake: IntakeService {
         trial.report(event, transport)
         listener.withLock { $0 }?(event)
     }
+
+    func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
+        trial.drop(what, largerThan: limit, network, of: transport)
+    }
 }
 
 /// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no

@@ -1,4 +1,5 @@
 #if SQLite
+import Foundation
 import Glibc
 import KiiPush
 import KiiPushDelivery
@@ -19,6 +20,27 @@ struct DiskReserveTests {
             path = folder.next()
             unsafe mkdir(path, 0o700)
             guard unsafe mount("none", path, "tmpfs", 0, "size=\(megabytes)m,mode=700") == 0 else { return nil }
+        }
+
+        /// One of 6 MB with blocks of this size.
+        init?(block: Int) throws {
+            path = folder.next()
+            unsafe mkdir(path, 0o700)
+            let script = """
+                truncate -s 6M '\(path).image' && mkfs.ext4 -q -m 0 -b \(block) -F '\(path).image' &&
+                mount -o loop '\(path).image' '\(path)' && rmdir '\(path)/lost+found' && chmod 700 '\(path)'
+                """
+            let process = try Process.run(URL(filePath: "/bin/sh"), arguments: ["-c", script])
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { return nil }
+        }
+
+        /// Takes all of its space.
+        func fill() {
+            let file = unsafe open("\(path)/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            let bytes = [UInt8](repeating: 1, count: 1024)
+            while unsafe write(file, bytes, bytes.count) > 0 {}
+            close(file)
         }
 
         deinit { unsafe umount2(path, Int32(MNT_DETACH)) }
@@ -55,6 +77,42 @@ struct DiskReserveTests {
             #expect(inbox.count == 0 && shortages.current.isEmpty, "round \(round)")
         }
         #expect(changes.withLock { $0 } == (1...3).flatMap { _ in ["short of ", "no longer"] })
+    }
+
+    @Test("a full disk gives back a spare file when the database is opened, and has it again when that is closed")
+    func spare() throws {
+        let folder = StateFolder()
+        let spare = "\(folder.directory)/kiipush.db.spare"
+        for free in [Int64.max, 0, .max, 262_143, 262_144] {
+            let database = try SQLiteDatabase(
+                directory: folder.directory, machine: MachineTime.now, free: { _ in free })
+            let isThere = unsafe access(spare, F_OK) == 0
+            #expect(isThere == (free >= 262_144), "\(free)")
+            database.close()
+            var status = stat()
+            #expect(unsafe stat(spare, &status) == 0 && status.st_blocks * 512 >= 262_144)
+        }
+    }
+
+    @Test(
+        "on a full disk the database opens again and again, also after a kill; without its spare file it says why not",
+        .enabled(if: geteuid() == 0, "only root can mount a disk"), arguments: [1024, 4096])
+    func fullDisk(block: Int) async throws {
+        let disk = try #require(try Disk(block: block))
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = disk.path as String] in
+            let database = try SQLiteDatabase(directory: path)
+            try SQLiteSeenStore(database).handle(.numbered(0), at: .seconds(0))
+            kill(getpid(), SIGKILL)
+        }
+        for round in 1...3 {
+            disk.fill()
+            let database = try SQLiteDatabase(directory: disk.path)
+            try SQLiteSeenStore(database).handle(.numbered(round), at: .seconds(0))
+            database.close()
+        }
+        #expect(unsafe unlink("\(disk.path)/kiipush.db.spare") == 0)
+        disk.fill()
+        #expect(throws: SQLiteError.full(path: "\(disk.path)/kiipush.db")) { try SQLiteDatabase(directory: disk.path) }
     }
 
     @Test("what another program has taken of the disk keeps payloads out until it gives it back")

@@ -100,7 +100,7 @@ struct KillAgentTests {
         kill(agent.process, SIGSTOP)
         async let killing = ToolRun("kill", target, "--state", state)
         let file = KillFile(directory: state)
-        try agent.wait { _ in (try? file.read().kills.isEmpty) == false }
+        try await until { (try? file.read().kills.isEmpty) == false }
         kill(agent.process, SIGCONT)
         let run = await killing
         #expect(run.code == (isKnown ? .fine : .failed), "\(run.errors)")

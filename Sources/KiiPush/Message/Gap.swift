@@ -11,7 +11,8 @@ public struct Gap: Sendable, Hashable {
         case sessionLost
         /// The server does not say whether it kept the session, as with MQTT 3.1: a gap at each new connection.
         case sessionUnknown
-        /// Payloads had arrived, were not accepted, and do not come again.
+        /// Payloads had arrived, were not accepted, and do not come again; of those larger than the limit it tells at
+        /// most once a minute.
         case notAccepted
         /// The state was damaged and put aside, or repaired as far as it could be read.
         case stateHealed

@@ -23,7 +23,7 @@ struct FirstStart: Sendable {
     /// The files that an agent itself writes into a state directory, before anything has arrived.
     private static let ownFiles: Set<String> = [
         "agent.lock", "client-id", "mqtt-session", "control.sock", "kiipush.db", "kiipush.db-wal", "kiipush.db-shm",
-        "kiipush.db.lock", "kiipush.db.made",
+        "kiipush.db.lock", "kiipush.db.made", "kiipush.db.spare",
     ]
 
     /// Removes what was created; keeps everything if somebody else has added a file meanwhile.

@@ -10,8 +10,8 @@ import KiiPushSystem
 /// ```
 ///
 /// A program in any language can thus submit payloads through a pipe. Lines end with LF or CRLF, the last one may end
-/// with the input; blank ones are skipped. A line above the limit is reported by its number, as
-/// `TransportEvent.ignored`, and skipped. The transport ends when the input has ended and everything was accepted.
+/// with the input; blank ones are skipped. A line above the limit counts as `undecodable`, is reported by its number as
+/// `TransportEvent.possibleGap`, and skipped. The transport ends when the input has ended and everything was accepted.
 ///
 /// It has its own thread, which blocks on the descriptor, and submits up to 64 payloads at once. While the service is
 /// full, it reads nothing. It acknowledges nothing, and lines are never redelivered: lines that could not be submitted
@@ -102,7 +102,7 @@ private struct LinesReading {
                 tellOfOpening(bytes, number)
                 waiting.append(RawPayload(bytes, transport: source.transport, hasWaited: isBehind))
             case .tooLong(let number):
-                intake.intake.report(.ignored("line \(number) is longer than the limit of a payload"))
+                intake.intake.drop("line \(number)", largerThan: source.limit, network: source.transport)
             }
         }
     }

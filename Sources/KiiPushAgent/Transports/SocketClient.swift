@@ -22,8 +22,6 @@ struct SocketClient {
     private var inputHasEnded = false
     /// Whether it no longer reads answers.
     private var isGone = false
-    /// Whether its first overlong line was reported.
-    private var hasToldOfTooLong = false
 
     init(_ descriptor: Int32, limit: Int) {
         self.descriptor = descriptor
@@ -122,15 +120,14 @@ struct SocketClient {
         gather()
     }
 
-    /// Answers the first lines if they are overlong; returns the number of its first overlong line ever, once.
-    mutating func refuseTooLong() -> Int? {
-        var first: Int?
+    /// Answers the first lines if they are overlong; returns their numbers.
+    mutating func refuseTooLong() -> [Int] {
+        var numbers: [Int] = []
         while answers.count < Self.mostAnswers, case .tooLong(let number)? = waiting.first {
-            if !hasToldOfTooLong { first = number }
-            hasToldOfTooLong = true
+            numbers.append(number)
             answerFirst([DueAnswer(SocketAnswer.tooLong)])
         }
-        return first
+        return numbers
     }
 
     /// Answers all remaining lines, which are not submitted any more.

@@ -95,8 +95,8 @@ struct SocketServer: ~Copyable {
 
     /// Submits at most a batch of a client's payloads, so that none delays the others.
     private mutating func handOver(_ index: Int) {
-        if let number = clients[index].refuseTooLong() {
-            intake.intake.report(.ignored("a client's line \(number) is longer than the limit of a payload"))
+        for number in clients[index].refuseTooLong() {
+            intake.intake.drop("a client's line \(number)", largerThan: transport.limit, network: transport.network)
         }
         guard case .none = intake.wait else { return }
         let payloads = clients[index].nextPayloads(transport.network)

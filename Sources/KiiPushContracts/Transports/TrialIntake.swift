@@ -137,6 +137,10 @@ package final class TrialIntake: IntakeService {
     }
 
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
+
+    package func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
+        report(.possibleGap("\(what) is larger than \(limit)", cause: .notAccepted), transport)
+    }
 }
 
 /// Waits for a condition, for at most a minute or the given time; returns whether it became true.

@@ -4,7 +4,7 @@ public struct MQTTCounts: Sendable, Hashable {
     public var taken = 0
     /// Messages of other topics: acknowledged and ignored.
     public var otherTopic = 0
-    /// Messages with a larger payload than the limit: acknowledged and ignored.
+    /// Messages with a larger payload than the limit: acknowledged, and lost, which is a gap.
     public var tooLarge = 0
     /// Messages whose properties exceeded a bound and were left out in part.
     public var cutProperties = 0

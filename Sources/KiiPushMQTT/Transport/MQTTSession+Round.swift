@@ -56,6 +56,10 @@ extension MQTTSession {
         let mustAcknowledge = arrivals.takeAcknowledgement()
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
+        // They are acknowledged with the others, and would only come again.
+        for size in arrivals.takeTooLarge() {
+            intake.drop("a message of \(size) bytes", largerThan: settings.payloadLimit, network: .mqtt)
+        }
         if let failure { throw failure }
         guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
         if mustAcknowledge, !link.wantsWrite {

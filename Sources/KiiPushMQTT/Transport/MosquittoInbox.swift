@@ -47,6 +47,8 @@ final class MosquittoInbox {
     private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
     private(set) var notices: [String] = []
+    /// The sizes of messages that were larger than the limit, since the last call.
+    private var tooLarge: [Int] = []
 
     init(_ settings: MQTTSettings, clientID: String, retained: RetainedMarks) {
         self.settings = settings
@@ -65,6 +67,11 @@ final class MosquittoInbox {
     func takeNotices() -> [String] {
         defer { notices.removeAll() }
         return notices
+    }
+
+    func takeTooLarge() -> [Int] {
+        defer { tooLarge = [] }
+        return tooLarge
     }
 
     func takeComplaints() -> [String] {
@@ -128,10 +135,11 @@ final class MosquittoInbox {
         guard filters.contains(where: { $0.matches(topic) }) else {
             return ignore(\.otherTopic, "a message of a topic that is not subscribed")
         }
-        let (size, limit) = unsafe (Int(message.payloadlen), settings.payloadLimit)
-        guard size <= limit else {
+        let size = unsafe Int(message.payloadlen)
+        guard size <= settings.payloadLimit else {
             forget(topic)
-            return ignore(\.tooLarge, "a message of \(size) bytes, more than the limit of \(limit); it is lost")
+            counts.tooLarge += 1
+            return tooLarge.append(size)
         }
         // The bytes are freed when the callback returns; an empty payload has no address.
         let copy = unsafe Array(

@@ -47,6 +47,7 @@ public final class SQLiteDatabase: Sendable {
     public let healing: DatabaseHealing?
 
     private let machine: @Sendable () -> MachineTime
+    private let spare: SpareFile
     private let state: Mutex<OpenDatabase?>
     private let damage = Mutex(Damage())
 
@@ -81,13 +82,17 @@ public final class SQLiteDatabase: Sendable {
 
     init(
         directory: String, heals: Bool = false, machine: @escaping @Sendable () -> MachineTime,
-        step: @escaping (HealingStep) -> Void = { _ in }
+        step: @escaping (HealingStep) -> Void = { _ in },
+        free: @escaping @Sendable (String) -> Int64? = DiskReserve.freeBytes
     ) throws(SQLiteError) {
         path = directory.hasSuffix("/") ? "\(directory)\(Self.fileName)" : "\(directory)/\(Self.fileName)"
         guard !path.utf8.contains(0) else { throw .notAFile(path: path) }
         self.machine = machine
+        spare = SpareFile(database: path, free: free)
         let lock = try DatabaseFile.prepare(path, directory: directory)
         do throws(SQLiteError) {
+            spare.giveBack()
+            guard spare.hasRoomForIndex else { throw .full(path: path) }
             let marker = try DatabaseMarker.read(path)
             let healer = heals ? DatabaseHealer(path: path, wall: machine().wall, step: step) : nil
             let database = try OpenDatabase.open(path, machine(), lock, marker, healer)
@@ -95,6 +100,8 @@ public final class SQLiteDatabase: Sendable {
             secret = service.secret
             healing = database.healing
             state = Mutex(database)
+            // Payloads need the last room more.
+            spare.make(ifFree: 8 * SpareFile.size)
         } catch {
             lock.unlock()
             throw error
@@ -109,6 +116,7 @@ public final class SQLiteDatabase: Sendable {
         state.withLock { state in
             guard let lock = state?.lock else { return }
             state = nil
+            spare.make(ifFree: 0)
             lock.unlock()
         }
     }

@@ -71,7 +71,9 @@ public enum SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         case .emptied:
             "is empty or missing, though a database was there; restore it, or start 'kiipush receive' on it, or open "
                 + "it with SQLiteDatabase(healing:), to begin a new one"
-        case .full: "no room is left; free some on the disk, or replay or drop dead letters"
+        case .full:
+            "no room is left; free some on the disk, at least 256 KiB for it to be opened; then replay or drop dead "
+                + "letters"
         case .inputOutput(_, let number, let code):
             "reading or writing failed (SQLite's code \(code)): \(number); check the disk"
         case .busy: "another program keeps it locked; stop that one"

@@ -115,7 +115,7 @@ extension ReceiveOptions {
         .value(
             "--in-flight", "N",
             "the most messages of a durable inbox that may be started, and so run again after a crash; 64 if not "
-                + "given; not less than --concurrency",
+                + "given; fewer than --concurrency count as that many",
             as: Arguments.number(1...1000)
         ) { $0.settings.service.inFlight = $1 },
         .value(

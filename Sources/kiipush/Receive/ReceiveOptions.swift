@@ -61,6 +61,9 @@ extension ReceiveOptions {
                 text: "--account needs a file to read again when Kii refuses the token, not standard input")
         }
         if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
+        let inputs = [options.rules, options.params.file, options.account, options.named.endpoint]
+        try Arguments.checkOutput("--metrics", options.settings.metrics, inputs: inputs + [options.settings.capture])
+        try Arguments.checkOutput("--capture", options.settings.capture, inputs: inputs)
         options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options

@@ -57,6 +57,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         if capture == "-", rules == "-" {
             throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
         }
+        try Arguments.checkOutput("--output", output, inputs: [capture, rules, params.file])
     }
 
     func run(_ console: Console) async -> ExitCode { await isWatching ? watch(console) : write(console) }

@@ -53,7 +53,7 @@ struct LinesTransportTests {
         pipe.endInput()
         try await run(transport())
         #expect(intake.texts == ["a", String(repeating: "y", count: 100)])
-        #expect(intake.events == [.ignored("line 2 is longer than the limit of a payload")])
+        #expect(intake.events == [.possibleGap("line 2 is larger than 100", cause: .notAccepted)])
     }
 
     @Test("reads nothing while the service is full, and reports what it had read when it is cancelled then")

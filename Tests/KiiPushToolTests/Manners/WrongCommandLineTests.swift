@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import KiiPushAgent
@@ -178,5 +179,24 @@ struct WrongCommandLineTests {
         let command = try #require(Tool.command.all.first { $0.name == name })
         let run = await ToolRun(name.isEmpty ? [] : [name])
         #expect(run.code == .usage && run.output.isEmpty && run.errors == [command.help])
+    }
+
+    @Test("an output that is also read, by whatever name, is refused, and stays as it is")
+    func outputs() async throws {
+        let file = try TemporaryFile("{}", name: "file.json")
+        let link = file.path + ".link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.path)
+        let lines = [
+            ["report", file.path, "-o", link], ["report", "c", "--rules", file.path, "-o", link],
+            ["rules", "test", file.path, "--junit", link], ["install", "--account", file.path, "--endpoint", link],
+            ["receive", "--stdin", "--rules", file.path, "--metrics", link],
+            ["receive", "--rules", "r", "--endpoint", file.path, "--capture", link],
+        ]
+        for line in lines {
+            let run = await ToolRun(line)
+            #expect(run.code == .usage && run.errors.count == 1, "\(run.errors)")
+            #expect(run.errors.first?.contains("'\(link)' would replace '\(file.path)', which is read") == true)
+        }
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "{}")
     }
 }
