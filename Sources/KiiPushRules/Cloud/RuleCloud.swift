@@ -73,12 +73,15 @@ public struct ClientRuleCloud: RuleCloud {
 
 /// A rule asks for an action that its client cannot perform.
 @nonexhaustive
-public enum CloudActionError: Error, Sendable, Hashable, CustomStringConvertible {
+public enum CloudActionError: ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// The URI names a different app from the client's.
     case otherApp
 
     /// What is wrong, and how to fix it.
     public var description: String { "the rule names another app than the account; leave the app out of its URI" }
+
+    /// The same line.
+    public var report: String { description }
 }
 
 extension CloudError {
