@@ -97,15 +97,8 @@ public struct KiiClient: Sendable {
     func send(
         to topic: KiiTopic, as sender: Sender?, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
     ) async throws -> PushMessageID {
-        // Any time has the same number of digits.
         let sender = sender ?? me ?? PushAddress.assumedSender(to: topic)
-        let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
-        return try await perform(renewingAfter: age) {
-            let message = make()
-            let problems = message.problems(sentTo: address).filter { !$0.isWarning }
-            guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
-            return .send(message, to: topic)
-        }
+        return try await perform(renewingAfter: age) { try .checkedSend(make(), to: topic, as: sender, app: app.id) }
     }
 
     /// Waits until an installed device has its MQTT endpoint; nil if it was still not ready.

@@ -20,6 +20,19 @@ extension CloudRequest where Answer == PushMessageID {
     }
 }
 
+extension CloudRequest where Answer == PushMessageID {
+    /// Sends a push to a topic, if the check finds no problem.
+    static func checkedSend(
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, app: String
+    ) throws(RefusedMessage) -> Self {
+        // Any time has the same number of digits.
+        let address = PushAddress(app: app, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
+        let problems = message.problems(sentTo: address).filter { !$0.isWarning }
+        guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
+        return .send(message, to: topic)
+    }
+}
+
 /// A source of pushes.
 @nonexhaustive
 public enum PushSource: Sendable, Hashable {
