@@ -111,7 +111,9 @@ let package = Package(
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "KiiCloudHTTP",
-            dependencies: ["CLibrary", "KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
+            dependencies: [
+                "CLibrary", "KiiPush", "KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"])),
+            ]),
         .target(
             name: "KiiCloudTesting",
             dependencies: ["CLibrary", "KiiPush", "KiiCloud", "KiiPushAgent", "KiiPushSystem", "KiiPushTesting"]),

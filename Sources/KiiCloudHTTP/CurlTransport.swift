@@ -1,5 +1,6 @@
 #if HTTP
 public import KiiCloud
+public import KiiPush
 
 /// Carries requests to Kii's servers over HTTPS, with libcurl.
 ///
@@ -87,7 +88,10 @@ public enum CurlError: TransportError, Sendable, Hashable {
     }
 }
 
-extension CurlError: CustomStringConvertible {
+extension CurlError: ReportedError, CustomStringConvertible {
+    /// The same line as the description.
+    public var report: String { description }
+
     /// One line for people, without content of the request or the answer.
     public var description: String {
         switch self {

@@ -63,6 +63,11 @@ extension CloudError: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension CloudError: ReportedError {
+    /// The same line.
+    public var report: String { description }
+}
+
 // Those of Kii's error codes that a program acts on, by status. The set is open: compare with the text of any other.
 extension CloudError.Code {
     // Codes of this library.

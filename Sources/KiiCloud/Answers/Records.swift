@@ -36,11 +36,10 @@ public struct ObjectRecord: Sendable {
     /// The value of one of its own fields.
     public subscript(key: String) -> DataValue? { fields[key] }
 
-    init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
-        let all = try response.members()
+    init(_ object: KiiObject, _ all: KeyedData, version: String?) {
         self.object = object
         fields = KeyedData(all.members.filter { !Self.reserved.contains($0.key) })
-        version = response.version ?? all["_version"]?.string
+        self.version = version ?? all["_version"]?.string
         createdAt = all["_created"]?.integer
         modifiedAt = all["_modified"]?.integer
         owner = all["_owner"]?.string
@@ -64,7 +63,7 @@ public struct Written: Sendable, Hashable {
 
 extension Written {
     init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
-        let fields = response.body.isEmpty ? [:] : try response.members()
+        let fields = try response.members()
         self.object = object
         isNew = response.status == 201
         version = response.version ?? fields["_version"]?.string

@@ -109,18 +109,30 @@ extension HandlerContext {
     public func send(
         _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender? = nil, with client: KiiClient
     ) async throws -> PushMessageID {
-        try await client.send(to: topic, as: sender, renewingAfter: Self.stampAge) {
-            var stamped = message
-            stamped.data = message.data.stamped(stamp)
-            return stamped
-        }
+        try await client.send(to: topic, as: sender, renewingAfter: Self.stampAge) { message.stamped(stamp) }
     }
+
+    /// Throws what ``send(_:to:as:with:)`` throws before anything is sent.
+    package func checkSend(_ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, app: String) throws {
+        try CloudRequest.checkedSend(message.stamped(stamp), to: topic, as: sender, app: app).checkPath()
+    }
+
+    /// Throws what ``write(_:_:with:)-(KiiObject,_,_)`` throws of the object's id before anything is sent.
+    package func checkWrite(_ object: KiiObject) throws { try CloudRequest.readObject(object).checkPath() }
 
     /// A context whose stamp counts on from that of an object that was read, so that a loop over objects ends too.
     ///
     /// - Throws: `LineageTooLong` if the object has passed through too many handlers; do not catch it in the handler.
     public func continuing(_ record: ObjectRecord) throws -> HandlerContext {
         try continuing(record[Lineage.key]?.string, modifiedAt: record.modifiedAt)
+    }
+}
+
+extension OutgoingMessage {
+    fileprivate func stamped(_ stamp: String) -> OutgoingMessage {
+        var stamped = self
+        stamped.data = data.stamped(stamp)
+        return stamped
     }
 }
 

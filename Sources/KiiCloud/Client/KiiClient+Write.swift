@@ -3,7 +3,7 @@ public import KiiPush
 /// A write whose answer was lost, and about which the object does not tell either.
 ///
 /// Read the object and decide again. The error contains no value of the object.
-public struct UncertainWrite: Error, Sendable, Hashable, CustomStringConvertible {
+public struct UncertainWrite: ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// Makes the error, for transports and tests of handlers.
     public init() {}
 
@@ -11,6 +11,9 @@ public struct UncertainWrite: Error, Sendable, Hashable, CustomStringConvertible
     public var description: String {
         "an answer was lost, so the write may or may not have happened; read the object again"
     }
+
+    /// The same line.
+    public var report: String { description }
 }
 
 extension KiiClient {

@@ -97,15 +97,8 @@ public struct KiiClient: Sendable {
     func send(
         to topic: KiiTopic, as sender: Sender?, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
     ) async throws -> PushMessageID {
-        // Any time has the same number of digits.
         let sender = sender ?? me ?? PushAddress.assumedSender(to: topic)
-        let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
-        return try await perform(renewingAfter: age) {
-            let message = make()
-            let problems = message.problems(sentTo: address).filter { !$0.isWarning }
-            guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
-            return .send(message, to: topic)
-        }
+        return try await perform(renewingAfter: age) { try .checkedSend(make(), to: topic, as: sender, app: app.id) }
     }
 
     /// Waits until an installed device has its MQTT endpoint; nil if it was still not ready.
@@ -127,12 +120,15 @@ public struct KiiClient: Sendable {
 }
 
 /// A push that was not sent because Kii would refuse it.
-public struct RefusedMessage: Error, Sendable, Hashable, CustomStringConvertible {
+public struct RefusedMessage: ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// The problems; at least one.
     public let problems: [SendProblem]
 
     /// The problems, a line each.
     public var description: String { problems.map(\.description).joined(separator: "\n") }
+
+    /// The problems, on one line.
+    public var report: String { "not sent: " + problems.map(\.description).joined(separator: "; ") }
 }
 
 /// How often a call is retried while Kii's servers answer 503, and how long the pauses are.

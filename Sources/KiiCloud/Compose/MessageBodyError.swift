@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// Why a text is not a valid body of a request that sends a push, and where.
 ///
@@ -20,7 +20,10 @@ public struct MessageBodyError: Error, Sendable, Hashable {
     }
 }
 
-extension MessageBodyError: CustomStringConvertible {
+extension MessageBodyError: ReportedError, CustomStringConvertible {
     /// The place, the path and the detail, on one line.
     public var description: String { "byte \(offset): \(path.isEmpty ? "" : "\(path): ")\(detail)" }
+
+    /// The same line.
+    public var report: String { description }
 }

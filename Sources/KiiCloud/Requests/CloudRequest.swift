@@ -45,6 +45,9 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
             method: method, host: app.host, path: try path.text(app: app.id), headers: common + headers, body: body)
     }
 
+    /// Throws what ``request(to:token:)`` throws for an id that is invalid in a path.
+    func checkPath() throws(CloudError) { _ = try path.text(app: "app") }
+
     /// Reads the answer of the server.
     ///
     /// - Throws: ``CloudError`` by Kii's error code, or with ``CloudError/Code/notUnderstood``.

@@ -20,6 +20,19 @@ extension CloudRequest where Answer == PushMessageID {
     }
 }
 
+extension CloudRequest where Answer == PushMessageID {
+    /// Sends a push to a topic, if the check finds no problem.
+    static func checkedSend(
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, app: String
+    ) throws(RefusedMessage) -> Self {
+        // Any time has the same number of digits.
+        let address = PushAddress(app: app, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
+        let problems = message.problems(sentTo: address).filter { !$0.isWarning }
+        guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
+        return .send(message, to: topic)
+    }
+}
+
 /// A source of pushes.
 @nonexhaustive
 public enum PushSource: Sendable, Hashable {
@@ -41,23 +54,23 @@ public enum PushSubscriber: Sendable, Hashable {
 extension CloudRequest where Answer == Bool {
     /// Creates a topic; the answer is false if it already exists.
     public static func createTopic(_ topic: KiiTopic) -> Self {
-        Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
+        Self(.put, CloudPath(topic)) { try $0.fields(204, 201, no: .topicAlreadyExists) != nil }
     }
 
     /// Subscribes; the answer is false if the subscription already existed.
     public static func subscribe(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
-        Self(.put, CloudPath(source, subscriber)) { try $0.isDone(204, 201, no: .pushSubscriptionAlreadyExists) }
+        Self(.put, CloudPath(source, subscriber)) { try $0.fields(204, 201, no: .pushSubscriptionAlreadyExists) != nil }
     }
 
     /// Unsubscribes, which ends a loop of pushes from outside; the answer is false if there was no subscription.
     public static func unsubscribe(_ subscriber: PushSubscriber, from source: PushSource) -> Self {
-        Self(.delete, CloudPath(source, subscriber)) { try $0.isDone(204, 200, no: .pushSubscriptionNotFound) }
+        Self(.delete, CloudPath(source, subscriber)) { try $0.fields(204, 200, no: .pushSubscriptionNotFound) != nil }
     }
 
     /// Removes an installation; the answer is false if it did not exist.
     public static func uninstall(_ installation: String) -> Self {
         Self(.delete, CloudPath(.app, "installations", installation)) {
-            try $0.isDone(204, 200, no: .installationNotFound)
+            try $0.fields(204, 200, no: .installationNotFound) != nil
         }
     }
 }

@@ -4,7 +4,7 @@ extension CloudRequest where Answer == ObjectRecord? {
     /// Reads an object; the answer is nil if it does not exist, as after a push about its deletion.
     public static func readObject(_ object: KiiObject) -> Self {
         Self(.get, CloudPath(object)) { response in
-            try response.isDone(200, no: .objectNotFound) ? ObjectRecord(object, response) : nil
+            try response.fields(200, no: .objectNotFound).map { ObjectRecord(object, $0, version: response.version) }
         }
     }
 }
@@ -46,7 +46,7 @@ extension CloudRequest where Answer == Bool {
     /// Deletes an object, only that version unless it is nil; the answer is false if it did not exist.
     public static func deleteObject(_ object: KiiObject, ifMatch version: String? = nil) -> Self {
         Self(.delete, CloudPath(object), headers: HTTPHeader.match(version)) { response in
-            try response.isDone(204, 200, no: .objectNotFound)
+            try response.fields(204, 200, no: .objectNotFound) != nil
         }
     }
 }
@@ -71,11 +71,13 @@ extension KeyedData {
 }
 
 extension HTTPResponse {
-    /// Whether a call had an effect: true for one of the statuses, false for a code that says there was nothing to do.
-    func isDone(_ statuses: Int..., no code: CloudError.Code) throws(CloudError) -> Bool {
-        if statuses.contains(status) { return true }
+    /// The members of a successful answer's object, or none with 204; nil for a code that says there was nothing to do.
+    ///
+    /// Read also where the status alone would do: a wrong server may answer 200 to everything.
+    func fields(_ statuses: Int..., no code: CloudError.Code? = nil) throws(CloudError) -> KeyedData? {
+        if statuses.contains(status) { return status == 204 ? [:] : try members() }
         let error = error()
-        if error.code == code { return false }
+        if error.code == code { return nil }
         throw error
     }
 }
@@ -109,7 +111,7 @@ extension CloudRequest where Answer == ThingRecord? {
 
 extension CloudRecord {
     fileprivate init?(_ handle: Handle, _ response: HTTPResponse, none code: CloudError.Code) throws(CloudError) {
-        guard try response.isDone(200, no: code) else { return nil }
-        self.init(handle: handle, fields: try response.members())
+        guard let fields = try response.fields(200, no: code) else { return nil }
+        self.init(handle: handle, fields: fields)
     }
 }

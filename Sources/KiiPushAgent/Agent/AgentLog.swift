@@ -48,8 +48,11 @@ package struct AgentLog: Sendable {
         if !isLeftOut(line.priority), quota.takes(LineQuota.Key(event), line.priority) { write(line) }
     }
 
+    /// Logs a line of a message's program; waits a moment if the log is behind.
     func tell(_ priority: JournalLine.Priority, _ line: String, of message: UInt64) {
-        write(JournalLine(priority, "kiipush: \(line)", message: message))
+        if !isLeftOut(priority) {
+            writer.add(patiently: JournalLine(priority, "kiipush: \(line)", message: message))
+        }
     }
 
     /// Logs the counts of omitted lines; of all keys at the end.

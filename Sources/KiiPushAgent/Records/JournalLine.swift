@@ -5,8 +5,8 @@ import KiiPushSystem
 /// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
 ///
 /// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
-/// from the rules. It shows reasons of middleware and errors of programs that rules run; of other errors, it shows the
-/// type.
+/// from the rules. It shows reasons of middleware and the texts of `ReportedError`s, as of programs that rules run and of
+/// calls of Kii's cloud; of other errors, it shows the type.
 package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// The priority of a line, as in syslog.
     package enum Priority: Int, Sendable, Hashable, CaseIterable {
@@ -147,9 +147,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
-        // A reported error contains nothing of a payload; other descriptions may.
-        let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
-        return "\(outcome.name)\(reason): \(cause)"
+        return "\(outcome.name)\(reason): \(ErrorReport.text(failure.error))"
     }
 
     private static func milliseconds(_ duration: Duration) -> String { milliseconds(Int64(duration / .nanoseconds(1))) }

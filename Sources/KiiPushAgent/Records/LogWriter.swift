@@ -5,7 +5,7 @@ import Synchronization
 /// Writes log lines on a thread of its own, so that a slow or dead reader blocks nobody.
 ///
 /// Lines that do not fit the queue are dropped and counted. When lines are read again, a line in the place of the
-/// dropped ones gives their number.
+/// dropped ones gives their number. Only bursts of lines wait for room, as ``add(patiently:)`` says.
 package final class LogWriter: Sendable {
     private struct State {
         var lines: [JournalLine] = []
@@ -19,9 +19,12 @@ package final class LogWriter: Sendable {
         /// How many lines were queued before the first of them.
         var unreportedBehind = 0
         var isOver = false
+        /// How many threads wait until all queued lines are taken.
+        var waiting = 0
 
-        func hasRoom(for line: JournalLine) -> Bool {
-            queued - taken < LogWriter.mostLines && bytes + line.size <= LogWriter.mostBytes
+        /// Whether a line fits the queue, or the given part of it: 2 for its half.
+        func hasRoom(for line: JournalLine, part: Int) -> Bool {
+            queued - taken < LogWriter.mostLines / part && bytes + line.size <= LogWriter.mostBytes / part
         }
 
         mutating func append(_ line: JournalLine) {
@@ -43,31 +46,58 @@ package final class LogWriter: Sendable {
     private let state = Mutex(State())
     private let write: @Sendable (JournalLine) -> Bool
     private let shortages: Shortages?
+    private let patience: Duration
     private let work = ThreadSemaphore()
+    private let room = ThreadSemaphore()
     private let end = ThreadSemaphore()
 
     /// Starts the thread, which alone calls `write`; that may block, and returns whether the line was written.
     ///
-    /// While lines are dropped, there is a `Shortage.Kind.log`.
-    package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (JournalLine) -> Bool) {
-        (self.write, self.shortages) = (write, shortages)
+    /// While lines are dropped, there is a `Shortage.Kind.log`. `patience` is how long a line of a burst waits.
+    package init(
+        shortages: Shortages? = nil, patience: Duration = .seconds(1),
+        _ write: @escaping @Sendable (JournalLine) -> Bool
+    ) {
+        (self.write, self.shortages, self.patience) = (write, shortages, patience)
         startThread { self.run() }
     }
 
     package var dropped: Int { state.withLock { $0.dropped } }
 
     /// Queues a line, or drops it; returns at once.
-    package func add(_ line: JournalLine) {
-        let isDropped = state.withLock { state in
-            if state.isOver || !state.hasRoom(for: line) {
-                state.drop()
-                return true
-            }
-            state.append(line)
-            return false
+    package func add(_ line: JournalLine) { _ = add(line, part: 1, mayWait: false) }
+
+    /// Queues a line of a burst, such as a program's output, or drops it.
+    ///
+    /// A burst may fill half of the queue, so that other lines still fit. Then it waits until all lines are taken, which
+    /// a plain file or a reader that keeps up does in time. If that takes longer than the patience, its lines are
+    /// dropped, and no burst waits again before the number of the dropped lines was written.
+    package func add(patiently line: JournalLine) {
+        var mayWait = true
+        while !add(line, part: 2, mayWait: mayWait) {
+            mayWait = room.wait(for: patience)
+            if !mayWait { state.withLock { $0.waiting = max($0.waiting - 1, 0) } }
         }
+    }
+
+    /// Queues a line, or drops it; returns false if it waits for room instead, which this thread then does.
+    private func add(_ line: JournalLine, part: Int, mayWait: Bool) -> Bool {
+        let isDropped: Bool? = state.withLock { state in
+            if !state.isOver, state.hasRoom(for: line, part: part) {
+                state.append(line)
+                return false
+            }
+            if mayWait, !state.isOver, state.unreported == 0 {
+                state.waiting += 1
+                return nil
+            }
+            state.drop()
+            return true
+        }
+        guard let isDropped else { return false }
         if isDropped { shortages?.begin(.log, "nobody reads it, and lines are dropped") }
         work.raise()
+        return true
     }
 
     /// Writes the waiting lines, within a time limit, and drops later ones; returns whether all lines were written.
@@ -95,11 +125,15 @@ package final class LogWriter: Sendable {
 
     private func take(_ line: JournalLine) {
         let isWritten = write(line)
-        state.withLock { state in
+        let waiting = state.withLock { state in
             state.taken += 1
             state.bytes -= line.size
             if !isWritten { state.drop() }
+            guard state.taken == state.queued else { return 0 }
+            defer { state.waiting = 0 }
+            return state.waiting
         }
+        for _ in 0..<waiting { room.raise() }
         if !isWritten { shortages?.begin(.log, "it cannot be written, and lines are dropped") }
     }
 

@@ -41,17 +41,13 @@ public struct ClientRuleCloud: RuleCloud {
     /// - Throws: ``CloudActionError``, `LoopRefusal`, `LineageTooLong`, `RefusedMessage`, or what
     ///   `KiiClient.perform` throws.
     public func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
-        switch action {
-        case .write(let uri, let fields, let replaces):
-            guard let object = uri.object, isOfApp(uri) else { throw CloudActionError.otherApp }
+        switch try CloudCall(action, app: client.app.id) {
+        case .write(let object, let fields, let replaces):
             try await write(object, fields, replaces: replaces, context)
-        case .send(let uri, let sender, let message):
-            guard let topic = uri.topic, isOfApp(uri) else { throw CloudActionError.otherApp }
-            try await context.send(try OutgoingMessage(body: message.jsonText), to: topic, as: sender, with: client)
+        case .send(let topic, let sender, let message):
+            try await context.send(message, to: topic, as: sender, with: client)
         }
     }
-
-    private func isOfApp(_ uri: KiiURI) -> Bool { uri.appID.map { $0.isExactly(client.app.id) } ?? true }
 
     private func write(
         _ object: KiiObject, _ fields: KeyedData, replaces: Bool, _ context: HandlerContext
@@ -71,14 +67,46 @@ public struct ClientRuleCloud: RuleCloud {
     }
 }
 
+/// An action as the call of a client.
+enum CloudCall {
+    case write(KiiObject, KeyedData, replaces: Bool)
+    case send(KiiTopic, Sender, OutgoingMessage)
+
+    /// - Throws: ``CloudActionError`` for another app than this one; `MessageBodyError`.
+    init(_ action: CloudAction, app: String?) throws {
+        func isOfApp(_ uri: KiiURI) -> Bool { uri.appID.map { id in app.map { id.isExactly($0) } ?? true } ?? true }
+        switch action {
+        case .write(let uri, let fields, let replaces):
+            guard let object = uri.object, isOfApp(uri) else { throw CloudActionError.otherApp }
+            self = .write(object, fields, replaces: replaces)
+        case .send(let uri, let sender, let message):
+            guard let topic = uri.topic, isOfApp(uri) else { throw CloudActionError.otherApp }
+            self = .send(topic, sender, try OutgoingMessage(body: message.jsonText))
+        }
+    }
+
+    /// Throws what ``ClientRuleCloud`` throws before it sends anything.
+    func check(app: String?, _ context: HandlerContext) throws {
+        switch self {
+        case .write(let object, _, _): try context.checkWrite(object)
+        case .send(let topic, let sender, let message):
+            // Any app's id has as many characters.
+            try context.checkSend(message, to: topic, as: sender, app: app ?? "00000000")
+        }
+    }
+}
+
 /// A rule asks for an action that its client cannot perform.
 @nonexhaustive
-public enum CloudActionError: Error, Sendable, Hashable, CustomStringConvertible {
+public enum CloudActionError: ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// The URI names a different app from the client's.
     case otherApp
 
     /// What is wrong, and how to fix it.
     public var description: String { "the rule names another app than the account; leave the app out of its URI" }
+
+    /// The same line.
+    public var report: String { description }
 }
 
 extension CloudError {

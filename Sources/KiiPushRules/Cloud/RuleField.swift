@@ -88,11 +88,13 @@ extension String {
 }
 
 /// The message lacks a value that a rule needs, so the message fails; the error quotes no value.
-package struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertible {
+package struct MissingRuleValue: ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// The field as the rule names it.
     package let field: String
     /// The type to which the value cannot be converted, such as `number`; nil if there is no value.
     package let wanted: String?
+
+    package var report: String { description }
 
     /// What is missing, and how to fix it.
     package var description: String {

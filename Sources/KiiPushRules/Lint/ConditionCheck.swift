@@ -26,18 +26,24 @@ extension RulesLint {
 
     /// Checks the parts of combined conditions; returns whether one of the combined conditions surely never holds.
     private mutating func checkParts(_ rule: RoutingRule, _ kinds: KindSet) -> Bool {
+        if rule.criteria.groups.isEmpty { return false }
+        let around = RuleProfile(rule.criteria)
         var isNever = false
         for group in rule.criteria.groups {
             let before = findings.count
             let parts = rule.parts(of: group, kinds)
             // Of each, for a mistake in it is worth a finding anyway.
-            let never = parts.map { checkPart($0) }
+            let never = parts.map { checkPart($0, in: group.combining == .not ? nil : around) }
             switch group.combining {
             case .any where !never.contains(false), .all where never.contains(true):
                 isNever = true
                 guard rule.part == nil else { continue }
                 reportNever(rule, group.combining.rawValue, "its '\(group.combining.rawValue)' never holds")
             case .any, .all: continue
+            case .not where parts.contains { RuleProfile($0.criteria).includes(around) }:
+                isNever = true
+                guard rule.part == nil else { continue }
+                reportNever(rule, "not", "its 'not' excludes all that its other conditions match")
             case .not:
                 let isAlways = never.contains(true)
                 findings = findings[..<before] + findings[before...].filter { $0.code != .neverHolds }
@@ -50,14 +56,20 @@ extension RulesLint {
         return isNever
     }
 
-    /// Checks one part as if it were a rule; returns whether it surely never holds.
-    private mutating func checkPart(_ part: RoutingRule) -> Bool {
+    /// Checks one part as if it were a rule, and whether it contradicts the conditions around it, unless they are nil;
+    /// returns whether it surely never holds.
+    private mutating func checkPart(_ part: RoutingRule, in around: RuleProfile?) -> Bool {
         let profile = RuleProfile(part.criteria)
         let before = findings.count
         checkKinds(part, profile)
         checkScopes(part, profile)
         checkSender(part)
         checkData(part, profile)
+        if let around, findings.count == before, let condition = part.conditions.first?.name,
+            profile.contradicts(around)
+        {
+            reportNever(part, condition, "the conditions around it require something else")
+        }
         let isNever = findings[before...].contains { $0.code == .neverMatches }
         for index in findings.indices[before...] where findings[index].severity == .error {
             findings[index].code = .neverHolds

@@ -39,6 +39,22 @@ struct RuleProfile {
     /// Whether the conditions, apart from those on data, exclude every message.
     var isEmpty: Bool { kinds.isEmpty || certainty.isEmpty || scopes?.isEmpty == true }
 
+    // MARK: Conditions around a part
+
+    /// Whether surely no message meets both; ignores combined conditions.
+    func contradicts(_ around: RuleProfile) -> Bool { canBeCompared(with: around) && !mayTake(around) }
+
+    /// Whether every message that meets the others surely meets these.
+    func includes(_ around: RuleProfile) -> Bool {
+        canBeCompared(with: around) && criteria.data.isEmpty && takesAll(of: around)
+    }
+
+    /// Whether what holds for certain messages holds for all, and the comparison is short.
+    private func canBeCompared(with other: RuleProfile) -> Bool {
+        size * other.size <= 10_000
+            && [self, other].allSatisfy { !$0.criteria.isGap && $0.certainty.contains(.certain) }
+    }
+
     // MARK: Pushes of writes: certain, of one scope, without a sender
 
     /// Whether this rule surely matches every push of a write.

@@ -82,8 +82,11 @@ struct StandInFailure: Error, CustomStringConvertible {
 }
 
 /// Replaces programs, printing and cloud calls of rules: does nothing but what ``StandIns`` do, and fails where a test
-/// says so.
+/// says so, or where the agent would fail before it sends anything.
 private struct StandInActions: RuleActions, RuleCloud {
+    /// The app of the rules; nil for any.
+    let app: String?
+
     var cloud: (any RuleCloud)? { self }
 
     func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
@@ -96,6 +99,7 @@ private struct StandInActions: RuleActions, RuleCloud {
 
     func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
         try HarnessWork.failurePoint(context, context.route)
+        try CloudCall(action, app: app).check(app: app, context)
         try HarnessWork.current?.standIns.perform(action, context)
     }
 }
@@ -107,6 +111,6 @@ extension PushReceiver {
             register(name) { _, context in try HarnessWork.failurePoint(context, name) }
         }
         // No test knows a secret.
-        try load(rules, StandInActions(), .none)
+        try load(rules, StandInActions(app: rules.app), .none)
     }
 }

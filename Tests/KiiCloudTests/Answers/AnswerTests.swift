@@ -47,7 +47,7 @@ struct AnswerTests {
         let patched = try CloudRequest.patchObject(Cloud.object, [:]).answer(
             response(200, #"{"a":1,"_created":1,"_modified":1900,"_version":"3"}"#))
         #expect(patched.version == "3" && patched.modifiedAt == 1900 && patched.object == Cloud.object)
-        #expect(try CloudRequest.replaceObject(Cloud.object, [:]).answer(response(201)).isNew)
+        #expect(try CloudRequest.replaceObject(Cloud.object, [:]).answer(response(201, "{}")).isNew)
         let error = try #require(throws: CloudError.self) {
             try CloudRequest.patchObject(Cloud.object, [:]).answer(refusal(409, "OBJECT_VERSION_IS_STALE"))
         }
@@ -81,6 +81,26 @@ struct AnswerTests {
         {
             let error = try #require(throws: CloudError.self) { try request.answer(refusal(status, code)) }
             #expect(error.code.name == code, "\(name)")
+        }
+    }
+
+    @Test("a success of a server that is not Kii's is none, also where nothing of an answer is needed")
+    func notOfKii() throws {
+        let command = try Cloud.command(#"[{"light":{}}],"schema":"s","schemaVersion":1"#)
+        let results = CloudRequest.report([], of: command, as: Cloud.thing)
+        var calls: [(HTTPResponse) throws -> Void] = [
+            { try results.answer($0) }, { _ = try CloudRequest.patchObject(Cloud.object, [:]).answer($0) },
+            { _ = try CloudRequest.replaceObject(Cloud.object, [:]).answer($0) },
+            { _ = try CloudRequest.createObject(Cloud.object, [:]).answer($0) },
+        ]
+        for question in Self.questions { calls.append { _ = try question.1.answer($0) } }
+        for (number, call) in calls.enumerated() {
+            for status in [200, 201] {
+                for body in ["", "<html>sign in</html>", "[1,2]"] {
+                    let answer = response(status, body)
+                    #expect(throws: CloudError.self, "\(number): \(status) \(body)") { try call(answer) }
+                }
+            }
         }
     }
 

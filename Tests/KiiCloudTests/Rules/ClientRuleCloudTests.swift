@@ -108,22 +108,23 @@ struct ClientRuleCloudTests {
     }
 
     @Test(
-        "what cannot be done fails, and quotes no value",
+        "what cannot be done fails with its reason, for logs and dead letters too, and quotes no value",
         arguments: [
+            (#"{"send":{"topic":"kiicloud://things/th.1/topics/${data.temp}.","data":{}}}"#, "impossibleName"),
             (#"{"send":{"topic":"kiicloud://things/th.1/topics/${data.temp}","data":{}}}"#, "TOPIC_NOT_FOUND"),
             (#"{"write":{"object":"kiicloud://other/buckets/b/objects/o","fields":{"n":1}}}"#, "another app"),
             (#"{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"n":"${data.room}"}}}"#, "no data.room"),
         ])
     func fails(then: String, reason: String) async throws {
-        let errors = Mutex<[String]>([])
+        let errors = Mutex<[(error: String, stages: String)]>([])
         receiver.onTrace { trace in
             guard case .failed(let failure) = trace.outcome else { return }
-            errors.withLock { $0.append("\(failure)") }
+            errors.withLock { $0.append(("\(failure)", "\(trace.stages.map { "\($0.verdict)" })")) }
         }
         try load(then)
         #expect(await receive(1) == "failed (r)")
-        let error = errors.withLock { $0.first ?? "" }
-        #expect(error.contains(reason) && !error.contains("21"), "\(error)")
+        let found = try #require(errors.withLock { $0.first })
+        for text in [found.error, found.stages] { #expect(text.contains(reason) && !text.contains("21"), "\(text)") }
     }
 }
 

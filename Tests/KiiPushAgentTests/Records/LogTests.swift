@@ -60,6 +60,28 @@ struct LogWriterTests {
         #expect(!shortages.isShort(of: .log))
     }
 
+    @Test("a burst of a program's lines loses none while the log is read")
+    func burst() {
+        let reader = Reader()
+        let writer = LogWriter(patience: .seconds(20)) { reader.read($0.description) }
+        reader.open()
+        let lines = (0..<9000).map { "line \($0)" }
+        for line in lines { writer.add(patiently: JournalLine(asItIs: line)) }
+        let isDone = writer.finish(within: .seconds(20))
+        #expect(isDone && reader.lines == lines && writer.dropped == 0)
+    }
+
+    @Test("a burst into a log that nobody reads waits once, and leaves half of the queue to other lines")
+    func burstUnread() {
+        let reader = Reader()
+        let writer = LogWriter(patience: .milliseconds(1)) { reader.read($0.description) }
+        for number in 0..<LogWriter.mostLines { writer.add(patiently: JournalLine(asItIs: "burst \(number)")) }
+        for number in 0..<LogWriter.mostLines / 2 { writer.add(JournalLine(asItIs: "line \(number)")) }
+        #expect(writer.dropped == LogWriter.mostLines / 2)
+        reader.open()
+        #expect(writer.finish(within: .seconds(20)) && reader.lines.last == "line \(LogWriter.mostLines / 2 - 1)")
+    }
+
     @Test("a shortage that begins after its dropped lines were told ends all the same")
     func late() {
         let reader = Reader()

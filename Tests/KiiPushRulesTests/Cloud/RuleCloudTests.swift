@@ -16,6 +16,10 @@ struct RuleCloudReadingTests {
         #"{"write":{"object":"kiicloud://\#(object)","fields":\#(fields)}}"#
     }
 
+    private static func send(_ topic: String) -> String {
+        #"{"send":{"topic":"kiicloud://things/th.1/topics/\#(topic)","data":{"x":"${data.v}"}}}"#
+    }
+
     @Test(
         "writes and pushes with placeholders are accepted",
         arguments: [
@@ -105,6 +109,21 @@ struct RuleCloudReadingTests {
         ])
     func missing(value: String) async throws {
         #expect(try await done(Self.write(fields: #"{"v":\#(value)}"#), TestedRule.payload) == "failed (r)")
+    }
+
+    @Test(
+        "what the agent refuses before it sends anything fails in a test too",
+        arguments: [
+            (send("${data.place}"), "a/b", "1"), (send("${data.place}"), "t", #"{"n":1}"#),
+            (send("${data.place}"), "t", #""\#(String(repeating: "x", count: 5000))""#),
+            (write("buckets/b/objects/${data.place}"), "", "1"), (write("buckets/b/objects/${data.place}"), "..", "1"),
+        ])
+    func refused(then: String, place: String, value: String) async throws {
+        func payload(_ place: String, _ value: String) -> String {
+            #"{"topic":"t","objectScopeType":"APP","when":1,"place":"\#(place)","v":\#(value)}"#
+        }
+        #expect(try await done(then, payload(place, value)) == "failed (r)")
+        #expect(try await done(then, payload("t", "1")).hasPrefix("{"), "other values are not refused")
     }
 
     @Test("a value that is filled into a URI stays within its part")

@@ -103,6 +103,9 @@ struct LintCombinedTests {
             (#"{"topic":"t","any":[{"not":{"data":{"n":[{"exists":true},{"exists":false}]}}}]}"#, ["r alwaysHolds"]),
             (#"{"kind":"pushToUser","not":{"bucket":"b"}}"#, ["r alwaysHolds"]),
             (#"{"kind":"pushToUser","any":[{"kind":"pushToApp"},{"topic":"t"}]}"#, ["r neverHolds"]),
+            (#"{"topic":"a","all":[{"topic":"b"}]}"#, ["r neverHolds", "r neverMatches"]),
+            (#"{"topic":"a","any":[{"topic":"b"},{"data":{"n":1}}]}"#, ["r neverHolds"]),
+            (#"{"topic":"t","not":{"topic":"t"}}"#, ["r neverMatches"]),
             (#"{"any":[{"kind":"pushToApp","events":"DATA_OBJECT_UPDATE"},{"topic":"t"}]}"#, ["r unknownEvent"]),
             (#"{"any":[{"topic":"a*"},{"topic":"t?"}]}"#, ["r impossibleName"]),
             (#"{"topic":"t","data":{"temp.value":1}}"#, ["r dottedKey"]),
@@ -117,6 +120,7 @@ struct LintCombinedTests {
         "what some message meets is not reported",
         arguments: [
             #"{"any":[{"topic":"t"},{"bucket":"b"}]}"#, #"{"topic":"t","not":{"data":{"n":1}}}"#,
+            #"{"topic":["a","b"],"not":{"topic":"a"}}"#, #"{"topic":["a","b"],"all":[{"topic":"b"}]}"#,
             #"{"topic":"t","any":[{"data":{"/a/b":1}},{"not":{"sender":"thing:th.1"}}]}"#,
             #"{"topic":"t","all":[{"any":[{"data":{"n":1}}]},{"any":[{"data":{"m":1}}]}]}"#,
             #"{"topic":"t","data":{"/a/*":{"not":{"exists":true}}}}"#, #"{"topic":"t","data":{"/a.b/c":1}}"#,
