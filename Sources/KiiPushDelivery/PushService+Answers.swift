@@ -45,23 +45,28 @@ extension PushService {
     private func sendAnswers(_ sender: any AnswerSender) async {
         var (length, limit) = (Duration.seconds(1), Self.answersAtOnce)
         while !Task.isCancelled {
-            var failure: (any Error)?
+            var failure: String?
+            // Told once, not for each further attempt.
+            let isFirst = limit == Self.answersAtOnce
             do {
                 let answers = try inbox.answers(of: sender.name, limit: limit)
+                works(.reading)
                 if answers.isEmpty { return }
                 for answer in answers {
-                    do { try await send(answer, by: sender) } catch { failure = failure ?? error }
+                    do { try await send(answer, by: sender) } catch { failure = failure ?? ErrorReport.text(error) }
                 }
-            } catch { failure = error }
-            guard let failure else {
+                // A device without a connection is not ill.
+                if let failure, isFirst, !Task.isCancelled {
+                    let what = "an answer could not be delivered, and is sent again: \(failure)"
+                    tell(.transport(sender.name, .ignored(what)))
+                }
+            } catch {
+                failure = ErrorReport.text(error)
+                fails(.reading, "answers in the inbox could not be read: \(error)", isTold: isFirst)
+            }
+            if failure == nil {
                 (length, limit) = (.seconds(1), Self.answersAtOnce)
                 continue
-            }
-            if Task.isCancelled { return }
-            // Told once, not for each further attempt; a device without a connection is not ill.
-            if limit == Self.answersAtOnce {
-                let why = ErrorReport.text(failure)
-                tell(.transport(sender.name, .ignored("an answer could not be delivered, and is sent again: \(why)")))
             }
             guard await pause(length) else { return }
             length = min(length * 2, Self.longestPause)

@@ -48,7 +48,7 @@ struct TransportIntake: IntakeService {
 
     package func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
         let error = PayloadLimits(bytes: limit).tooLarge
-        _ = service.receiver.undecodable(RawPayload([], transport: network), error)
+        service.receiver.undecodable(RawPayload([], transport: network), error)
         service.change { $0.dropped[transport, default: DroppedPayloads()].add(what, limit) }
         service.reportDropped(of: transport)
     }

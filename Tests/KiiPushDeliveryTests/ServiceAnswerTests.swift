@@ -203,6 +203,20 @@ struct ServiceAnswerTests {
         #expect(sender.sent.events == [#"a: {"status":"failed","reason":"deadLettered: failed"}"#])
     }
 
+    @Test("an inbox whose answers cannot be read is a failure of the store, until it can be read again")
+    func unreadable() async throws {
+        let (sender, inbox) = (ListSender(), SpyInbox { _, what in what == "answers" })
+        let bench = bench(inbox, sender) { context in try context.answer(.succeeded(Self.data)) }
+        let (intake, run) = await bench.open()
+        _ = try intake.submit([Self.request("a")])
+        try await bench.passTime { bench.service.status.failures.contains { $0.hasPrefix("answers in the inbox") } }
+        inbox.fail { _, _ in false }
+        try await bench.passTime { !sender.sent.events.isEmpty }
+        #expect(bench.service.status.failures.isEmpty && sender.sent.events == ["a: \(Self.answered)"])
+        #expect(bench.told.events.count { $0.hasPrefix("storeFailed") } == 1)
+        _ = try await bench.close(run)
+    }
+
     @Test("an answer that cannot be delivered is sent again, and one that never can is told and discarded")
     func again() async throws {
         let sender = ListSender(failing: [TestError(), TestError(), AnswerRefused("nobody there")])

@@ -165,7 +165,7 @@ final class SpyInbox: Inbox {
     }
 
     func answers(of sender: String, limit: Int) throws -> [UnsentAnswer] {
-        if hasCrashed.isSet { throw Failed() }
+        if hasCrashed.isSet || fails.withLock({ $0 })(0, "answers") { throw Failed() }
         return disk.state.withLock { $0.answers(of: sender, limit: limit) }
     }
 }

@@ -106,8 +106,8 @@ final class AgentRun: Sendable {
         tellOfUnknownRoutes()
         watch()
         // Clients may connect when readiness is reported; they are accepted once the service runs.
-        for socket in transports.sockets { try socket.listen() }
         defer { for socket in transports.sockets { socket.stopListening() } }
+        for socket in transports.sockets { try socket.listen() }
         for gap in gaps { service.open(gap) }
         let beside = await startBeside(rulesWatch)
         // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
