@@ -20,9 +20,9 @@ import Synchronization
 ///   four times, the last time alone, is dead-lettered and not run a fifth time.
 /// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
 ///   most ``ServiceSettings/inFlight``, and those that somebody replays.
-/// - Its memory is bounded by ``ServiceSettings``, except for some 400 bytes for each message that waits in the inbox for
-///   room among the dead letters; no route, bucket, topic or sender uses more than a share of it and of the handlers.
-///   With a durable inbox, further payloads wait on disk; with one in memory, transports wait.
+/// - Its memory is bounded by ``ServiceSettings``, except for some 400 bytes for each message that waits in the inbox
+///   for room among the dead letters; no route, bucket, topic or sender uses more than a share of it and of the
+///   handlers. With a durable inbox, further payloads wait on disk; with one in memory, transports wait.
 /// - A store that fails is tried again, with growing pauses, and reported to ``onEvent(_:)``; until it works, nothing
 ///   more is acknowledged. A message that does not fit into the dead-letter store does not end: a durable inbox keeps
 ///   it, and without one its transport is asked to deliver it again. Only new payloads that are not push messages are

@@ -5,8 +5,8 @@ import KiiPushSystem
 /// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
 ///
 /// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
-/// from the rules. It shows reasons of middleware and the texts of `ReportedError`s, as of programs that rules run and of
-/// calls of Kii's cloud; of other errors, it shows the type.
+/// from the rules. It shows reasons of middleware and the texts of `ReportedError`s, as of programs that rules run and
+/// of calls of Kii's cloud; of other errors, it shows the type.
 package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// The priority of a line, as in syslog.
     package enum Priority: Int, Sendable, Hashable, CaseIterable {

@@ -69,8 +69,8 @@ package final class LogWriter: Sendable {
 
     /// Queues a line of a burst, such as a program's output, or drops it.
     ///
-    /// A burst may fill half of the queue, so that other lines still fit. Then it waits until all lines are taken, which
-    /// a plain file or a reader that keeps up does in time. If that takes longer than the patience, its lines are
+    /// A burst may fill half of the queue, so that other lines still fit. Then it waits until all lines are taken,
+    /// which a plain file or a reader that keeps up does in time. If that takes longer than the patience, its lines are
     /// dropped, and no burst waits again before the number of the dropped lines was written.
     package func add(patiently line: JournalLine) {
         var mayWait = true

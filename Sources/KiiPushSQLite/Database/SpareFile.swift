@@ -39,8 +39,8 @@ struct SpareFile: Sendable {
 
     /// Whether there is room for the index of the log.
     ///
-    /// SQLite makes it with holes where the disk's blocks are smaller than 4 KiB, maps it, and fills it while it opens a
-    /// database. If the disk has no room for that, the system ends the process.
+    /// SQLite makes it with holes where the disk's blocks are smaller than 4 KiB, maps it, and fills it while it opens
+    /// a database. If the disk has no room for that, the system ends the process.
     var hasRoomForIndex: Bool {
         var system = statvfs()
         guard unsafe statvfs(database, &system) == 0, system.f_frsize < 4096 else { return true }
