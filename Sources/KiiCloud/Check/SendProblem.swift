@@ -1,3 +1,5 @@
+public import KiiPush
+
 /// A problem of a push before it is sent, or an effect on receivers that the sender may not expect.
 public struct SendProblem: Sendable, Hashable {
     /// The kind of problem; the tool prints the raw value.
@@ -77,4 +79,16 @@ public struct SendProblem: Sendable, Hashable {
 extension SendProblem: CustomStringConvertible {
     /// The path, the code and the message, on one line.
     public var description: String { "\(path): \(code.rawValue): \(message)" }
+}
+
+/// A push that was not sent because Kii would refuse it.
+public struct RefusedMessage: ReportedError, Sendable, Hashable, CustomStringConvertible {
+    /// The problems; at least one.
+    public let problems: [SendProblem]
+
+    /// The problems, a line each.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+
+    /// The problems, on one line.
+    public var report: String { "not sent: " + problems.map(\.description).joined(separator: "; ") }
 }

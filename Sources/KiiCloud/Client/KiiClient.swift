@@ -119,18 +119,6 @@ public struct KiiClient: Sendable {
     }
 }
 
-/// A push that was not sent because Kii would refuse it.
-public struct RefusedMessage: ReportedError, Sendable, Hashable, CustomStringConvertible {
-    /// The problems; at least one.
-    public let problems: [SendProblem]
-
-    /// The problems, a line each.
-    public var description: String { problems.map(\.description).joined(separator: "\n") }
-
-    /// The problems, on one line.
-    public var report: String { "not sent: " + problems.map(\.description).joined(separator: "; ") }
-}
-
 /// How often a call is retried while Kii's servers answer 503, and how long the pauses are.
 public struct RetrySettings: Sendable, Hashable {
     /// The most attempts of a call, at least 1.
