@@ -5,6 +5,7 @@ import KiiPushSystem
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushTestSupport
 @testable import kiipush
 
 @Suite("kiipush kill and the agent that is to obey", .timeLimit(.minutes(5)))
