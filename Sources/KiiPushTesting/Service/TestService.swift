@@ -67,7 +67,7 @@ public final class TestService: Sendable {
     /// Submits a payload as a transport does, and returns when everything that it caused has ended or waits for time.
     ///
     /// - Returns: the receipt, whose outcome is nil while the message waits.
-    /// - Throws: ``/KiiPushDelivery/IntakeRefusal``, as to a transport.
+    /// - Throws: `IntakeRefusal`, as to a transport.
     @discardableResult
     public func send(_ payload: RawPayload) throws(IntakeRefusal) -> Receipt {
         guard let intake = transport.intake.value else { throw .stopping }
