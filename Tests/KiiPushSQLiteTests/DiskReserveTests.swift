@@ -94,7 +94,7 @@ struct DiskReserveTests {
     @Test(
         "on a full disk the database opens again and again, also after a kill; without its spare file it says why not",
         .enabled(
-            if: geteuid() == 0 && unsafe access("/dev/loop-control", F_OK) == 0,
+            if: unsafe geteuid() == 0 && access("/dev/loop-control", F_OK) == 0,
             "only root can mount an image, by a loop device"), arguments: [1024, 4096])
     func fullDisk(block: Int) async throws {
         let disk = try #require(try Disk(block: block))
