@@ -214,7 +214,7 @@ public final class LoopGuard: Middleware, WriteWatch {
             return (time, time == nil ? nil : state.budgets.takeNews(of: route, now))
         }
         if let news { paceListeners.call(news) }
-        if let time { throw WriteBudgetSpent(route: route, until: MonotonicInstant(seconds: time)) }
+        if let time { throw WriteBudgetSpent(route: route, endsAt: MonotonicInstant(seconds: time)) }
     }
 
     /// Calls `listener` with each expected write that could start a loop, before the write happens.

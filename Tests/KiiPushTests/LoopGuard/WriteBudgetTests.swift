@@ -67,7 +67,7 @@ struct WriteBudgetTests {
 
     @Test("the error names the route and what lifts it")
     func description() {
-        let error = WriteBudgetSpent(route: "settings\n", until: .seconds(10))
+        let error = WriteBudgetSpent(route: "settings\n", endsAt: .seconds(10))
         #expect("\(error)".contains("settings\\n") && "\(error)".contains("\"pace\": \"unlimited\""))
         #expect(error as Any is any ResourceShortage)
     }
