@@ -33,8 +33,8 @@ package final class LogWriter: Sendable {
             bytes += line.size
         }
 
-        mutating func drop() {
-            if unreported == 0 { unreportedBehind = queued }
+        mutating func drop(behind lines: Int) {
+            if unreported == 0 { unreportedBehind = lines }
             dropped += 1
             unreported += 1
         }
@@ -91,7 +91,7 @@ package final class LogWriter: Sendable {
                 state.waiting += 1
                 return nil
             }
-            state.drop()
+            state.drop(behind: state.queued)
             return true
         }
         guard let isDropped else { return false }
@@ -114,9 +114,12 @@ package final class LogWriter: Sendable {
                 defer { state.lines = [] }
                 return (state.lines, state.isOver)
             }
-            tellDropped()
-            for line in lines { take(line) }
+            for line in lines {
+                tellDropped()
+                take(line)
+            }
             if lines.isEmpty {
+                tellDropped()
                 if isOver { return end.raise() }
                 _ = work.wait(for: .seconds(3600))
             }
@@ -128,7 +131,7 @@ package final class LogWriter: Sendable {
         let waiting = state.withLock { state in
             state.taken += 1
             state.bytes -= line.size
-            if !isWritten { state.drop() }
+            if !isWritten { state.drop(behind: state.taken) }
             guard state.taken == state.queued else { return 0 }
             defer { state.waiting = 0 }
             return state.waiting

@@ -75,11 +75,18 @@ struct LogWriterTests {
     func burstUnread() {
         let reader = Reader()
         let writer = LogWriter(patience: .milliseconds(1)) { reader.read($0.description) }
-        for number in 0..<LogWriter.mostLines { writer.add(patiently: JournalLine(asItIs: "burst \(number)")) }
-        for number in 0..<LogWriter.mostLines / 2 { writer.add(JournalLine(asItIs: "line \(number)")) }
-        #expect(writer.dropped == LogWriter.mostLines / 2)
+        let half = LogWriter.mostLines / 2
+        for number in 0..<half * 2 {
+            writer.add(patiently: JournalLine(asItIs: "burst \(number)"))
+            // The thread has taken this line alone; all others wait.
+            if number == 0 { #expect(reader.arrived.wait(for: .seconds(20))) }
+        }
+        for number in 0..<half { writer.add(JournalLine(asItIs: "line \(number)")) }
+        #expect(writer.dropped == half)
         reader.open()
-        #expect(writer.finish(within: .seconds(20)) && reader.lines.last == "line \(LogWriter.mostLines / 2 - 1)")
+        #expect(writer.finish(within: .seconds(20)))
+        let told = "<4>kiipush: \(half) lines were dropped here, since nobody read the log"
+        #expect(reader.lines == (0..<half).map { "burst \($0)" } + [told] + (0..<half).map { "line \($0)" })
     }
 
     @Test("a shortage that begins after its dropped lines were told ends all the same")
