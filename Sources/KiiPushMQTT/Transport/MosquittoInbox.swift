@@ -180,7 +180,7 @@ final class MosquittoInbox {
 
     /// Whether a retained message was accepted before; remembers each message, as the last one of its topic.
     private func isKnown(_ content: [UInt8], _ topic: String, isRetained: Bool) -> Bool {
-        let (place, hash) = (topic.hashValue, content.hashValue)
+        let (place, hash) = (topic.hashValue, Self.hash(content))
         let before = last[place]
         if before == nil, last.count == RetainedMarks.most { last = [:] }
         guard isRetained else {
@@ -192,6 +192,13 @@ final class MosquittoInbox {
         last[place] = (hash, true)
         // Equal to the message before it: published while this device was connected, or queued in its session too.
         return !newRetained.keep(settings, topic, content) || before?.payload == hash
+    }
+
+    /// A hash of all bytes at once: that of an array takes one after another, which would be a microsecond a message.
+    private static func hash(_ bytes: [UInt8]) -> Int {
+        var hasher = Hasher()
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        return hasher.finalize()
     }
 
     /// Forgets what came of a topic, so that its next retained message is accepted.
