@@ -83,7 +83,8 @@ private struct EndpointReader {
                 source, SourcePosition(root.offset, in: bytes), "expected Kii's endpoint, an object")
         }
         self.members = members
-        for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
+        var keys: Set<ExactText> = []
+        for member in members where !keys.insert(ExactText(member.key)).inserted {
             report(member.keyOffset, "duplicate key '\(Suggestion.shown(member.key))'")
         }
     }
@@ -95,7 +96,7 @@ private struct EndpointReader {
     mutating func report(_ key: String, _ what: String) { report(self[key]?.offset ?? 0, what) }
 
     private subscript(key: String) -> PlacedValue? {
-        guard let value = members.first(where: { $0.key == key })?.value else { return nil }
+        guard let value = members.first(where: { $0.key.isExactly(key) })?.value else { return nil }
         if case .null = value.value { return nil }
         return value
     }
