@@ -6,9 +6,10 @@ import Synchronization
 /// A socket through which one service's commands reach the process that runs it.
 ///
 /// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
-/// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
-/// disconnected, and so is, if eight are connected, one that has not read its answer for as long. Unread answers have
-/// at most 64 MiB together, and each the first MiB beyond that: a client that exceeds it is disconnected.
+/// commands run at once; a ninth waits. A client that does not send a whole command within five seconds, or half a
+/// second while eight are connected, is disconnected, and so is, if eight are connected, one that has not read its answer
+/// for five seconds. Unread answers have at most 64 MiB together, and each the first MiB beyond that: a client that
+/// exceeds it is disconnected.
 package struct ControlSocket: Sendable {
     package let path: String
 
@@ -17,6 +18,8 @@ package struct ControlSocket: Sendable {
     static let mostUnread = 64 << 20
     /// How long a client, and an agent that reports its identity or its status, may take.
     package static let patience = Duration.seconds(5)
+    /// How long a client may take to send its command while others may wait for its place.
+    private static let crowdedPatience = Duration.milliseconds(500)
 
     /// Names a socket; it does not exist until it is served.
     package init(path: String) { self.path = path }
@@ -97,7 +100,7 @@ package struct ControlSocket: Sendable {
         _ reply: ControlReply, _ client: Int32, _ free: ClientCount,
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) {
-        if let arguments = command(from: client) {
+        if let arguments = command(from: client, free) {
             Task { reply.end(await answer(arguments, reply)) }
         } else {
             reply.error("no complete command was received")
@@ -107,18 +110,19 @@ package struct ControlSocket: Sendable {
     }
 
     /// Reads a command; nil if none arrives in time.
-    private static func command(from client: Int32) -> [String]? {
-        let end = ContinuousClock.now + patience
+    private static func command(from client: Int32, _ free: ClientCount) -> [String]? {
+        let start = ContinuousClock.now
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while ContinuousClock.now < end {
+        while start.duration(to: .now) < (free.isAny ? patience : crowdedPatience) {
             switch ControlMessage.read(bytes) {
             case .whole(let arguments): return arguments
             case .wrong: return nil
             case .part: break
             }
             var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
-            pollAll(&polled, for: ContinuousClock.now.duration(to: end))
+            // Looks again soon whether others wait.
+            pollAll(&polled, for: .milliseconds(100))
             let count = readOnce(client, into: &buffer)
             if count > 0 { bytes += buffer[..<count] } else if count == 0 { return nil }
         }

@@ -49,19 +49,19 @@ package final class AgentState: Sendable {
         }
     }
 
-    /// Who uses a directory, as far as this process can determine.
-    package enum Usage: Equatable, Sendable {
+    /// Why no agent of a directory has answered.
+    package enum Silence: Error, Equatable {
         case nobody
-        /// An agent, or briefly a command.
-        case somebody
-        /// This user may not know, for this reason.
+        /// An agent, or briefly a command, uses the directory, but does not answer, or its answer is invalid.
+        case silent(String)
+        /// This user may not ask, so that nobody knows whether an agent runs.
         case unknown(String)
     }
 
-    /// Who uses a directory whose socket has not answered, for this reason; creates nothing.
-    package static func usage(of directory: String, _ silence: any Error) -> Usage {
-        if case .nobodyAnswers(_, let number)? = silence as? SocketError, number.isRefusal {
-            return .unknown("\(silence)")
+    /// Why no agent of a directory has answered, whose socket has failed for this reason; creates nothing.
+    package static func silence(of directory: String, _ reason: any Error) -> Silence {
+        if case .nobodyAnswers(_, let number)? = reason as? SocketError, number.isRefusal {
+            return .unknown("\(reason)")
         }
         let path = lockPath(directory)
         do throws(ErrorNumber) {
@@ -70,7 +70,7 @@ package final class AgentState: Sendable {
             return .nobody
         } catch {
             if error.isRefusal { return .unknown("\(SocketError.nobodyAnswers(path: path, error))") }
-            return error.rawValue == EWOULDBLOCK ? .somebody : .nobody
+            return error.rawValue == EWOULDBLOCK ? .silent("\(reason)") : .nobody
         }
     }
 

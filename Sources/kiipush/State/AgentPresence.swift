@@ -5,14 +5,7 @@ import KiiPushAgent
 struct WatchedAgent: Sendable {
     let directory: String
 
-    /// Why an agent did not answer.
-    enum Silence: Error {
-        case nobody
-        /// An agent runs, but does not answer, or its answer is invalid.
-        case silent(String)
-        /// This user may not ask, so that nobody knows whether an agent runs.
-        case unknown(String)
-    }
+    typealias Silence = AgentState.Silence
 
     var control: ControlSocket { ControlSocket(state: directory) }
 
@@ -24,26 +17,20 @@ struct WatchedAgent: Sendable {
         return (line, status)
     }
 
-    /// Why there is no answer: there is no agent, or it cannot answer.
-    func silence(_ error: any Error) -> Silence {
-        switch AgentState.usage(of: directory, error) {
-        case .nobody: .nobody
-        case .somebody: .silent("\(error)")
-        case .unknown(let why): .unknown(why)
+    func silence(_ error: any Error) -> Silence { AgentState.silence(of: directory, error) }
+
+    /// Why there is no answer, in words.
+    func words(_ silence: Silence) -> String {
+        switch silence {
+        case .nobody: "no agent runs on \(escaped(directory)); --state names another directory"
+        case .silent(let why): "the agent of \(escaped(directory)) does not answer: \(why)"
+        case .unknown(let why): "whether an agent runs on \(escaped(directory)) is unknown: \(why)"
         }
     }
 
     /// Reports why there is no answer; returns the exit code for it.
     func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
-        switch silence {
-        case .nobody:
-            return console.fail(
-                "kiipush \(name): no agent runs on \(escaped(directory)); --state names another directory", .nobody)
-        case .silent(let why):
-            return console.fail("kiipush \(name): the agent of \(escaped(directory)) does not answer: \(why)")
-        case .unknown(let why):
-            return console.fail("kiipush \(name): whether an agent runs on \(escaped(directory)) is unknown: \(why)")
-        }
+        console.fail("kiipush \(name): \(words(silence))", silence == .nobody ? .nobody : .failed)
     }
 }
 

@@ -108,19 +108,36 @@ struct StatusText {
     func routes(_ routes: [AgentStatus.Route]) -> [String] {
         if routes.isEmpty { return ["no routes"] }
         let columns = [("HANDLED", 10), ("FAILED", 8), ("PACED", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
-        let rest = columns.reduce(0) { $0 + $1.1 }
-        let longest = routes.map(\.id.count).max() ?? 0
-        let name = min(max(width - rest, 8), max(longest, 20) + 1)
-        let head = Figures.column("ROUTE", name) + columns.map { Figures.column($0.0, $0.1, isRight: true) }.joined()
-        return [head]
+        let table = RouteTable(columns, of: routes, width: width)
+        return [table.header]
             + routes.map { route in
-                let cells = [
-                    Figures.count(route.handled), Figures.count(route.failed), Figures.count(route.paced),
-                    Figures.time(route.p50), Figures.time(route.p99), Figures.time(route.waitedP99),
-                ]
-                return Figures.column(route.id, name - 1) + " "
-                    + zip(cells, columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
+                table.line(
+                    route.id,
+                    [
+                        Figures.count(route.handled), Figures.count(route.failed), Figures.count(route.paced),
+                        Figures.time(route.p50), Figures.time(route.p99), Figures.time(route.waitedP99),
+                    ])
             }
+    }
+}
+
+/// A table of routes, in lines of limited width: their ids, and columns of fixed widths.
+struct RouteTable {
+    private let columns: [(title: String, width: Int)]
+    /// The width of the ids, which those of all routes determine.
+    private let idWidth: Int
+
+    init(_ columns: [(title: String, width: Int)], of routes: [AgentStatus.Route], width: Int) {
+        self.columns = columns
+        let longest = routes.map(\.id.count).max() ?? 0
+        idWidth = max(min(width - columns.reduce(0) { $0 + $1.width }, max(longest, 20) + 1), 8)
+    }
+
+    var header: String { line("ROUTE", columns.map(\.title)) }
+
+    func line(_ id: String, _ cells: [String]) -> String {
+        Figures.column(id, idWidth - 1) + " "
+            + zip(cells, columns).map { Figures.column($0, $1.width, isRight: true) }.joined()
     }
 }
 

@@ -89,7 +89,7 @@ struct TopCommand: CommandWithOptions {
                     let status = try await agent.status().status
                     (previous, last, trouble) = (last, Look(status: status, at: .now), nil)
                 } catch {
-                    trouble = Self.words(error, agent)
+                    trouble = agent.words(error)
                 }
             }
             draw(last, previous, order, isPaused, trouble, terminal)
@@ -125,14 +125,6 @@ struct TopCommand: CommandWithOptions {
         screen.note =
             trouble.map { "\($0); the numbers are old" } ?? "\(isPaused ? "PAUSED  " : "")\(keys)  [by \(order)]"
         terminal.draw(screen.lines, header: screen.header)
-    }
-
-    private static func words(_ silence: WatchedAgent.Silence, _ agent: WatchedAgent) -> String {
-        switch silence {
-        case .nobody: "no agent runs on \(escaped(agent.directory))"
-        case .silent(let why): "the agent does not answer: \(why)"
-        case .unknown(let why): "whether an agent runs is unknown: \(why)"
-        }
     }
 
     static let command = Command(

@@ -79,8 +79,8 @@ struct TopScreen {
         let most = max(min(size.rows / 2, size.rows - 4), 2)
         if top.count > most { top = top.prefix(most - 1) + ["… 'kiipush status' says the rest"] }
         let room = max(size.rows - top.count - (note == nil ? 2 : 3), 1)
-        let (rows, name) = (rows, name)
-        var table = [header(name)] + rows.prefix(room).map { line($0, name) }
+        let (rows, routes) = (rows, table)
+        var table = [routes.header] + rows.prefix(room).map { routes.line($0.route.id, Self.cells($0)) }
         if rows.count > room, rows.count > 1 {
             table[table.count - 1] = "… \(rows.count - room + 1) more routes"
         }
@@ -89,30 +89,21 @@ struct TopScreen {
     }
 
     /// The row of column names, as it appears in the lines.
-    var header: String { header(name) }
+    var header: String { table.header }
 
-    private func header(_ name: Int) -> String {
-        Figures.column("ROUTE", name) + Self.columns.map { Figures.column($0.0, $0.1, isRight: true) }.joined()
+    private var table: RouteTable {
+        let columns = [
+            ("BUSY", 6), ("/S", 7), ("HANDLED", 10), ("FAILED", 7), ("PACED", 6), ("P50", 7), ("P99", 7), ("WAIT99", 8),
+        ]
+        return RouteTable(columns, of: status.routes, width: size.columns)
     }
 
-    private static let columns = [
-        ("BUSY", 6), ("/S", 7), ("HANDLED", 10), ("FAILED", 7), ("PACED", 6), ("P50", 7), ("P99", 7), ("WAIT99", 8),
-    ]
-
-    /// The width of the column of names, which looks at every route.
-    private var name: Int {
-        let rest = Self.columns.reduce(0) { $0 + $1.1 }
-        return max(min(size.columns - rest, max(20, (status.routes.map(\.id.count).max() ?? 0) + 1)), 8)
-    }
-
-    private func line(_ row: Row, _ name: Int) -> String {
+    private static func cells(_ row: Row) -> [String] {
         let route = row.route
-        let cells = [
+        return [
             "\(Int64((row.busy * 100).rounded()))%", Figures.short(row.rate), Figures.count(route.handled),
             Figures.count(route.failed), Figures.count(route.paced), Figures.time(route.p50), Figures.time(route.p99),
             Figures.time(route.waitedP99),
         ]
-        return Figures.column(route.id, name - 1) + " "
-            + zip(cells, Self.columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
     }
 }

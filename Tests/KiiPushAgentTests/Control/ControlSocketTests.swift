@@ -54,6 +54,20 @@ struct ControlSocketTests {
         }
     }
 
+    @Test("silent clients that take all places delay a command for less than the time that it waits")
+    func crowd() async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let serving = Task { try await control.serve(listening: { listen.finish() }) { _, _ in 7 } }
+        for await _ in ready {}
+        let silent = try (0..<8).map { _ in try SocketPeer(control.path) }
+        #expect(try await control.firstLine(of: ["status"], patience: .seconds(4)).code == 7)
+        withExtendedLifetime(silent) {}
+        serving.cancel()
+        try await serving.value
+    }
+
     @Test("it listens again when somebody has removed the socket")
     func removed() async throws {
         let folder = try Folder()
@@ -77,12 +91,13 @@ struct ControlSocketTests {
     func unknown(number: Int32, isUnknown: Bool) throws {
         let folder = try Folder()
         let text = "/s: \(ErrorNumber(rawValue: number)); run this as the user of the agent, or as root"
-        let usage = AgentState.usage(
+        let silence = AgentState.silence(
             of: folder.path, SocketError.nobodyAnswers(path: "/s", ErrorNumber(rawValue: number)))
-        #expect(usage == (isUnknown ? .unknown(text) : .nobody))
+        #expect(silence == (isUnknown ? .unknown(text) : .nobody))
         let lock = try FileLock(folder.path + "/agent.lock", limit: .zero)
         defer { lock.unlock() }
-        #expect(AgentState.usage(of: folder.path, SocketError.badPath("")) == .somebody)
+        let reason = SocketError.badPath("")
+        #expect(AgentState.silence(of: folder.path, reason) == .silent("\(reason)"))
     }
 
     @Test("a command that no agent would take is not sent, and says what is too long and how much is allowed")
