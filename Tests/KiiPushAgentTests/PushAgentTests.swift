@@ -241,8 +241,9 @@ struct PushAgentTests {
         let brokers = try PushAgent(state: .memory)
         #expect(try await brokers.exitCode(.mqtt("mqtt://127.0.0.1/a"), .mqtt("mqtt://127.0.0.1/b")) == 1)
         let rules = "\(folder.path)/rules.json"
-        try writeFile(
-            #"{"version":1,"rules":[{"id":"door","when":{"topic":"door"},"then":{"handler":"ring"}}]}"#, to: rules)
+        try folder.write(
+            #"{"version":1,"rules":[{"id":"door","when":{"topic":"door"},"then":{"handler":"ring"}}]}"#,
+            to: "rules.json")
         let agent = try PushAgent(state: .memory)
         agent.rules = .file(rules)
         #expect(try await agent.exitCode(asking()) == 1)

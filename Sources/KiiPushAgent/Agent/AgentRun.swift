@@ -63,7 +63,7 @@ final class AgentRun: Sendable {
         }
         let counts = ServiceCounts()
         if state?.healing?.isNew == true {
-            gaps = [Gap(.stateHealed, reason: HealedState.reason)]
+            gaps = [Gap(.stateHealed, reason: StateTransport.loss)]
         } else if stores.isFirst {
             gaps = [Gap(.firstStart, reason: "no message was ever accepted here")]
         } else {

@@ -2,7 +2,6 @@ public import KiiPush
 public import KiiPushDelivery
 public import KiiPushRules
 import KiiPushSystem
-import Synchronization
 
 /// What a ``PushAgent`` does beside calling handlers: all that the options of `kiipush receive` say.
 public struct AgentSettings: Sendable {
@@ -102,17 +101,6 @@ extension AgentSettings {
                 file: rules.file, position: rule.actionPosition,
                 what: "the rule '\(Suggestion.shown(rule.id))' calls Kii's cloud; \(cloudAdvice)")
         }
-    }
-
-    /// The problems of a rules file, one a line, found without an agent; empty if it would be loaded.
-    package func problems(_ path: String, _ rules: RoutingRules, app: String?, _ log: AgentLog) async -> [String] {
-        let problems = Mutex<[String]>([])
-        let gate = gate(PushReceiver(rules: rules, app: app), rules.given, log)
-        let watch = RulesWatch(path: path, gate: gate) { update in
-            if case .refused(let found) = update { problems.withLock { $0 = found.map { escaped("\($0)") } } }
-        }
-        await watch.look()
-        return problems.withLock { $0 }
     }
 
     /// The same with as many concurrent handlers as open files allow, if each may start a program.

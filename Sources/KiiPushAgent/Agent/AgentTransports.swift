@@ -43,8 +43,7 @@ struct AgentTransports: Sendable {
                 log.trouble(onceIn: failure) { () throws(WriteError) in try file.add(payload) }
             }
         }
-        let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
-        all = healed + [ReadyTransport(log: log)] + watched
+        all = [StateTransport(log: log, isHealed: state?.healing?.isNew == true)] + watched
     }
 
     /// Records that a broker has a session, if this transport is connected to one that lasts.
@@ -126,22 +125,17 @@ extension PushTransport where Self == MQTTSource {
     public static func mqtt(_ settings: MQTTSettings) -> MQTTSource { MQTTSource { settings } }
 }
 
-/// Reports that payloads are accepted, which is when the service runs its transports.
-private struct ReadyTransport: PushTransport {
-    let name = "ready"
-    let abilities: TransportAbilities = []
-    let log: AgentLog
-
-    func run(_ intake: PushIntake) async {
-        log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
-    }
-}
-
-/// Reports that messages may have been lost with the healed state.
-struct HealedState: PushTransport {
+/// Reports that payloads are accepted, which is when the service runs its transports, and that messages may have been
+/// lost with a healed state.
+struct StateTransport: PushTransport {
     let name = "state"
     let abilities: TransportAbilities = []
-    static let reason = "the state was damaged or missing; the start of this log says what was saved"
+    let log: AgentLog
+    let isHealed: Bool
+    static let loss = "the state was damaged or missing; the start of this log says what was saved"
 
-    func run(_ intake: PushIntake) async { intake.report(.possibleGap(Self.reason)) }
+    func run(_ intake: PushIntake) async {
+        if isHealed { intake.report(.possibleGap(Self.loss)) }
+        log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
+    }
 }

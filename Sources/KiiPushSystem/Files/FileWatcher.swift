@@ -35,7 +35,6 @@ package final class FileWatcher: Sendable {
 
     private struct State {
         var watch: DirectoryWatch?
-        var failure: ErrorNumber?
         var seen: FileStamp
     }
 
@@ -48,9 +47,8 @@ package final class FileWatcher: Sendable {
         directory = directoryName(path)
         fileName = Array(path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed())
         inotify = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        let failure = inotify < 0 ? ErrorNumber.current : nil
         signal = try? ThreadSignal()
-        state = Mutex(State(failure: failure, seen: FileStamp(path)))
+        state = Mutex(State(seen: FileStamp(path)))
         // The stamp is taken again after the watch is set, so that no change is missed in between.
         state.withLock { state in
             attach(&state)
@@ -59,10 +57,6 @@ package final class FileWatcher: Sendable {
     }
 
     deinit { if inotify >= 0 { close(inotify) } }
-
-    /// Why the system reports no changes, such as `ENOSPC` when all of a user's watches are in use, so that only checks
-    /// find them; nil if it reports them.
-    package var failure: ErrorNumber? { state.withLock { $0.failure } }
 
     /// Blocks until the file may have changed, the time has passed, or the watcher is cancelled.
     ///
@@ -134,13 +128,11 @@ package final class FileWatcher: Sendable {
             let number = unsafe inotify_add_watch(
                 inotify, place, isOwn ? DirectoryWatch.fileEvents : DirectoryWatch.directoryEvents)
             guard number >= 0 else {
-                let error = ErrorNumber.current
-                if error.rawValue == ENOENT || error.rawValue == ENOTDIR { continue }
-                state.failure = error
+                if errno == ENOENT || errno == ENOTDIR { continue }
+                // As when all of a user's watches are in use: only checks find changes then.
                 return
             }
             state.watch = DirectoryWatch(number: number, path: place, stamp: stamp, isOwn: isOwn)
-            state.failure = nil
         }
     }
 

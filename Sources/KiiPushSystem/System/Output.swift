@@ -1,16 +1,5 @@
 import CLibrary
 
-/// Writes a text as a whole file, replacing its contents; if it throws, the file may contain a part of the text.
-package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
-    // C would end the path there, and write another file.
-    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
-    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY
-    let descriptor = retrying { unsafe open(path, flags, 0o644) }
-    guard descriptor >= 0 else { throw .current }
-    defer { close(descriptor) }
-    try writeAll(text, to: descriptor)
-}
-
 /// Writes a text in one call, or in further ones if the system accepts only a part.
 package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
     var written = 0

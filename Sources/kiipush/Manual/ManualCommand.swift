@@ -40,7 +40,9 @@ struct ManualCommand {
         }
         for page in pages {
             let path = "\(directory)/\(page.file)"
-            do throws(ErrorNumber) { try writeFile(page.text + "\n", to: path) } catch {
+            do throws(ErrorNumber) {
+                try replaceFile(path, with: page.text + "\n", mode: 0o644, isDurable: false, waits: true)
+            } catch {
                 return console.fail("kiipush manual: \(escaped(path)): cannot be written: \(error)")
             }
         }

@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushRules
 import KiiPushAgent
-import KiiPushSystem
 
 /// `kiipush receive`: an agent that receives pushes and runs the handlers of a rules file.
 struct ReceiveCommand {
@@ -55,12 +54,6 @@ struct ReceiveCommand {
         (settings.cloud, settings.cloudAdvice) = (cloud.calls, AgentCloud.advice)
         settings.stateAdvice = "use --state DIR"
         settings.answers = cloud.answers
-        // A start with wrong rules must not create a state directory.
-        if let directory = options.state, !StateDirectory.isThere(directory) {
-            let problems = await settings.problems(options.rules, rules, app: options.app, host.log)
-            for problem in problems { host.log.line(problem) }
-            guard problems.isEmpty else { return .failed }
-        }
         do {
             let place = options.state.map { StatePlace.directory($0) } ?? .memory
             let agent = try PushAgent(host, rules, app: options.app, place, settings)

@@ -214,7 +214,7 @@ private struct RulesTestRun {
         }
         if let path = options.junit {
             do throws(ErrorNumber) {
-                try writeFile(junit.text, to: path)
+                try replaceFile(path, with: junit.text, mode: 0o644, isDurable: false, waits: true)
             } catch {
                 console.error("\(escaped(path)): cannot be written: \(error)")
                 code = max(code, .failed)
