@@ -84,11 +84,11 @@ struct CommandAgentTests {
     /// Registers the guide's handlers.
     private func register(_ agent: some HandlerRegistry) {
         agent.onCommand("power", action: "turnPower") { command, context in
-            try context.answer(.succeeded(.object([(key: "power", value: .bool(true))])))
+            try context.answer(.succeeded(["power": true]))
         }
         agent.onCommand("lamp", mqtt: MQTTPattern(topic: "cmd/+/set")) { command, context in
             guard let level = command.data["level"] else { return try context.answer(.failed("no level is given")) }
-            try context.answer(.succeeded(.object([(key: "level", value: level)])))
+            try context.answer(.succeeded(["level": level]))
         }
     }
 
@@ -105,9 +105,9 @@ struct CommandAgentTests {
     @Test(
         "a test sees the answers of the guide's handlers",
         arguments: [
-            (request(#"{"level":3}"#), Answer.succeeded(.object([(key: "level", value: .number("3"))]))),
+            (request(#"{"level":3}"#), Answer.succeeded(["level": 3])),
             (request("{}"), .failed("no level is given")), (request(#"{"level":3}"#, isRequest: false), nil),
-            (RawPayload(command), .succeeded(.object([(key: "power", value: .bool(true))]))),
+            (RawPayload(command), .succeeded(["power": true])),
         ])
     func documented(payload: RawPayload, answer: Answer?) async throws {
         let clock = ManualClock()

@@ -69,25 +69,3 @@ extension KeyedData: ExpressibleByDictionaryLiteral {
         self.init(elements.map { (key: $0.0, value: $0.1) })
     }
 }
-
-extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-    ExpressibleByBooleanLiteral
-{
-    /// Makes a string.
-    public init(stringLiteral value: String) { self = .string(value) }
-
-    /// Makes a whole number.
-    public init(integerLiteral value: Int64) { self = .integer(value) }
-
-    /// Makes a number with a fraction.
-    public init(floatLiteral value: Double) { self = .double(value) }
-
-    /// Makes a boolean.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
-
-    /// A whole number of any type.
-    public static func integer(_ value: some BinaryInteger) -> DataValue { .number(String(value)) }
-
-    /// A number with a fraction; a non-finite one is refused before it is sent.
-    public static func double(_ value: Double) -> DataValue { .number("\(value)") }
-}

@@ -38,7 +38,7 @@ public struct HandlerContext: Sendable {
     ///
     /// ```swift
     /// agent.onCommand("power", action: "turnPower") { command, context in
-    ///     try context.answer(.succeeded(.object([(key: "power", value: .bool(true))])))
+    ///     try context.answer(.succeeded(["power": true]))
     /// }
     /// ```
     ///

@@ -4,7 +4,7 @@ import CWallClock
 /// A moment on a monotonic clock: nanoseconds since an arbitrary beginning.
 ///
 /// All ages are measured with it, so nothing expires early or late if a device's wall clock jumps.
-public struct MonotonicInstant: Sendable, Hashable, Comparable {
+public struct MonotonicInstant: Sendable, Hashable, InstantProtocol {
     /// Nanoseconds since the clock's beginning.
     public var nanoseconds: Int64
 

@@ -24,20 +24,27 @@ public final class TestReceiver: Sendable {
     public let clock: ManualClock
 
     private let harness: ReceiverHarness
+    private let standIns: [String]
 
     /// Wraps a receiver that was made with this clock.
     ///
     /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
-    public init(_ receiver: PushReceiver, clock: ManualClock) {
+    public convenience init(_ receiver: PushReceiver, clock: ManualClock) {
+        self.init(receiver, standIns: [], clock: clock)
+    }
+
+    private init(_ receiver: PushReceiver, standIns: [String], clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.clock = clock
+        self.standIns = standIns
         harness = ReceiverHarness(receiver, clock: clock)
     }
 
     /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
     ///
-    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names. An `app` is
-    /// served instead of the file's.
+    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names. Handlers that
+    /// are registered later are not called: to test your own, load the rules into a receiver with them, and wrap it. An
+    /// `app` is served instead of the file's.
     ///
     /// - Throws: `RulesError` if the rules cannot be loaded.
     public convenience init(
@@ -46,18 +53,19 @@ public final class TestReceiver: Sendable {
     ) throws(RulesError) {
         let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
         try receiver.loadStandIns(rules)
-        self.init(receiver, clock: clock)
+        self.init(receiver, standIns: rules.rules.map(\.handlerName), clock: clock)
     }
 
     // MARK: Sending
 
     /// Sends a payload, and returns when it and everything that it caused has ended or waits for its pace.
     ///
-    /// An undecodable payload has an outcome too. The stand-ins with these names, or else rules with these ids, fail
-    /// for this message, even if it has to wait first.
+    /// An undecodable payload has an outcome too. The stand-ins with these names, or of rules without a handler those
+    /// with these ids, fail for this message, even if it has to wait first. Another name ends the process.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
-        TestReceipt(await harness.send(payload, failing: handlers))
+        precondition(handlers.allSatisfy { standIns.containsExactly($0) }, "`failing` names no stand-in of the rules")
+        return TestReceipt(await harness.send(payload, failing: handlers))
     }
 
     /// Sends a payload from a fixture.

@@ -41,6 +41,14 @@ struct TestReceiverTests {
         #expect(broken.settled == .init(.reject, seen: nil))
     }
 
+    @Test("a name of no stand-in ends the test, which would pass for the wrong reason")
+    func misspelled() async {
+        await #expect(processExitsWith: .failure) {
+            let rules = try RoutingRules(#"{"version":1,"rules":[{"id":"a","then":{"handler":"ring"}}]}"#)
+            _ = await (try TestReceiver(rules: rules)).send(RawPayload("{}"), failing: ["rnig"])
+        }
+    }
+
     @Test("paced messages end when the clock reaches their time, and not before")
     func paced() async throws {
         let test = try standard("20s")

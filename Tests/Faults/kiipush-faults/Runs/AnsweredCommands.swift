@@ -43,7 +43,7 @@ struct AnsweredCommands {
         }
         receiver.onCommand("command", mqtt: MQTTPattern(topic: "cmd/+/set")) { message, context in
             let number = try note(message, context)
-            try context.answer(.succeeded(.object([(key: "n", value: number)])))
+            try context.answer(.succeeded(["n": number]))
             deaths.pass(.afterHandler)
         }
         for (route, topic) in [("log", "log/#"), ("plain", "plain")] as [(String, MQTTTopicFilter)] {
