@@ -71,7 +71,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
-                return console.fail("\(escaped(capture)):1:1: the capture is empty; nothing to report")
+                return console.fail("\(escaped(capture)):1:1: the capture has no messages; nothing to report")
             }
             return page(report, console) && isWhole ? .fine : .failed
         } catch { return console.fail(escaped("\(error)")) }

@@ -44,7 +44,7 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
             if diff.messages == 0 {
-                console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to compare")
+                console.error("\(escaped(corpus)):1:1: the corpus has no messages; nothing to compare")
             }
             switch format {
             case .text where diff.messages == 0: break

@@ -49,7 +49,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
                     isEmpty = false
                     return try findings.take(bytes, number)
                 }
-            if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to check") }
+            if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus has no messages; nothing to check") }
             for finding in findings.all {
                 switch format {
                 case .text:

@@ -204,7 +204,7 @@ extension ReportTests {
             ),
             (
                 [empty.path, "-o", place], .failed,
-                "\(empty.path):1:1: the capture is empty; nothing to report"
+                "\(empty.path):1:1: the capture has no messages; nothing to report"
             ),
             (
                 [tapped.path, "-o", place, "--app", "a"], .failed,
