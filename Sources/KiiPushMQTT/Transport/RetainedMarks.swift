@@ -21,11 +21,12 @@ struct RetainedMarks: Equatable {
 
     init() {}
 
-    /// Reads the lines of a file, and skips any other.
+    /// Reads the lines of a file; one without a topic is an older release's, for the only topic that it had.
     init(lines: String) {
         for line in lines.split(separator: "\n").suffix(Self.most) {
-            let words = line.split(separator: " ").map(String.init)
-            if words.count == 2 { marks.append(Mark(topic: words[0], message: words[1])) }
+            let words = line.split(separator: " ")
+            guard let message = words.last else { continue }
+            marks.append(Mark(topic: words.count > 1 ? String(words[0]) : "", message: String(message)))
         }
     }
 
@@ -35,7 +36,7 @@ struct RetainedMarks: Equatable {
     @discardableResult
     mutating func keep(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]?) -> Bool {
         let (topic, message) = Self.digests(settings, topic, payload ?? [])
-        let index = marks.firstIndex { $0.topic == topic }
+        let index = marks.firstIndex { $0.topic == topic || $0.topic.isEmpty && $0.message == message }
         let mark = Mark(topic: topic, message: message)
         let former = index.map { marks[$0] }
         if payload != nil, former == mark { return false }
@@ -49,8 +50,9 @@ struct RetainedMarks: Equatable {
     mutating func dropOther(_ settings: MQTTSettings, _ topic: String, _ payload: [UInt8]) -> Bool {
         if marks.isEmpty { return false }
         let (topic, message) = Self.digests(settings, topic, payload)
-        marks.removeAll { $0.topic == topic && $0.message != message }
-        return marks.contains { $0.topic == topic }
+        // A mark without a topic may be of any.
+        marks.removeAll { ($0.topic == topic || $0.topic.isEmpty) && $0.message != message }
+        return marks.contains { $0.topic == topic || $0.topic.isEmpty }
     }
 
     private static func digests(

@@ -42,8 +42,8 @@ public struct DatabaseHealing: Sendable, Hashable, CustomStringConvertible {
     /// Whether nothing has been accepted since: it was healed at this start, or at an earlier one that ended before its
     /// loss could be recorded.
     public internal(set) var isNew = true
-    /// The last number that the inbox had assigned by then.
-    let lastPayload: Int64
+    /// The last number that the inbox had assigned by then; nil if an older release healed it.
+    var lastPayload: Int64?
 
     /// What may be missing, in words; nil if every table could be read completely.
     public var missing: String? {
@@ -84,12 +84,9 @@ enum DatabaseMarker: Hashable {
             // Any other content still proves that a database existed.
             return DatabaseMarker(line, database) ?? .made
         } catch {
-            switch error {
-            case .unreadable(_, let number) where number.rawValue == ENOENT: return nil
-            case .unreadable(_, let number): throw .cannotOpen(path: path, number)
-            case .tooLarge: return .made
-            case .notAFile: throw .notAFile(path: path)
-            }
+            guard case .unreadable(_, let number) = error else { throw .notAFile(path: path) }
+            if number.rawValue == ENOENT { return nil }
+            throw .cannotOpen(path: path, number)
         }
     }
 
@@ -111,7 +108,8 @@ enum DatabaseMarker: Hashable {
                 "\($0.rows) \($0.isWhole ? "whole" : "partial")"
             }
             let name = healing.damagedPath.split(separator: "/").last ?? ""
-            return "healed \(name) \(healing.cause.rawValue) \(saved.joined(separator: " ")) \(healing.lastPayload)"
+            let last = healing.lastPayload.map { " \($0)" } ?? ""
+            return "healed \(name) \(healing.cause.rawValue) \(saved.joined(separator: " "))\(last)"
         }
     }
 
@@ -122,7 +120,7 @@ enum DatabaseMarker: Hashable {
         else { return nil }
         switch (words[0], words.count) {
         case ("healing", 3): self = .healing(aside: words[1], cause)
-        case ("healed", 10):
+        case ("healed", 9...10):
             let saved = [3, 5, 7].map {
                 DatabaseHealing.Saved(rows: Int(words[$0]) ?? 0, isWhole: words[$0 + 1] == "whole")
             }
@@ -130,7 +128,7 @@ enum DatabaseMarker: Hashable {
                 DatabaseHealing(
                     damagedPath: "\(database.dropLast(SQLiteDatabase.fileName.count))\(words[1])", cause: cause,
                     inbox: saved[0], deadLetters: saved[1], seen: saved[2], isNew: false,
-                    lastPayload: Int64(words[9]) ?? 0))
+                    lastPayload: words.count == 10 ? Int64(words[9]) : nil))
         default: return nil
         }
     }

@@ -21,7 +21,8 @@ extension Connection {
 
     /// Checks that no value exists that a store would refuse later.
     mutating func checkNumbers() throws(SQLiteError) {
-        let reasons = DeadLetter.Reason.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let reasons = (DeadLetter.Reason.allCases.map(\.rawValue) + [DeadLetter.Reason.storedEarlier])
+            .map { "'\($0)'" }.joined(separator: ", ")
         let wrong = try number(
             """
             SELECT (SELECT count(*) FROM inbox WHERE id < 1

@@ -24,13 +24,13 @@ struct OpenDatabase: ~Copyable {
     }
 
     private static func open(
-        _ path: String, _ machine: MachineTime, _ lock: FileLock, healing: DatabaseHealing?
+        _ path: String, _ machine: MachineTime, _ lock: FileLock, healing: DatabaseHealing?, isChecked: Bool
     ) throws(SQLiteError) -> OpenDatabase {
         var connection = try Connection(path: path)
         let service = try connection.open(path, machine)
-        try connection.checkNumbers()
+        if isChecked { try connection.checkNumbers() }
         var healing = healing
-        if try connection.lastNumber(of: "inbox") == healing?.lastPayload { healing?.isNew = true }
+        if let last = healing?.lastPayload, try connection.lastNumber(of: "inbox") == last { healing?.isNew = true }
         return OpenDatabase(connection, lock, service, healing)
     }
 
@@ -39,14 +39,14 @@ struct OpenDatabase: ~Copyable {
         _ path: String, _ machine: MachineTime, _ lock: FileLock, _ marker: DatabaseMarker?, _ healer: DatabaseHealer?
     ) throws(SQLiteError) -> OpenDatabase {
         if let healing = try healer?.resume(marker) {
-            return try open(path, machine, lock, healing: healing)
+            return try open(path, machine, lock, healing: healing, isChecked: false)
         }
         var earlier: DatabaseHealing?
         if case .healed(let healing) = marker, DatabaseHealer.isThere(healing.damagedPath) { earlier = healing }
         do throws(SQLiteError) {
             // Opening it now would create a new one, and hide the loss.
             if DatabaseHealer.isEmptied(path, marker) { throw .emptied(path: path) }
-            let database = try open(path, machine, lock, healing: earlier)
+            let database = try open(path, machine, lock, healing: earlier, isChecked: healer != nil)
             // If the marker cannot be written, an empty file later counts as new.
             if marker == nil { try? DatabaseMarker.made.write(path) }
             return database
@@ -59,7 +59,7 @@ struct OpenDatabase: ~Copyable {
                 }
             guard let healer, let cause else { throw error }
             let healing = try healer.heal(cause)
-            return try open(path, machine, lock, healing: healing)
+            return try open(path, machine, lock, healing: healing, isChecked: false)
         }
     }
 

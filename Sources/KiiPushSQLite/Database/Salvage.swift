@@ -67,7 +67,7 @@ struct Salvage {
         _ table: String, by key: String, from old: inout Connection, into new: inout Connection,
         knowsBoots: Bool = true
     ) throws(SQLiteError) -> DatabaseHealing.Saved {
-        // Of a damaged schema, columns may be missing that have a default.
+        // A table of an older release has fewer columns; the missing ones have a default.
         let there = (try? columns(of: table, in: &old)) ?? []
         let columns = try columns(of: table, in: &new).filter(there.contains)
         guard !columns.isEmpty else { return DatabaseHealing.Saved() }
@@ -141,7 +141,7 @@ extension Connection {
             let isNumber = ["id", "number", "payload"].contains(column)
             if isNumber, case .integer = value, !value.isOurNumber { return false }
             // A dead letter with an unknown reason would make listing all of them fail.
-            if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
+            if column == "reason", case .text(let text) = value, DeadLetter.Reason(stored: text) == nil {
                 return false
             }
             guard !knowsBoots, ["boot", "firstBoot"].contains(column), case .integer = value else { continue }

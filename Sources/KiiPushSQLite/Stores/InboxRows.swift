@@ -15,7 +15,7 @@ struct InboxRows: Sendable {
     /// Reads the numbers and sizes from the file.
     init(_ connection: inout Connection) throws(SQLiteError) {
         var found = InboxChanges()
-        try connection.each("SELECT id, \(Connection.sizeOfPayload) FROM inbox") { row in
+        try connection.each("SELECT id, \(Connection.sizeOfPayload) FROM inbox ORDER BY id") { row in
             found.added.append((row.integer(0), Int(row.integer(1))))
         }
         try connection.each("SELECT payload, \(Connection.sizeOfAnswer) FROM answers") { row in
@@ -23,6 +23,11 @@ struct InboxRows: Sendable {
         }
         apply(found)
         last = try connection.lastNumber(of: "inbox")
+        // Numbers that no service can have been given.
+        let isOurs =
+            (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+            && found.answered.allSatisfy { $0.id > 0 }
+        guard isOurs else { throw .corrupt(path: connection.path) }
     }
 
     /// How many payloads and answers there are.

@@ -60,7 +60,10 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         scale = database.timeScale(clock)
         table = try database.withConnection { connection throws(SQLiteError) in
             let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
-            return LetterTable(room, last: try connection.lastNumber(of: "deadLetters"), inFile: ids)
+            let last = try connection.lastNumber(of: "deadLetters")
+            // A number that no store can have assigned.
+            guard last >= 0 else { throw .corrupt(path: connection.path) }
+            return LetterTable(room, last: last, inFile: ids)
         }
     }
 
@@ -143,8 +146,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     }
 
     private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
-        guard let reason = row.text(1).flatMap({ DeadLetter.Reason(rawValue: $0) }) else { return nil }
+        guard let text = row.text(1), let reason = DeadLetter.Reason(stored: text) else { return nil }
         let id = row.integer(0)
+        guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
         let arrivedAt = scale.instant(stored)
         var payload = RawPayload(row.blob(9))
@@ -154,7 +158,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         payload.mqtt = row.text(18).flatMap { MQTTPublish(json: $0) }
         payload.arrivedAt = row.integerOrNull(8).map { arrivedAt.advanced(by: .nanoseconds($0)) }
         var letter = DeadLetter(
-            id: UInt64(bitPattern: id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
+            id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
         letter.receivedAt = stored.wall / 1_000_000
         letter.attempts = Int(row.integer(10))
         letter.rulesGeneration = Int(row.integer(11))
@@ -217,6 +221,16 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 return true
             }
         }
+    }
+}
+
+extension DeadLetter.Reason {
+    /// The name of a reason of earlier versions: too many messages waited in the loop guard.
+    static let storedEarlier = "heldFull"
+
+    /// Reads a stored reason; nil if it is unknown.
+    init?(stored text: String) {
+        if text == Self.storedEarlier { self = .backlogFull } else { self.init(rawValue: text) }
     }
 }
 

@@ -58,6 +58,7 @@ private struct RowsOfStrength: Sendable {
         guard let first = try connection.number("SELECT min(number) FROM seen WHERE strength = ?", code),
             let last = try connection.number("SELECT max(number) FROM seen WHERE strength = ?", code), last > 0
         else { return }
+        guard last < .max / 2 else { throw .corrupt(path: connection.path) }
         numbers = first..<(last + 1)
         // The table in memory forgets from the front only, so the rows that it is filled with may begin later, but have
         // no gap.

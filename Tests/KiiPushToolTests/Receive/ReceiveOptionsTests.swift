@@ -107,6 +107,12 @@ struct SessionFilesTests {
         #expect(try files.clientID() == made)
     }
 
+    @Test("a client id of an earlier version stays as it is")
+    func kept() throws {
+        try folder.write("kiipush-0123456789abcdef\n", to: "client-id")
+        #expect(try files.clientID() == "kiipush-0123456789abcdef")
+    }
+
     @Test("a client id that cannot be read is an error, and no reason to make another one")
     func unreadable() throws {
         try folder.makeFolder("client-id")
