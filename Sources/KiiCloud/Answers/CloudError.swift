@@ -8,13 +8,14 @@ public struct CloudError: Error, Sendable, Hashable {
     /// The reason by name: Kii's own codes, and three of this library's.
     public struct Code: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The name, such as `OBJECT_NOT_FOUND`.
-        public let name: String
+        public var name: String { exact.text }
+        private let exact: ExactText
 
         /// Makes a code from its name.
-        public init(_ name: String) { self.name = name }
+        public init(_ name: String) { exact = ExactText(name) }
 
         /// Makes a code from its name.
-        public init(stringLiteral name: String) { self.name = name }
+        public init(stringLiteral name: String) { self.init(name) }
 
         /// The name.
         public var description: String { name }
@@ -72,7 +73,7 @@ extension CloudError: ReportedError {
 extension CloudError.Code {
     // Codes of this library.
 
-    /// The request could not be made: an id is invalid in a path, or a token is invalid in a header.
+    /// The request could not be made: an id is invalid in a path, a token in a header, or a number in the body.
     public static let unsendable: Self = "UNSENDABLE"
     /// The answer is not what Kii documents.
     public static let notUnderstood: Self = "NOT_UNDERSTOOD"

@@ -5,7 +5,6 @@ struct BodyObject {
     private let path: String
     private let members: [PlacedValue.Member]
 
-    /// The whole body.
     init(_ text: [UInt8]) throws(MessageBodyError) {
         let root: PlacedValue
         do throws(DecodeError) {
@@ -26,9 +25,8 @@ struct BodyObject {
         }
     }
 
-    /// Refuses a member that is not among `names`.
     func allow(_ names: [String]) throws(MessageBodyError) {
-        for member in members where !names.contains(member.key) {
+        for member in members where !names.containsExactly(member.key) {
             throw MessageBodyError(
                 place(member.key), at: member.keyOffset, Suggestion.unknown("key", member.key, known: names))
         }
@@ -42,7 +40,7 @@ struct BodyObject {
 
     /// A member's value; null counts as absent.
     private func value(_ key: String) -> PlacedValue? {
-        guard let value = members.first(where: { $0.key == key })?.value else { return nil }
+        guard let value = members.first(where: { $0.key.isExactly(key) })?.value else { return nil }
         if case .null = value.value { return nil }
         return value
     }

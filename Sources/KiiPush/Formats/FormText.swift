@@ -1,9 +1,5 @@
 /// Text in form encoding (CGI): a space is `+`, and special characters are `%` and two hexadecimal digits.
 enum FormText {
-    static func encode(_ text: String) -> String {
-        text.percentEncoded(except: "-_. ").replacingScalars { $0 == " " ? "+" : nil }
-    }
-
     /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was.
     ///
     /// A `+` stays.
@@ -19,7 +15,6 @@ enum FormText {
         return (bytes, offsets)
     }
 
-    /// The byte that is escaped at an index; nil if none is.
     private static func byte(_ escaped: [UInt8], at index: Int) -> UInt8? {
         guard escaped[index] == UInt8(ascii: "%"), index + 2 < escaped.count,
             let high = Character(Unicode.Scalar(escaped[index + 1])).hexDigitValue,
