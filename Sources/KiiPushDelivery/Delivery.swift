@@ -64,6 +64,8 @@ final class Ticket: Sendable {
     let killed: [String]
     /// The time of a change of an object in its lane, which a newer one may replace on disk; nil for any other message.
     let changedAt: Int64?
+    /// The dead letter that it becomes when the store has capacity; nil for a message that is to be handled.
+    let putOff: PutOff?
 
     /// One that `mayBeReplaced` may wait on disk, and no handler has handled it.
     init(
@@ -82,7 +84,23 @@ final class Ticket: Sendable {
             mayBeReplaced && message.message.storage.classified.hasObject
             && ResourceKey(ofItsObject: message.message).map { .place($0) } == lane
         changedAt = isChange ? message.message.sentAt ?? message.message.modifiedAt : nil
+        putOff = nil
     }
+
+    /// The ticket of a message that did not fit into the dead-letter store.
+    init(_ ticket: Ticket, _ putOff: PutOff) {
+        (number, use, lane, keys) = (ticket.number, ticket.use, .putOff, ticket.keys)
+        (intake, receipt, killed, changedAt) = (ticket.intake, ticket.receipt, ticket.killed, nil)
+        self.putOff = putOff
+    }
+}
+
+/// A dead letter that did not fit into its store, and waits in the durable inbox.
+struct PutOff: Sendable {
+    let reason: DeadLetter.Reason
+    /// The routes that did not handle it.
+    let routes: [String]
+    let cause: String?
 }
 
 /// The key that keeps deliveries in order.
@@ -91,6 +109,8 @@ enum LaneKey: Hashable, Sendable {
     case place(ResourceKey)
     /// A delivery that is not ordered.
     case alone(UInt64)
+    /// All messages that did not fit into the dead-letter store.
+    case putOff
 
     fileprivate init(_ settings: DeliverySettings, _ message: PushMessage, _ number: UInt64) {
         let key: ResourceKey? =

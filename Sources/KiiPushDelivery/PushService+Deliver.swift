@@ -13,20 +13,20 @@ struct Ended: Sendable {
 
 extension PushService {
     /// Delivers a message whose turn it is, and then the next ones until none is ready.
-    func work(_ first: WaitingRoom.Turn) async {
-        var (turn, ended) = (first, Ended?.none)
+    func work(_ first: Delivery) async {
+        var (delivery, ended) = (first, Ended?.none)
         while true {
-            if let delivery = await delivery(of: turn) { await deliver(delivery, &ended) }
+            await deliver(delivery, &ended)
             // A delivery that must run alone does so until its end is recorded.
-            if turn.isSuspect { await writeDown(&ended) }
-            guard let next = await next(after: turn, &ended) else { return }
-            turn = next
+            if delivery.isSuspect { await writeDown(&ended) }
+            guard let next = await next(after: delivery, &ended) else { return }
+            delivery = next
         }
     }
 
-    /// The next turn; nil if there is none and every end is recorded.
-    private func next(after last: WaitingRoom.Turn, _ ended: inout Ended?) async -> WaitingRoom.Turn? {
-        let next: WaitingRoom.Turn? = change { state in
+    /// The next message whose turn it is; nil if there is none and every end is recorded.
+    private func next(after last: Delivery, _ ended: inout Ended?) async -> Delivery? {
+        let next: Delivery? = change { state in
             state.leaveOff(last)
             if let next = state.next() { return next }
             // It counts as in flight until its end is recorded.
@@ -54,6 +54,11 @@ extension PushService {
             // So that the deduplicator knows the message's copies.
             _ = ask(&delivery)
             return await deadLetter(&delivery, .quarantined, &ended)
+        }
+        if let putOff = delivery.ticket.putOff {
+            await writeDown(&ended)
+            delivery.cause = putOff.cause
+            return await deadLetter(&delivery, putOff.reason, &ended, for: putOff.routes)
         }
         let wasAsked = delivery.incoming.passed != nil
         if !wasAsked, let outcome = ask(&delivery) {
@@ -114,7 +119,8 @@ extension PushService {
             undo(&delivery, outcome)
             if !delivery.isPaced { receiver.paced(delivery.message, until) }
             delivery.isPaced = true
-            wait(delivery, until: until, blocks: true)
+            // A middleware of the program's own that names a time which is over must not be asked without end.
+            wait(delivery, until: max(until, clock.now.advanced(by: .milliseconds(1))), blocks: true)
         case .failed(let failure):
             undo(&delivery, outcome)
             delivery.middlewareFailures += 1
@@ -187,7 +193,7 @@ extension PushService {
     // MARK: Waiting until a time
 
     /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
-    private func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
+    func wait(_ delivery: Delivery, until due: MonotonicInstant, blocks: Bool) {
         change { state in
             state.room.putBack(delivery, until: due, blocks: blocks)
             state.wakeTimer(by: due)

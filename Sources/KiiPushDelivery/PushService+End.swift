@@ -83,9 +83,23 @@ extension PushService {
             return await end(&delivery, reason == .quarantined ? .quarantined : outcome, &ended)
         }
         guard isDurable else { return await end(&delivery, outcome, &ended) }
+        if delivery.ticket.putOff != nil {
+            let pause = max(change { $0.delivery.maxBackoff }, .seconds(1))
+            return wait(delivery, until: clock.now.advanced(by: pause), blocks: true)
+        }
         // No handler runs any more that could end the process.
         if delivery.incoming.attempts > 0, await !record(failureRecord(of: delivery)) { return leave(delivery) }
-        putOff(&delivery, reason, routes)
+        putOff(&delivery, PutOff(reason: reason, routes: routes, cause: delivery.cause))
+    }
+
+    /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
+    private func putOff(_ delivery: inout Delivery, _ putOff: PutOff) {
+        forget(delivery)
+        if let gap = gap(of: delivery) { close(gap) }
+        change { state in
+            state.room.leave(&delivery)
+            _ = state.room.append(Ticket(delivery.ticket, putOff), isOld: true)
+        }
     }
 
     /// Adds a message to the dead letters for some of its routes; the outcome is `failed` if the store has no capacity
@@ -99,18 +113,9 @@ extension PushService {
             fails(.deadLetters, "a message could not be dead-lettered: \(failure.error)")
         } else {
             works(.deadLetters)
-            reportMergedLetters()
+            reportLosses(of: nil)
         }
         return outcome
-    }
-
-    /// Opens a gap if dead letters have lost payloads, at most once a minute: each would call for the same.
-    func reportMergedLetters(atEnd: Bool = false) {
-        let (merged, now) = (receiver.mergedLetters, clock.now)
-        let pause = change { $0.mergedLetters.pause(merged, now, atEnd: atEnd) }
-        guard let pause else { return }
-        if pause > .zero { return startEnding(after: pause) { self.reportMergedLetters() } }
-        open(Gap(.deadLetterReplaced, reason: "the dead letters, or those of one key, are at their bound"))
     }
 
     // MARK: Leaving

@@ -54,41 +54,26 @@ struct OpenGaps {
     }
 }
 
-/// Reports of one kind, at most one a minute: each would call for the same.
-struct RareReports {
-    /// How many events were reported, when the last time, and whether the next time is planned.
-    private(set) var reported = 0
-    private var lastAt: MonotonicInstant?
-    private var isPlanned = false
-
-    /// The pause before events are to be reported, zero for now; nil if all `count` were, or that is planned.
-    mutating func pause(_ count: Int, _ now: MonotonicInstant, atEnd: Bool) -> Duration? {
-        guard count > reported else { return nil }
-        if !atEnd, let next = lastAt?.advanced(by: .seconds(60)), next > now {
-            defer { isPlanned = true }
-            return isPlanned ? nil : now.duration(to: next)
-        }
-        (reported, lastAt, isPlanned) = (count, now, false)
-        return .zero
-    }
-}
-
-/// The payloads of a transport that were dropped, since they were larger than the limit.
-struct DroppedPayloads {
+/// Losses of one kind, which are a gap at most once a minute: each would call for the same.
+struct Losses {
+    /// How many are not reported yet, and the last one.
     private var count = 0
     private var last = ""
-    private var reports = RareReports()
+    private var reportedAt: MonotonicInstant?
+    private var isPlanned = false
 
-    mutating func add(_ what: String, _ limit: Int) {
-        count += 1
-        last = "\(what) is larger than the limit of \(limit) bytes, and is lost"
-    }
+    mutating func add(_ reason: String, _ number: Int = 1) { (count, last) = (count + number, reason) }
 
-    /// The report of those that were not reported, and the pause before it.
-    mutating func report(_ now: MonotonicInstant, atEnd: Bool) -> (reason: String, pause: Duration)? {
-        let new = count - reports.reported
-        guard let pause = reports.pause(count, now, atEnd: atEnd) else { return nil }
-        return ("\(new == 1 ? "" : "\(new) payloads are lost; the last: ")\(last)", pause)
+    /// Takes those that are to be reported now, or returns the pause before that; nil if there are none, or the next
+    /// report is planned.
+    mutating func take(_ now: MonotonicInstant, atEnd: Bool) -> (count: Int, last: String, pause: Duration)? {
+        guard count > 0 else { return nil }
+        if !atEnd, let next = reportedAt?.advanced(by: .seconds(60)), next > now {
+            defer { isPlanned = true }
+            return isPlanned ? nil : (count, last, now.duration(to: next))
+        }
+        defer { (count, reportedAt, isPlanned) = (0, now, false) }
+        return (count, last, .zero)
     }
 }
 
@@ -107,13 +92,25 @@ extension PushService {
         try? saveGaps()
     }
 
-    /// Opens a gap for payloads of a transport that were dropped, at most once a minute.
-    func reportDropped(of transport: String, atEnd: Bool = false) {
-        let now = clock.now
-        guard let report = change({ $0.dropped[transport]?.report(now, atEnd: atEnd) }) else { return }
-        if report.pause > .zero { return startEnding(after: report.pause) { self.reportDropped(of: transport) } }
-        tell(.transport(transport, .possibleGap(report.reason, cause: .notAccepted)))
-        open(Gap(.notAccepted, transport: transport, reason: report.reason))
+    /// Opens a gap for the payloads of a transport that were dropped or, without one, for the dead letters that have
+    /// lost their payloads; at most once a minute.
+    func reportLosses(of transport: String?, atEnd: Bool = false) {
+        let (merged, now) = (transport == nil ? receiver.takeMergedLetters() : 0, clock.now)
+        let losses = change { state in
+            if merged > 0 {
+                let reason = "the dead letters, or those of one key, are at their bound"
+                state.losses[nil, default: Losses()].add(reason, merged)
+            }
+            return state.losses[transport]?.take(now, atEnd: atEnd)
+        }
+        guard let losses else { return }
+        if losses.pause > .zero {
+            return startEnding(after: losses.pause) { self.reportLosses(of: transport) }
+        }
+        guard let transport else { return open(Gap(.deadLetterReplaced, reason: losses.last)) }
+        let reason = (losses.count == 1 ? "" : "\(losses.count) payloads are lost; the last: ") + losses.last
+        tell(.transport(transport, .possibleGap(reason, cause: .notAccepted)))
+        open(Gap(.notAccepted, transport: transport, reason: reason))
     }
 
     /// Puts the gaps that are not saved yet into the inbox.

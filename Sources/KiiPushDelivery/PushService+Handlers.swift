@@ -143,13 +143,24 @@ extension PushService {
             let sleep: Task<Void, Never>? = change { state in
                 // Handlers that do not return are left behind, also if the drain time ended late.
                 guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
-                let next = state.nextDue ?? now.advanced(by: .seconds(3600))
-                let task = start { [clock] in _ = try? await clock.sleep(until: next) }
+                let next = state.nextDue
+                let task = start { await self.sleep(until: next) }
                 state.sleep = (next, task)
                 return task
             }
             guard let sleep else { return }
             await sleep.value
+        }
+    }
+
+    /// Sleeps until this time, or without one until the task is cancelled.
+    private func sleep(until instant: MonotonicInstant?) async {
+        if let instant {
+            try? await clock.sleep(until: instant)
+        } else {
+            let (signal, source) = AsyncStream<Never>.makeStream()
+            for await _ in signal {}
+            source.finish()
         }
     }
 }

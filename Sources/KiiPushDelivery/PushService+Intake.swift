@@ -22,17 +22,15 @@ struct TransportIntake: IntakeService {
     }
 
     package func room() async {
-        let task = ServiceState.RoomWaiter.task(service.change { $0.nextNumber() })
-        @Sendable func stopWaiting() { service.change { $0.roomWaiters.removeValue(forKey: task) }?.call() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                // If it was cancelled before it waits, nobody else would wake it.
-                service.change { state in state.roomWaiters[task] = (number, { waiter.resume() }) }
-                if Task.isCancelled { stopWaiting() }
-            }
-        } onCancel: {
-            stopWaiting()
+        let (signal, source) = AsyncStream<Never>.makeStream()
+        let task = service.change { state in
+            let task = ServiceState.RoomWaiter.task(state.nextNumber())
+            state.roomWaiters[task] = (number, { source.finish() })
+            return task
         }
+        // Ends when it is called, or cancelled.
+        for await _ in signal {}
+        service.change { _ = $0.roomWaiters.removeValue(forKey: task) }
     }
 
     package func whenRoom(_ action: @escaping @Sendable () -> Void) {
@@ -49,8 +47,9 @@ struct TransportIntake: IntakeService {
     package func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
         let error = PayloadLimits(bytes: limit).tooLarge
         service.receiver.undecodable(RawPayload([], transport: network), error)
-        service.change { $0.dropped[transport, default: DroppedPayloads()].add(what, limit) }
-        service.reportDropped(of: transport)
+        let reason = "\(what) is larger than the limit of \(limit) bytes, and is lost"
+        service.change { $0.losses[transport, default: Losses()].add(reason) }
+        service.reportLosses(of: transport)
     }
 }
 
@@ -71,11 +70,12 @@ extension PushService {
         var deliveries: [Delivery] = []
         var next = numbers.makeIterator()
         let passesAnswer = intake.map { abilities[$0].contains(.answers) } ?? false
+        let standard = state.withLock { $0.delivery }
         let receipts = zip(payloads, decoded).map { payload, decoded in
             let receipt = Receipt(isStored: isDurable, passesAnswer: passesAnswer)
             switch decoded {
             case .success(let message):
-                deliveries.append(delivery(next.next() ?? 0, message, receipt, intake: intake))
+                deliveries.append(delivery(next.next() ?? 0, message, receipt, standard, intake: intake))
             case .failure(let error):
                 reject(payload, error)
                 cancel([payload], intake)
@@ -100,22 +100,23 @@ extension PushService {
     /// Makes the delivery of a message that an earlier process accepted, or that has waited in the inbox with a ticket.
     func delivery(_ entry: InboxEntry, _ ticket: Ticket? = nil) throws(DecodeError) -> Delivery {
         let receipt = ticket?.receipt ?? Receipt(isStored: isDurable)
-        return delivery(entry.id, try receiver.decode(entry.payload), receipt, entry: entry, ticket: ticket)
+        let message = try receiver.decode(entry.payload)
+        return delivery(entry.id, message, receipt, state.withLock { $0.delivery }, entry: entry, ticket: ticket)
     }
 
-    /// Makes the delivery of a message, with the settings of its first route, else those of the service; one that was
-    /// in the inbox has an entry there.
+    /// Makes the delivery of a message, with the settings of its first route, else the standard ones; one that was in
+    /// the inbox has an entry there.
     private func delivery(
-        _ number: UInt64, _ message: PushMessage, _ receipt: Receipt, intake: Int? = nil, entry: InboxEntry? = nil,
-        ticket: Ticket? = nil
+        _ number: UInt64, _ message: PushMessage, _ receipt: Receipt, _ standard: DeliverySettings, intake: Int? = nil,
+        entry: InboxEntry? = nil, ticket: Ticket? = nil
     ) -> Delivery {
         var (routed, table) = receiver.prepare(message)
         if receipt.passesAnswer || answerSenders.sender(of: message) != nil {
             routed.answers = GivenAnswers(
                 routed.routes, handled: entry?.handled ?? [], entry?.answers ?? [])
         }
-        receiver.loopGuard?.hear(&routed, isAgain: entry != nil)
-        let settings = routed.routes.first?.options.delivery ?? state.withLock { $0.delivery }
+        if ticket?.putOff == nil { receiver.loopGuard?.hear(&routed, isAgain: entry != nil) }
+        let settings = routed.routes.first?.options.delivery ?? standard
         let incoming = Incoming(routed, table, attempts: entry?.attempts ?? 0, done: entry?.handled ?? [])
         let killed = entry == nil ? receiver.loopGuard?.kills(of: routed, routed.routes) : nil
         return Delivery(

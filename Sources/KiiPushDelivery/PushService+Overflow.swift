@@ -1,22 +1,14 @@
-// Messages that wait only as tickets, in a durable inbox: reads them at their turn, ends those that cannot wait, and
-// stores postponed dead letters.
+// Messages that wait only as tickets, in a durable inbox: reads them when memory has room, and ends those that cannot
+// wait.
 
 import KiiPush
 
 extension PushService {
     // MARK: Reading
 
-    /// The message whose turn it is, read from the inbox if it must be; nil if there is none for now.
-    func delivery(of turn: WaitingRoom.Turn) async -> Delivery? {
-        let tickets: [Ticket]
-        switch turn {
-        case .whole(let delivery): return delivery
-        case .unread(let unread): tickets = unread
-        }
-        guard let entries = entries(of: tickets) else {
-            putBack(tickets)
-            return nil
-        }
+    /// Reads messages that memory has room for now.
+    func read(_ tickets: [Ticket]) async {
+        guard let entries = entries(of: tickets) else { return putBack(tickets) }
         var deliveries: [Delivery] = []
         for ticket in tickets {
             guard let entry = entries[ticket.number] else {
@@ -30,9 +22,9 @@ extension PushService {
                 ticket.receipt.finish(.undecodable(error))
             }
         }
-        return change { [deliveries] state in
+        change { [deliveries] state in
             state.readPause = .zero
-            return state.room.haveRead(tickets, deliveries)
+            state.room.haveRead(tickets, deliveries)
         }
     }
 
@@ -90,75 +82,4 @@ extension PushService {
             }
         }
     }
-
-    // MARK: Put off
-
-    /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
-    func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) {
-        let putOff = PutOff(ticket: delivery.ticket, reason: reason, routes: routes, cause: delivery.cause)
-        forget(delivery)
-        if let gap = gap(of: delivery) { close(gap) }
-        change { state in
-            state.putOff.append(putOff)
-            state.room.leave(&delivery)
-        }
-        storeLater()
-    }
-
-    /// Tries to store postponed dead letters after a pause, unless that is planned.
-    private func storeLater() {
-        let length: Duration? = change { state in
-            guard !state.storesLater else { return nil }
-            state.storesLater = true
-            return max(state.delivery.maxBackoff, .seconds(1))
-        }
-        if let length { startEnding(after: length) { await self.storeNext() } }
-    }
-
-    /// Dead-letters postponed messages, one after another, until the store is full again; 16 of the largest, which are
-    /// read at once, have 1 MiB.
-    private func storeNext() async {
-        while case let some = takePutOff(), !some.isEmpty {
-            let entries = entries(of: some.map(\.ticket))
-            for (index, putOff) in some.enumerated() {
-                if let entries, await store(putOff, entries[putOff.ticket.number]) { continue }
-                change { $0.putOff.putFirst(Array(some[index...])) }
-                return storeLater()
-            }
-        }
-    }
-
-    private func takePutOff() -> [PutOff] {
-        change { state in
-            state.storesLater = false
-            return state.isRunning ? (0..<16).compactMap { _ in state.putOff.popFirst() } : []
-        }
-    }
-
-    /// Dead-letters a message; false if it does not fit.
-    private func store(_ putOff: PutOff, _ entry: InboxEntry?) async -> Bool {
-        guard let entry, var delivery = try? delivery(entry, putOff.ticket) else {
-            putOff.ticket.receipt.finish(nil)
-            return true
-        }
-        delivery.cause = putOff.cause
-        let outcome = store(delivery, putOff.reason, putOff.routes)
-        if case .failed = outcome {
-            receiver.loopGuard?.forget(delivery.message)
-            return false
-        }
-        var ended: Ended?
-        await end(&delivery, putOff.reason == .quarantined ? .quarantined : outcome, &ended)
-        await writeDown(&ended)
-        return true
-    }
-}
-
-/// A message that did not fit into the dead-letter store, and waits in the durable inbox.
-struct PutOff: Sendable {
-    let ticket: Ticket
-    let reason: DeadLetter.Reason
-    /// The routes that did not handle it.
-    let routes: [String]
-    let cause: String?
 }

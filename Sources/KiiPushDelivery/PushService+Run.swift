@@ -54,8 +54,7 @@ extension PushService {
         // No payload may have come since the inbox failed to keep a gap.
         try? saveGaps()
         await quiet()
-        reportMergedLetters(atEnd: true)
-        for transport in change({ Array($0.dropped.keys) }) { reportDropped(of: transport, atEnd: true) }
+        for transport in change({ Array($0.losses.keys) }) { reportLosses(of: transport, atEnd: true) }
         for task in answering { task.cancel() }
         let (report, drain) = leaveAll()
         for task in answering { await task.value }
@@ -173,8 +172,7 @@ extension PushService {
             state.sleep?.task.cancel()
             state.report.left += state.onDisk
             let (waiting, unread) = state.room.removeAll()
-            let tickets = unread + state.putOff.removeAll { _ in true }.map(\.ticket)
-            return (waiting, tickets, state.pauses.values.map(\.task), state.drain)
+            return (waiting, unread, state.pauses.values.map(\.task), state.drain)
         }
         for pause in pauses { pause.cancel() }
         for ticket in tickets { ticket.receipt.finish(nil) }

@@ -91,7 +91,8 @@ public final class PushService: Sendable {
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
         let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects { clock.now }) }
         for (number, run) in effects.runs { startHandler(number, run) }
-        for turn in effects.turns { start { await self.work(turn) } }
+        for delivery in effects.deliveries { start { await self.work(delivery) } }
+        if let tickets = effects.unread { start { await self.read(tickets) } }
         for action in effects.actions { action() }
         return answer
     }

@@ -18,8 +18,8 @@ public struct ServiceSettings: Sendable, Hashable {
     ///
     /// One rule keeps it fair: a route may use as much as is free, a bucket, topic or sender half of that, and an
     /// object, or another ordering key, an eighth. With a durable inbox, further payloads wait in the inbox, and are
-    /// read at their turn. With an inbox in memory, the transport waits instead; each of several transports may use as
-    /// much as is free, a single one all.
+    /// read when there is room. With an inbox in memory, the transport waits instead; each of several transports may
+    /// use as much as is free, a single one all.
     public var messages = 1000
     /// How many bytes they may have in all, by the same rule; by default 8 MiB; a larger payload is accepted alone.
     public var bytes = 8 << 20
@@ -28,7 +28,8 @@ public struct ServiceSettings: Sendable, Hashable {
     ///
     /// Each takes about 400 bytes of memory. Beyond this bound or the next one, the newest change of an object replaces
     /// older ones that wait, which end as `Outcome.superseded`, if the ordering key is the object; any other message is
-    /// dead-lettered as `DeadLetter.Reason.backlogFull`. Payloads of an earlier process are all accepted.
+    /// dead-lettered as `DeadLetter.Reason.backlogFull`. Payloads of an earlier process, and those that wait for room
+    /// among the dead letters, are all accepted.
     public var messagesOnDisk = 65_536
     /// How many bytes these payloads may have in all, by the same rule; by default 64 MiB.
     public var bytesOnDisk = 64 << 20
@@ -91,7 +92,7 @@ public struct ServiceStatus: Sendable, Hashable {
     public var bytes = 0
     /// How many payloads wait in the inbox and not in memory; after the end, how many are left there.
     public var onDisk = 0
-    /// The bytes of those, except payloads that wait for capacity in the dead-letter store; 0 after the end.
+    /// The bytes of those; 0 after the end.
     public var bytesOnDisk = 0
     /// How many handlers did not return after their timeout, and still run.
     public var overrunning = 0

@@ -51,12 +51,8 @@ struct ServiceState {
     var room: WaitingRoom
     /// The last pause after the inbox could not be read.
     var readPause = Duration.zero
-    /// The messages that did not fit into the dead-letter store, and whether another attempt is planned.
-    var putOff = ShortQueue<PutOff>()
-    var storesLater = false
-    /// The reports of merged dead letters, and the payloads that each transport has dropped, as gaps.
-    var mergedLetters = RareReports()
-    var dropped: [String: DroppedPayloads] = [:]
+    /// The payloads that each transport has dropped and, for no transport, the dead letters that were merged.
+    var losses: [String?: Losses] = [:]
 
     // Handling.
 
@@ -87,8 +83,8 @@ struct ServiceState {
     /// Called at the end of all messages, and at the end of all activity.
     var whenIdle: (@Sendable () -> Void)?
     var whenQuiet: (@Sendable () -> Void)?
-    /// The timer's sleep, and its end.
-    var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
+    /// The timer's sleep, and its end; nil if nothing is due.
+    var sleep: (until: MonotonicInstant?, task: Task<Void, Never>)?
     /// The pauses before something is tried again, which end when the service stops, and unless they are firm when a
     /// store works again.
     var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
@@ -114,13 +110,13 @@ struct ServiceState {
     var isRunning: Bool { phase == .open || phase == .reading }
 
     /// How many payloads wait only in the inbox.
-    var onDisk: Int { room.disk.used.messages + putOff.count }
+    var onDisk: Int { room.disk.used.messages }
 
     /// Whether all messages have ended; one that is being ended may have to wait again.
     var isIdle: Bool { !isRunning || room.memory.used.messages + onDisk == 0 && isQuiet }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
-    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && replayed.isEmpty }
+    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && !room.isReading && replayed.isEmpty }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
@@ -132,26 +128,26 @@ struct ServiceState {
 
     // MARK: Handling
 
-    /// Begins the turn that is next; a message that was in flight at a crash waits until it is alone.
-    mutating func next() -> WaitingRoom.Turn? {
+    /// Begins the message whose turn it is; one that was in flight at a crash waits until it is alone.
+    mutating func next() -> Delivery? {
         guard phase == .open, !isAlone, inFlight < window, inFlight == 0 || !room.hasSuspect,
-            let turn = room.nextSuspect() ?? room.next(among: window)
+            let delivery = room.nextSuspect() ?? room.next(among: window)
         else { return nil }
-        isAlone = turn.isSuspect
+        isAlone = delivery.isSuspect
         inFlight += 1
-        return turn
+        return delivery
     }
 
-    /// Records that a turn is over.
-    mutating func leaveOff(_ turn: WaitingRoom.Turn) {
+    /// Records that the turn of a message is over.
+    mutating func leaveOff(_ delivery: Delivery) {
         inFlight -= 1
-        room.leaveOff(turn)
+        room.running.end(delivery.ticket.keys)
         isAlone = false
     }
 
     /// Wakes the timer at this time or earlier.
     func wakeTimer(by instant: MonotonicInstant) {
-        if let sleep, sleep.until > instant { sleep.task.cancel() }
+        if let sleep, sleep.until.map({ $0 > instant }) ?? true { sleep.task.cancel() }
     }
 
     /// When the timer has to wake.
@@ -192,9 +188,10 @@ struct ServiceState {
 
     /// What follows from a change, to be carried out without the lock.
     struct Effects {
-        /// The runs and the turns that begin.
+        /// The runs and the messages that begin, and those that are to be read.
         var runs: [(number: UInt64, run: HandlerRun)]
-        var turns: [WaitingRoom.Turn] = []
+        var deliveries: [Delivery] = []
+        var unread: [Ticket]?
         /// What resumes waiters.
         var actions: [@Sendable () -> Void] = []
     }
@@ -203,7 +200,8 @@ struct ServiceState {
         beginRuns(now)
         var effects = Effects(runs: begun)
         begun = []
-        while let turn = next() { effects.turns.append(turn) }
+        while let delivery = next() { effects.deliveries.append(delivery) }
+        if phase == .open { effects.unread = room.nextUnread() }
         for (key, waiter) in roomWaiters where mayCall(waiter.intake) {
             roomWaiters[key] = nil
             effects.actions.append(waiter.call)

@@ -1,4 +1,4 @@
-// Messages that wait as tickets, in the durable inbox and not in memory, and are read when their turn comes.
+// Messages that wait as tickets, in the durable inbox and not in memory, and are read when memory has room.
 
 import KiiPush
 
@@ -31,30 +31,31 @@ extension WaitingRoom {
 
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
     /// room.
-    mutating func nextUnread() -> Turn? {
-        guard mayRead, memory.isOpen, !turns[Need.memory.rawValue].isEmpty,
-            let first = nextLane(
-                .memory, { [running, memory] in running.mayTake($0) && memory.isOpen($0, isLow: true) })
+    mutating func nextUnread() -> [Ticket]? {
+        guard mayRead, !isReading, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
+            let first = nextLane(.reading, { [memory] in memory.isOpen($0, isLow: true) })
         else { return nil }
+        isReading = true
         let key = lanes.keys[first]
         var tickets: [Ticket] = []
         take(key, Self.mostOfLane, &tickets)
-        running.begin(tickets[0].keys)
         while tickets.count < Self.mostRead, memory.isOpen,
-            let other = nextLane(.memory, { [memory] in memory.isOpen($0) })
+            let other = nextLane(.reading, { [memory] in memory.isOpen($0) })
         {
             take(lanes.keys[other], Self.mostOfLane, &tickets)
         }
         take(key, Self.mostRead, &tickets)
-        return .unread(tickets)
+        return tickets
     }
 
-    /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is.
+    /// Takes the first messages of a lane that are to be read; at least one, if none of the lane is, and just one of
+    /// those that were put off.
     private mutating func take(_ key: LaneKey, _ most: Int, _ tickets: inout [Ticket]) {
         guard let index = lanes.index(forKey: key) else { return }
         let end = min(tickets.count + most, Self.mostRead)
         while tickets.count < end, let ticket = lanes.values[index].tail.first,
-            !lanes.values[index].isReading || memory.hasRoom(ticket.use, ticket.keys, ticket.lane)
+            !lanes.values[index].isReading
+                || key != .putOff && memory.hasRoom(ticket.use, ticket.keys, ticket.lane)
         {
             lanes.values[index].isReading = true
             _ = lanes.values[index].tail.popFirst()
@@ -64,19 +65,14 @@ extension WaitingRoom {
         }
     }
 
-    /// Puts those of `tickets` that were read into their lanes, and begins the first one of the lane whose turn it is;
-    /// the others have left the inbox.
-    mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) -> Delivery? {
+    /// Puts those of `tickets` that were read into their lanes; the others have left the inbox.
+    mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) {
         for ticket in tickets { memory.add(-ticket.use, ticket.keys, ticket.lane) }
         for delivery in deliveries {
             memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane)
             admit(delivery)
         }
-        let lane = tickets[0].lane
-        for ticket in tickets { endReading(ticket.lane, isBusy: ticket.lane == lane) }
-        if let index = lanes.index(forKey: lane), let first = takeFirst(index) { return first }
-        endReading(lane)
-        return nil
+        endReading(tickets)
     }
 
     /// Puts back messages that could not be read, before the others of their lanes.
@@ -86,12 +82,14 @@ extension WaitingRoom {
             disk.add(ticket.use, ticket.keys)
             lanes[ticket.lane]?.tail.putFirst([ticket])
         }
-        for ticket in tickets { endReading(ticket.lane) }
+        endReading(tickets)
     }
 
-    private mutating func endReading(_ lane: LaneKey, isBusy: Bool = false) {
-        lanes[lane]?.isReading = false
-        lanes[lane]?.isBusy = isBusy
-        list(lane)
+    private mutating func endReading(_ tickets: [Ticket]) {
+        isReading = false
+        for ticket in tickets {
+            lanes[ticket.lane]?.isReading = false
+            list(ticket.lane)
+        }
     }
 }

@@ -3,17 +3,14 @@ import KiiPush
 /// Where messages wait: for their turn, or until a time.
 ///
 /// Each ordering key has a lane, a queue whose messages are handled one after another. Its head is whole messages.
-/// When memory has no room for more, those behind are numbers in the durable inbox, and are read when their turn comes.
-/// Lanes take turns (``Turns``); those whose first message must be read have every other turn of their own, so that a
-/// full memory stops only these. What was in flight at a crash waits in ``suspects``, and runs alone before all others.
-/// What cannot end yet waits in ``later`` until a time, and mostly its lane with it.
+/// When memory has no room for more, those behind are numbers in the durable inbox, and are read when it has.
+/// Lanes take turns (``Turns``) to be handled, and to be read. What was in flight at a crash waits in ``suspects``, and
+/// runs alone before all others. What cannot end yet waits in ``later`` until a time, and mostly its lane with it.
 /// There are never more lanes than messages that wait or are being handled.
 struct WaitingRoom {
-    /// What a lane needs for its turn, by its first message.
+    /// What a lane takes turns for, by its first message.
     enum Need: Int, CaseIterable {
-        case nothing
-        /// It must be read.
-        case memory
+        case handling, reading
     }
 
     struct Lane {
@@ -21,6 +18,7 @@ struct WaitingRoom {
         var tail = ShortQueue<Ticket>()
         /// Whether one of its messages is being handled, or is tried again before the others.
         var isBusy = false
+        /// Whether the first ones of its tail are being read.
         var isReading = false
         /// The turns that it waits for, by the number of the need; it may no longer need one of them.
         var listed: InlineArray<2, Bool> = [false, false]
@@ -28,12 +26,12 @@ struct WaitingRoom {
         /// What it needs; nil if it is not ready.
         var next: (need: Need, keys: ShareKeys)? {
             if isBusy { return nil }
-            if let first = head.first { return (.nothing, first.ticket.keys) }
-            return tail.first.map { (.memory, $0.keys) }
+            if let first = head.first { return (.handling, first.ticket.keys) }
+            return isReading ? nil : tail.first.map { (.reading, $0.keys) }
         }
 
         /// Whether it can be forgotten.
-        var isIdle: Bool { !isBusy && head.isEmpty && tail.isEmpty && !listed[0] && !listed[1] }
+        var isIdle: Bool { !isBusy && !isReading && head.isEmpty && tail.isEmpty && !listed[0] && !listed[1] }
     }
 
     /// The capacity of the memory, and that of the durable inbox for messages that are not in memory.
@@ -43,10 +41,10 @@ struct WaitingRoom {
     var lanes: [LaneKey: Lane] = [:]
     var turns = [Turns<LaneKey>](repeating: Turns(), count: Need.allCases.count)
     var running = Running(most: 1)
-    private var isUnreadNext = false
     /// The messages that were in flight at a crash, oldest first.
     private var suspects: [Delivery] = []
-    /// Whether unread messages have turns: not after the inbox could not be read, until a pause is over.
+    /// Whether messages are being read, and whether they may be: not after a failure, until a pause is over.
+    var isReading = false
     var mayRead = true
     /// The messages that wait until a time, the next one first.
     private(set) var later: [(due: MonotonicInstant, delivery: Delivery)] = []
@@ -100,7 +98,7 @@ struct WaitingRoom {
         {
             return false
         }
-        return memory.hasRoom(ticket.use, ticket.keys, ticket.lane) && !turns[Need.memory.rawValue].holds(ticket.keys)
+        return memory.hasRoom(ticket.use, ticket.keys, ticket.lane) && !turns[Need.reading.rawValue].holds(ticket.keys)
     }
 
     /// Adds a message that memory has room for.
@@ -129,63 +127,32 @@ struct WaitingRoom {
 
     // MARK: Turns
 
-    /// A lane has its turn: its first message begins.
-    enum Turn: Sendable {
-        case whole(Delivery)
-        /// First these must be read, and those of other lanes that are read with it.
-        case unread([Ticket])
-
-        var keys: ShareKeys {
-            switch self {
-            case .whole(let delivery): delivery.ticket.keys
-            case .unread(let tickets): tickets[0].keys
-            }
-        }
-
-        var isSuspect: Bool { if case .whole(let delivery) = self { delivery.isSuspect } else { false } }
-    }
-
     /// Whether a message waits that must run alone; then no other begins.
     var hasSuspect: Bool { nextSuspectIndex != nil }
 
     private var nextSuspectIndex: Int? { suspects.firstIndex { lanes[$0.ticket.lane]?.isBusy != true } }
 
     /// Begins a message that must run alone; its lane is busy until it is released.
-    mutating func nextSuspect() -> Turn? {
-        guard let index = nextSuspectIndex else { return nil }
-        var suspect = suspects.remove(at: index)
-        suspect.hasLane = true
-        lanes[suspect.ticket.lane, default: Lane()].isBusy = true
-        running.begin(suspect.ticket.keys)
-        return .whole(suspect)
+    mutating func nextSuspect() -> Delivery? {
+        nextSuspectIndex.map { begin(suspects.remove(at: $0)) }
     }
 
     /// Begins the message whose turn it is, if fewer than `most` run; its lane is busy until it is released.
-    mutating func next(among most: Int) -> Turn? {
+    mutating func next(among most: Int) -> Delivery? {
         running.most = most
-        let wasUnreadNext = isUnreadNext
-        isUnreadNext.toggle()
-        return wasUnreadNext ? nextUnread() ?? nextWhole() : nextWhole() ?? nextUnread()
+        guard let index = nextLane(.handling, { [running] in running.mayTake($0) }) else { return nil }
+        return lanes.values[index].head.popFirst().map { begin($0) }
     }
 
-    private mutating func nextWhole() -> Turn? {
-        guard let index = nextLane(.nothing, { [running] in running.mayTake($0) }), let first = takeFirst(index)
-        else { return nil }
-        running.begin(first.ticket.keys)
-        return .whole(first)
+    private mutating func begin(_ waiting: Delivery) -> Delivery {
+        var delivery = waiting
+        delivery.hasLane = true
+        lanes[delivery.ticket.lane, default: Lane()].isBusy = true
+        running.begin(delivery.ticket.keys)
+        return delivery
     }
 
-    /// Takes the first message of a lane, which is busy with it.
-    mutating func takeFirst(_ index: Dictionary<LaneKey, Lane>.Index) -> Delivery? {
-        guard var first = lanes.values[index].head.popFirst() else { return nil }
-        first.hasLane = true
-        return first
-    }
-
-    /// Records that what began in a turn is no longer being handled.
-    mutating func leaveOff(_ turn: Turn) { running.end(turn.keys) }
-
-    /// Takes the lane whose turn it is among those of a need; it is busy from now on.
+    /// Takes the lane whose turn it is among those of a need.
     mutating func nextLane(_ need: Need, _ mayTake: (Capacity.Sharer) -> Bool) -> Dictionary<LaneKey, Lane>.Index? {
         while let key = turns[need.rawValue].next(mayTake) {
             guard let index = lanes.index(forKey: key) else { continue }
@@ -194,7 +161,6 @@ struct WaitingRoom {
             if let next = lanes.values[index].next, next.need == need, mayTake(.route(next.keys.route)),
                 mayTake(.group(next.keys.group))
             {
-                lanes.values[index].isBusy = true
                 return index
             }
             list(key)

@@ -110,13 +110,4 @@ struct ServiceAgeTests {
         #expect(bench.log.events == [] && bench.receiver.metrics.nonzero == ["handled: 1"])
         _ = try await bench.close(run)
     }
-
-    @Test("a dead letter that the service replays may have any age")
-    func replayed() async throws {
-        let (bench, _, run) = await ServiceBench(
-            delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent + 60_000)
-        ).opened()
-        #expect(await bench.service.replay(try bench.addLetter()).description == "handled")
-        _ = try await bench.close(run)
-    }
 }

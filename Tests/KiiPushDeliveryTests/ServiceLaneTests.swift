@@ -127,14 +127,19 @@ struct ServiceLaneTests {
         #expect(bench.service.state.withLock { $0.room.lanes.count } == 0)
     }
 
-    @Test("those behind a failed one wait for it, or go ahead", arguments: DeliverySettings.OnFailure.allCases)
+    @Test(
+        "those behind a failed one wait for it, or go ahead; another lane goes on, with a single worker too",
+        arguments: DeliverySettings.OnFailure.allCases)
     func onFailure(policy: DeliverySettings.OnFailure) async throws {
         let failures = Atomic<Int>(2)
-        let (bench, intake, run) = await ServiceBench(delivery: .with { $0.onFailure = policy }) { message, _ in
+        let (bench, intake, run) = await ServiceBench(
+            settings: .with { $0.concurrency = 1 }, delivery: .with { $0.onFailure = policy }
+        ) { message, _ in
             if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
         }.opened()
         let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
         try await until { receipts[3].word == "handled" }
+        #expect(bench.service.status.handling == 0)
         if policy == .skip { try await until { receipts[2].word == "handled" } }
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
         let own = bench.log.events.filter { $0 != "r 4" }

@@ -71,24 +71,6 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("several lanes that are due at one time each keep their order")
-    func severalLanes() async throws {
-        let (bench, intake, run) = await ServiceBench(isPaced: true).opened()
-        var receipts: [Receipt] = []
-        for number in 1...30 {
-            for topic in 0..<3 {
-                receipts += try intake.submit([ServiceBench.topic(topic * 100 + number, "t\(topic)", sender: "U")])
-            }
-        }
-        try await until { bench.service.status.paced == 3 }
-        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
-        let numbers = bench.log.events.compactMap { Int($0.dropFirst(2)) }
-        for topic in 0..<3 {
-            #expect(numbers.filter { $0 / 100 == topic } == Array(topic * 100 + 1...topic * 100 + 30))
-        }
-        #expect(try await bench.close(run) == DrainReport())
-    }
-
     @Test("several deliveries of one lane that fall due at once keep their order", arguments: [true, false])
     func oneLane(isBlocking: Bool) async throws {
         let delivery = DeliverySettings.with {
@@ -292,6 +274,28 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    /// Names a time that is over, four times of five.
+    private final class Stale: Middleware {
+        let asked = Atomic<Int>(0)
+
+        func admit(_ message: inout RoutedMessage) -> Verdict {
+            asked.add(1, ordering: .relaxed).newValue % 5 == 0 ? .pass : .later(until: .seconds(-5))
+        }
+    }
+
+    @Test("a middleware that names a time which is over is asked again after a millisecond, not without end")
+    func staleTime() throws {
+        let (clock, stale) = (ManualClock(), Stale())
+        let receiver = PushReceiver(clock: clock) { stale }
+        receiver.onAny("r") { _, _ in }
+        let test = try TestService(receiver, clock: clock)
+        let receipt = try test.send(ServiceBench.payload(1))
+        #expect(receipt.outcome == nil && stale.asked.load(ordering: .relaxed) == 1)
+        test.advance(by: .milliseconds(4))
+        #expect(receipt.outcome?.name == "handled" && stale.asked.load(ordering: .relaxed) == 5)
+        try test.stop()
+    }
+
     // MARK: The end
 
     @Test("a service that stops leaves what waits, and the next one handles it, in order", arguments: [true, false])
@@ -311,16 +315,6 @@ struct ServicePaceTests {
         try await next.calls(5)
         #expect(try await next.close(again) == DrainReport())
         #expect(next.log.events == Self.handled(21...25) && inbox.disk.isEmpty)
-    }
-
-    @Test("what an inbox in memory leaves is its transport's again")
-    func stoppedInMemory() async throws {
-        let bench = ServiceBench(isPaced: true)
-        let (receipts, run) = try await Self.paced(bench, Self.changes(1...23))
-        run.cancel()
-        #expect(try await run.value.left == 3)
-        #expect(receipts.suffix(3).map(\.word) == ["left", "left", "left"])
-        #expect(Self.waiting(bench) == 0)
     }
 
     @Test(

@@ -345,25 +345,28 @@ struct ServiceSpillTests {
 
     // MARK: No room among the dead letters
 
-    @Test("a full dead-letter store frees memory and blocks no transport")
-    func givenUp() async throws {
-        let delivery = DeliverySettings.with { $0.attempts = 1 }
+    @Test("what finds no room among the dead letters waits on disk, blocks nobody, and is stored when there is room")
+    func lettersFull() async throws {
         let inbox = SpyInbox()
         let letters = try InMemoryDeadLetterStore.full()
-        let bench = ServiceBench(inbox: inbox, settings: Self.settings(10), delivery: delivery, letters: letters) {
-            message, _ in
+        let bench = ServiceBench(
+            inbox: inbox, settings: Self.settings(10), delivery: .with { $0.attempts = 2 }, letters: letters
+        ) { message, _ in
             if message.number < 1000 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try (0..<100).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
-        try await until { bench.service.status.onDisk == 100 && bench.service.status.messages == 0 }
-        #expect(inbox.disk.rows.count == 100 && inbox.disk.inFlight.isEmpty)
+        let receipts = try (0..<50).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
+        try await bench.passTime { bench.service.status.onDisk == 49 && bench.service.status.messages == 1 }
+        #expect(inbox.disk.rows.count == 50 && inbox.disk.inFlight.isEmpty && bench.service.status.isOpen)
+        #expect(bench.service.status.failures.map { $0.contains("could not be dead-lettered") } == [true])
         #expect(await intake.takeAndWait(ServiceBench.payload(1000, "quiet")) == "handled")
+        bench.transport.finish()
         letters.remove(1)
         try await bench.passTime { receipts.allSatisfy { $0.word == "deadLettered (failed)" } }
-        #expect(inbox.disk.rows.isEmpty && bench.service.status.onDisk == 0)
+        #expect(try await run.value == DrainReport())
+        #expect(bench.service.status == ServiceStatus() && inbox.disk.rows.isEmpty)
+        #expect(letters.letters().map(\.attempts) == [2] && letters.letters()[0].summary?.count == 50)
         #expect(bench.log.events.count == 101, "no handler runs again")
-        #expect(try await bench.close(run) == DrainReport())
     }
 
     @Test("where one transport of two runs, it has all places")

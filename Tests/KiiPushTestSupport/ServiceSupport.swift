@@ -257,7 +257,7 @@ struct ServiceBench {
         var patience = Patience()
         while !condition() {
             for _ in 0..<20 where !condition() { try await patience.yield() }
-            // A timer that has nothing to do sleeps for an hour: rather than that, something is still at work.
+            // Rather than what is due in so long, something is still at work.
             if let next = clock.nextWake, next > clock.now.advanced(by: .seconds(1200)) {
                 for _ in 0..<5000 where !condition() { try await patience.yield() }
                 if condition() { return }

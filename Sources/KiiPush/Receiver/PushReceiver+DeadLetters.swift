@@ -18,8 +18,8 @@ extension PushReceiver {
         } catch { return .failure(of: "deadLetters", isMiddleware: true, error) }
     }
 
-    /// How many dead letters took the place of an older one's payload.
-    package var mergedLetters: Int { merged.load(ordering: .relaxed) }
+    /// How many dead letters took the place of an older one's payload since the last call.
+    package func takeMergedLetters() -> Int { merged.exchange(0, ordering: .relaxed) }
 
     /// Adds a dead letter to the store, and notifies the listeners.
     package func store(_ letter: DeadLetter) throws {

@@ -10,7 +10,8 @@ import Synchronization
 /// let outcome = await receiver.receive(RawPayload(bytes, transport: .mqtt))
 /// ```
 ///
-/// Register handlers before the first payload arrives; a route that is added later matches only later messages.
+/// Register handlers before the first payload arrives; a route that is added later matches only later messages and, in
+/// a `PushService`, those that still wait for their turn.
 /// `receive` may be called from many tasks at once. A receiver tries a message once; ``Outcome/disposition`` says what
 /// the transport should do with it.
 public final class PushReceiver: Sendable {

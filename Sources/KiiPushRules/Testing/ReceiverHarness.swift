@@ -44,7 +44,8 @@ package final class ReceiverHarness: Sendable {
         return await send(payload, handlers, first: nil)
     }
 
-    private func send(_ payload: RawPayload, _ handlers: [String], first: UInt64?) async -> Ended {
+    private func send(_ given: RawPayload, _ handlers: [String], first: UInt64?) async -> Ended {
+        var payload = given
         var (id, answer): (UInt64?, Answer?) = (nil, nil)
         let work = HarnessWork(standIns)
         await HarnessWork.$current.withValue(work) {
@@ -61,7 +62,10 @@ package final class ReceiverHarness: Sendable {
         var result = ended(traces[own])
         (result.first, result.answer) = (first, answer)
         result.caused = (traces[..<own] + traces[(own + 1)...]).map { ended($0) }
-        if case .paced(let due) = result.trace.outcome {
+        if case .paced(let time) = result.trace.outcome {
+            payload.isRedelivered = true
+            // Not at once, or a middleware that names a time which is over would be asked without end.
+            let due = max(time, clock.now.advanced(by: .milliseconds(1)))
             let again = Waiting(due: due, payload: payload, failing: handlers, first: first ?? result.trace.messageID)
             waiting.withLock { waiting in
                 waiting.insert(again, at: waiting.firstIndex { $0.due > due } ?? waiting.endIndex)

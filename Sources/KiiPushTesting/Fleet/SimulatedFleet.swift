@@ -196,7 +196,7 @@ public final class SimulatedFleet {
         let device = Int(step.device)
         var (step, payload) = (step, payload)
         step.firstArrival = min(step.firstArrival, now)
-        payload.isRedelivered = attempt > 1
+        payload.isRedelivered = attempt > 1 || step.isPaced
         payload.arrivedAt = MonotonicInstant(nanoseconds: step.firstArrival * 1_000_000)
         log.reach(event, device, isAgain: step.isPaced)
         var cause = log.cause(of: event)

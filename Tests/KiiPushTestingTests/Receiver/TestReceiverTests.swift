@@ -86,6 +86,36 @@ struct TestReceiverTests {
         #expect(times.count == 2 && times[0] < 20 && times[1] == 100)
     }
 
+    @Test("a message that is delivered again, however soon, is not counted as another one that waits")
+    func soon() async {
+        let loopGuard = LoopGuard()
+        let receiver = PushReceiver(clock: clock) { loopGuard }
+        receiver.onAny(options: RouteOptions(pace: .every(.milliseconds(500)))) { _, _ in }
+        let test = TestReceiver(receiver, clock: clock)
+        for number in 1...24 { await test.send(push(number)) }
+        #expect(await test.advance(by: .seconds(10)).map(\.outcome.name) == Array(repeating: "handled", count: 4))
+        #expect(loopGuard.paced.allSatisfy { $0.waiting == 0 }, "\(loopGuard.paced)")
+    }
+
+    /// Names a time that is over, four times of five.
+    private final class Stale: Middleware {
+        let asked = Atomic<Int>(0)
+
+        func admit(_ message: inout RoutedMessage) -> Verdict {
+            asked.add(1, ordering: .relaxed).newValue % 5 == 0 ? .pass : .later(until: .seconds(-5))
+        }
+    }
+
+    @Test("a message that is to be delivered again at a time which is over comes after a millisecond")
+    func staleTime() async {
+        let receiver = PushReceiver(clock: clock) { Stale() }
+        receiver.onAny { _, _ in }
+        let test = TestReceiver(receiver, clock: clock)
+        #expect(await test.send(push(1)).outcome.name == "paced")
+        #expect(await test.advance(by: .zero).isEmpty)
+        #expect(await test.advance(by: .milliseconds(4)).map(\.outcome.name) == ["handled"])
+    }
+
     @Test("what handlers send into the receiver belongs to the message that they were called for")
     func caused() async {
         let receiver = PushReceiver(clock: clock)

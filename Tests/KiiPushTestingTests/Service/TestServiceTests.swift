@@ -34,6 +34,18 @@ struct TestServiceTests {
         #expect(receipt.outcome?.name == "handled")
     }
 
+    @Test("a service with nothing to do waits for no time, so an operation that waits for something else traps")
+    func waitsForNothing() async throws {
+        let test = try TestService(receiver(), clock: clock)
+        #expect(clock.nextWake == nil)
+        try test.stop()
+        await #expect(processExitsWith: .failure) {
+            let clock = ManualClock()
+            let test = try TestService(PushReceiver(clock: clock), clock: clock)
+            test.run { await Gate().wait() }
+        }
+    }
+
     @Test("after the last attempt it is a dead letter, which a replay handles")
     func replay() throws {
         let (receiver, isMended) = (receiver(), Flag())

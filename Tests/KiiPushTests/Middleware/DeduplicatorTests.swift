@@ -3,7 +3,6 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
-@testable import KiiPushDelivery
 @testable import KiiPushTestSupport
 
 /// What a deduplicator adds to its store, whose windows the contract of a seen store judges.
@@ -66,9 +65,7 @@ struct WeakWindowTests {
     private let clock = ManualClock()
     private let log = EventLog()
 
-    private func push(arrivedAt seconds: Int64? = nil) -> RawPayload {
-        PayloadFixture.directPush().payload(.long).arrived(at: seconds.map { .seconds($0) })
-    }
+    private let push = PayloadFixture.directPush().payload(.long)
 
     @Test("handles an equal push that arrives after the weak window, however slow the first handler was")
     func slowHandler() async {
@@ -78,31 +75,10 @@ struct WeakWindowTests {
             log.add("handled")
             clock.advance(by: .seconds(30))
         }
-        _ = await receiver.receive(push())
+        _ = await receiver.receive(push)
         clock.advance(by: .seconds(1))
-        #expect(await "\(receiver.receive(push()))" == "handled")
+        #expect(await "\(receiver.receive(push))" == "handled")
         #expect(log.events.count == 2)
-    }
-
-    @Test("a service handles equal waiting pushes that arrived far enough apart")
-    func service() async throws {
-        let (clock, log, gate) = (clock, log, Gate())
-        let receiver = PushReceiver(clock: clock)
-        receiver.onDirectPush { _, context in
-            log.add("\(context.arrivedAt.nanoseconds / 1_000_000_000)")
-            await gate.wait()
-        }
-        let transport = HandTransport()
-        let service = PushService(receiver, [transport])
-        let run = Task { try await service.run() }
-        let intake = await transport.intake()
-        var receipts: [Receipt] = []
-        for arrival in [0, 2, 10, 12, 20] { receipts += try intake.submit([push(arrivedAt: Int64(arrival))]) }
-        gate.open()
-        #expect(await receipts.words().filter { $0 == "handled" }.count == 3)
-        #expect(log.events.sorted() == ["0", "10", "20"])
-        transport.finish()
-        _ = try await run.value
     }
 }
 
@@ -122,7 +98,6 @@ struct UnreportedEndsTests {
     }
 
     private static let handled = Outcome.handled(MatchedRoutes())
-    private static let refused = Outcome.refused(.scope)
 
     /// Sends a message through, and ends it if it passes.
     @discardableResult
@@ -130,33 +105,6 @@ struct UnreportedEndsTests {
         _ number: Int64, _ deduplicator: Deduplicator, _ outcome: Outcome = handled, isWeak: Bool = false
     ) throws -> Verdict {
         try deduplicator.judge(message(number, isWeak: isWeak), outcome)
-    }
-
-    @Test("a commit that failed is repeated when a copy arrives")
-    func remembersLate() throws {
-        let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
-        #expect(try send(1, deduplicator) == .pass)
-        #expect(deduplicator.counts.unreportedEnds == 1 && deduplicator.counts.storeFailures == 1)
-        #expect(try send(1, deduplicator) == .drop(.duplicate))
-        #expect(deduplicator.counts.unreportedEnds == 0 && deduplicator.counts.storeFailures == 1)
-    }
-
-    @Test("while commits and releases fail, a copy passes or fails as configured")
-    func policy() throws {
-        for outcome in [Self.handled, Self.refused] {
-            let open = deduplicator(FaultyStore(.init(calls: [.commit, .release])))
-            for _ in 0..<3 { #expect(try send(1, open, outcome) == .pass) }
-            #expect(open.counts.unreportedEnds == 1, "one that passed without a lease has none to end")
-            #expect(open.counts.isStoreFailing && open.counts.store?.inFlight == 1)
-
-            let store = FaultyStore(.init(calls: [.commit, .release]))
-            let closed = deduplicator(store, .failClosed)
-            #expect(try send(1, closed, outcome) == .pass)
-            for _ in 0..<2 { #expect(throws: TestError.self) { try send(1, closed, outcome) } }
-            store.heal()
-            #expect(try send(1, closed) == (outcome.isRemembered ? .drop(.duplicate) : .pass))
-            #expect(!closed.counts.isStoreFailing)
-        }
     }
 
     @Test("a late commit counts from the message's end")

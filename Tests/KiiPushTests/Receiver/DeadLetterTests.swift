@@ -109,19 +109,6 @@ struct DeadLetterTests {
         #expect(try receiver.deadLetters.letters().map(\.count) == [1, 1, 1, 3, 1, 1, 1, 3])
     }
 
-    @Test("a replay runs only the routes that the letter names")
-    func routes() async throws {
-        let log = EventLog()
-        let receiver = receiver(["a", "b", "c"], log: log)
-        func replay(_ routes: [String]) async throws -> String { await receiver.replay(try add(1, routes)).description }
-        #expect(try await replay(["b"]) == "handled")
-        #expect(try await replay(["c", "a", "gone"]) == "handled")
-        #expect(try await replay(["gone"]) == "unrouted (noRoute)")
-        #expect(try await replay([]) == "unrouted (noRoute)")
-        #expect(log.events == ["b 1", "a 1", "c 1"])
-        #expect(letters.letters().map(\.routes) == [["gone"], []])
-    }
-
     @Test("an undecodable letter is replayed to all routes once it can be decoded")
     func undecodable() async throws {
         let letters = InMemoryDeadLetterStore()

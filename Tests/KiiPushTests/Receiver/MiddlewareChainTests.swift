@@ -42,9 +42,6 @@ struct MiddlewareChainTests {
         #expect(try run(chain) == (true, names[which].count))
     }
 
-    @Test("an empty chain passes everything")
-    func empty() throws { #expect(try run(makeChain {}) == (true, 0)) }
-
     /// With the number 4 none of the four middlewares drops the message.
     @Test(
         "asks middlewares in order until one drops the message or throws, and tells those before it, last first",

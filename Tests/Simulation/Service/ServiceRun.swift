@@ -176,8 +176,8 @@ struct ServiceRun {
     /// Advances the clock to the next wake-up, but not too far, because handled messages are remembered for ten minutes
     /// only.
     private func passTime(atMost longest: Duration = .milliseconds(100)) {
-        guard let next = clock.nextWake, next > clock.now else { return }
-        clock.advance(by: min(clock.now.duration(to: next), longest))
+        let next = clock.nextWake ?? clock.now.advanced(by: longest)
+        if next > clock.now { clock.advance(by: min(clock.now.duration(to: next), longest)) }
     }
 
     /// Runs until no task is ready before time passes.
