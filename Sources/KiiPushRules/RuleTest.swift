@@ -81,6 +81,9 @@ package struct RuleExpectation: Sendable {
         "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "quarantined",
         "superseded", "expired", "undecodable",
     ]
+
+    /// Those of them that no test sees, since it has no service.
+    static let outcomesOfService: Set<String> = ["quarantined", "superseded"]
 }
 
 extension RulesReader {
@@ -161,7 +164,7 @@ extension RulesReader {
         case "kill": return killTarget(value, known).map { .kill($0) }
         case "revive": return killTarget(value, known).map { .revive($0) }
         case "gap":
-            guard let cause: Gap.Cause = choice(value, "a gap's cause") else { return nil }
+            guard let cause: Gap.Cause = choice(value, "cause of a gap") else { return nil }
             let gap = Gap(cause, transport: transport(of: object), reason: "a test's")
             return .receive(
                 RuleTestStep.Incoming(
