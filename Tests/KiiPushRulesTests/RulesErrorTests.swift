@@ -54,6 +54,7 @@ struct RulesErrorTests {
             {"version":1,"rulse":[],"rules":[]} => 1:14: unknown key 'rulse'; did you mean 'rules'?
             {"version":1,"rules":[],"rules":[]} => 1:25: the key 'rules' is a duplicate in this object
             {"version":1,"rules":[],"r\u0075les":[]} => 1:25: the key 'rules' is a duplicate in this object
+            {"version":1,"rules":[],"$schema":7} => 1:35: expected where the schema is, for an editor, found a number
             {"version":1,"rules":[],"app":7} => 1:31: expected the id of an app, found a number
             {"version":1,"rules":[],"app":""} => 1:31: expected the id of an app, found an empty string
             """#))

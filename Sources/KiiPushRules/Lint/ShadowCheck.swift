@@ -8,7 +8,7 @@ struct EarlierRules {
     /// The rules by what one of their conditions lists; under nil, those without such a condition.
     private var byText: [ExactText?: [Int]] = [:]
     /// The most pairs of texts of two rules that are still compared.
-    private var pairsLeft = 1_000_000
+    private var pairsLeft = 500_000
 
     /// Whether all were compared.
     var isComplete: Bool { pairsLeft > 0 }

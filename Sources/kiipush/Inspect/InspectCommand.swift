@@ -25,7 +25,10 @@ struct InspectCommand: CommandWithOptions {
         .format("text for people (the default), or json: one object a line") { $0.format = $1 },
     ])
 
-    mutating func check(_ operands: [String]) { files = operands }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.checkStandardInput(operands)
+        files = operands
+    }
 
     func run(_ console: Console) async -> ExitCode {
         var inspection = Inspection(options: self, console: console)

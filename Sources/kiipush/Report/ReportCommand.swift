@@ -54,9 +54,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         try params.check(rules: rules)
         if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
         capture = operands.first ?? ""
-        if capture == "-", rules == "-" {
-            throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
-        }
+        try Arguments.checkStandardInput([capture, rules])
         try Arguments.checkOutput("--output", output, inputs: [capture, rules, params.file])
     }
 

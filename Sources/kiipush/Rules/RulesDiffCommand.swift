@@ -31,9 +31,7 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
         guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
         guard !corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
         (old, new) = (operands[0], operands[1])
-        guard [old, new, corpus].count(where: { $0 == "-" }) <= 1 else {
-            throw Arguments.Mistake(text: "standard input can be only one of the files")
-        }
+        try Arguments.checkStandardInput([old, new, corpus])
     }
 
     func run(_ console: Console) async -> ExitCode {

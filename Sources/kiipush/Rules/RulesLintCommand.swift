@@ -28,9 +28,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
         files = operands
-        guard (operands + [corpus]).count(where: { $0 == "-" }) <= 1 else {
-            throw Arguments.Mistake(text: "standard input can be only one of the files")
-        }
+        try Arguments.checkStandardInput(operands + [corpus])
     }
 
     func run(_ console: Console) async -> ExitCode {

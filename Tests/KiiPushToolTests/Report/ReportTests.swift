@@ -200,7 +200,7 @@ extension ReportTests {
             (["-o", place], .usage, ToolRun.mistake("report", "expected one capture, or --watch")),
             (
                 ["-", "--rules", "-", "-o", place], .usage,
-                ToolRun.mistake("report", "standard input cannot be both the capture and the rules")
+                ToolRun.mistake("report", "standard input can be only one of the files")
             ),
             (
                 [empty.path, "-o", place], .failed,
