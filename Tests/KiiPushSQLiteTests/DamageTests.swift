@@ -109,6 +109,8 @@ struct DamagedNumberTests {
             "the dead letters' last number",
             "DELETE FROM deadLetters; UPDATE sqlite_sequence SET seq = -5 WHERE name = 'deadLetters'"
         ),
+        ("a payload's number", "UPDATE inbox SET id = -1"),
+        ("a payload's number that was never assigned", "UPDATE inbox SET id = 99"),
         ("how often it was opened", "UPDATE service SET opened = -5"),
         ("an answer's number", "UPDATE answers SET payload = -3"),
         ("a dead letter's number", "UPDATE deadLetters SET id = -3"),

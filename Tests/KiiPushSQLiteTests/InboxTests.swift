@@ -2,6 +2,7 @@
 import Foundation
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 import KiiPushTesting
 import Synchronization
 import Testing
@@ -155,31 +156,6 @@ struct InboxTests {
         #expect(try open().entries().map(\.id) == ids)
     }
 
-    @Test("a number that the file never gave out is damage, and is not given to a service", arguments: [-1, 99])
-    func forged(id: Int) throws {
-        let inbox = try open()
-        #expect(try inbox.add(payloads(1, 1)) == [1, 2])
-        try inbox.database.run("UPDATE inbox SET id = \(id) WHERE id = 1")
-        try inbox.database.run("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'inbox'")
-        let path = inbox.database.path
-        inbox.database.close()
-        #expect(throws: SQLiteError.corrupt(path: path)) { try open() }
-    }
-
-    @Test("a boot is remembered for as long as a payload of it is there")
-    func boots() async throws {
-        _ = try { try open().add(payloads(1)) }()
-        machine.pass(60)
-        machine.boot("second")
-        machine.pass(60)
-        let inbox = try open(clock: ManualClock(start: .seconds(1000)))
-        // By the wall clock, so the boot is known to be another.
-        #expect(try inbox.entries().first?.payload.arrivedAt == .seconds(1000 - 120))
-        try await inbox.record(.ended(1))
-        inbox.database.close()
-        #expect(try machine.open(directory).number("SELECT count(*) FROM boots") == 1)
-    }
-
     // In a process of its own, which a signal ends if it waits for a lock that it has.
     @Test("records that a failed add leaves behind are written although no thread is at work")
     func failedAddition() async {
@@ -190,15 +166,14 @@ struct InboxTests {
             let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
             let jobs = Mutex<[@Sendable () -> Void]>([])
             // One thread, which is slow to begin, and then none.
-            let writer = InboxWriter(
-                database, rows,
-                startWork: { job in
-                    let isFirst = jobs.withLock { jobs in
-                        jobs.append(job)
-                        return jobs.count == 1
-                    }
-                    if !isFirst { job() }
-                })
+            let thread = SerialThread(rest: .zero) { job in
+                let isFirst = jobs.withLock { jobs in
+                    jobs.append(job)
+                    return jobs.count == 1
+                }
+                if !isFirst { job() }
+            }
+            let writer = InboxWriter(database, rows, thread)
             let note = Task { try await writer.write([.ended(1)]) }
             while jobs.withLock({ $0.isEmpty }) { await Task.yield() }
             #expect(throws: SQLiteError.self) {

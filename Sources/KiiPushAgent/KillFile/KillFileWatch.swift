@@ -4,20 +4,17 @@ import Synchronization
 
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
 ///
-/// It reads the file when it changes, and at least once per ``interval``. Each check computes the remaining time of
-/// each kill from the wall clock, so a clock that jumps, as when a device learns the time, ends or begins kills within
-/// an interval. A missing file has no kills. If a file cannot be read, the last list stays in force.
+/// It reads the file once per interval. Each check computes the remaining time of each kill from the wall clock, so a
+/// clock that jumps, as when a device learns the time, ends or begins kills within an interval. A missing file has no
+/// kills. If a file cannot be read, the last list stays in force.
 ///
 /// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
 /// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
 package final class KillFileWatch: Sendable {
     package let file: KillFile
 
-    /// How often the file is checked without a known change.
-    package var interval: Duration { watcher.interval }
-
     private let loopGuard: LoopGuard
-    private let watcher: FileWatcher
+    private let interval: Duration
     private let wallClock: @Sendable () -> UTCDate
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -38,8 +35,8 @@ package final class KillFileWatch: Sendable {
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (String) -> Void
     ) {
-        (self.file, self.loopGuard, self.wallClock, self.report) = (file, loopGuard, wallClock, report)
-        watcher = FileWatcher(path: file.path, interval: interval)
+        (self.file, self.loopGuard, self.interval) = (file, loopGuard, interval)
+        (self.wallClock, self.report) = (wallClock, report)
     }
 
     /// Why the file cannot be read, so that no new kill applies; nil if the last check has read it.
@@ -72,23 +69,11 @@ package final class KillFileWatch: Sendable {
         }
     }
 
-    /// Blocks until the file has changed or the time has passed, and checks; false if it was stopped.
-    @discardableResult
-    package func wait(timeout: Duration) -> Bool {
-        if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
-        look()
-        return true
-    }
-
-    /// Checks now and at every change, on its own thread, until the task is cancelled, which ends the watch for good.
+    /// Checks now and once per interval, until the task is cancelled.
     package func run() async {
-        await withTaskCancellationHandler {
-            await withThread {
-                self.look()
-                while self.wait(timeout: self.interval) {}
-            }
-        } onCancel: {
-            watcher.cancel()
+        while !Task.isCancelled {
+            look()
+            try? await Task.sleep(for: interval)
         }
     }
 }

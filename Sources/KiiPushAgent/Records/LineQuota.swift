@@ -16,6 +16,11 @@ final class LineQuota: Sendable {
         let end: MonotonicInstant
         let priority: JournalLine.Priority
         var count = 0
+
+        mutating func add() -> Int {
+            count += 1
+            return count
+        }
     }
 
     private static let length = Duration.seconds(60)
@@ -32,10 +37,7 @@ final class LineQuota: Sendable {
     /// Counts a line; returns whether to write it.
     func takes(_ key: Key, _ priority: JournalLine.Priority) -> Bool {
         let end = clock.now.advanced(by: Self.length)
-        return windows.withLock { windows in
-            windows[key, default: Window(end: end, priority: priority)].count += 1
-            return windows[key]?.count ?? 0 <= most
-        }
+        return windows.withLock { windows in windows[key, default: Window(end: end, priority: priority)].add() <= most }
     }
 
     /// The counts of omitted lines for keys whose minute is over, or for all at the end; their minute begins again.

@@ -12,6 +12,12 @@ package final class RouteLatencies: Sendable {
         package internal(set) var handling = LatencyHistogram()
 
         package init() {}
+
+        /// Counts a call; only the first one of a message has waited.
+        fileprivate mutating func add(_ call: Trace.Call, isFirst: Bool) {
+            handling.add(call.nanoseconds)
+            if isFirst { waiting.add(call.waitedNanoseconds) }
+        }
     }
 
     static let mostRoutes = 1024
@@ -24,14 +30,10 @@ package final class RouteLatencies: Sendable {
     package func count(_ trace: Trace) {
         guard !trace.calls.isEmpty else { return }
         routes.withLock { routes in
-            var first: Set<String> = []
-            for call in trace.calls {
-                let isKnown = routes[call.route] != nil || routes.count < Self.mostRoutes
-                let name = isKnown ? call.route : Self.others
-                routes[name, default: Times()].handling.add(call.nanoseconds)
-                if first.insert(call.route).inserted {
-                    routes[name, default: Times()].waiting.add(call.waitedNanoseconds)
-                }
+            for (index, call) in trace.calls.enumerated() {
+                let isFirst = !trace.calls[..<index].contains { $0.route == call.route }
+                let isKnown = routes.count < Self.mostRoutes || routes[call.route] != nil
+                routes[isKnown ? call.route : Self.others, default: Times()].add(call, isFirst: isFirst)
             }
         }
     }

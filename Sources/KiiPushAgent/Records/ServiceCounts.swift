@@ -13,10 +13,6 @@ package final class ServiceCounts: Sendable {
         /// The events of each transport, by their names.
         var events: [String: [String: Int]] = [:]
         var links: [String: TransportLink] = [:]
-
-        fileprivate mutating func change(
-            _ name: String, _ now: MonotonicInstant, _ body: (inout TransportLink) -> Void
-        ) { body(&links[name, default: TransportLink(name, .starting, now)]) }
     }
 
     private let state = Mutex(State())
@@ -29,7 +25,6 @@ package final class ServiceCounts: Sendable {
     }
 
     package func count(_ event: ServiceEvent) {
-        let now = clock.now
         state.withLock { state in
             switch event {
             case .retry: state.retries += 1
@@ -39,13 +34,14 @@ package final class ServiceCounts: Sendable {
             case .notDurable: break
             case .transport(let name, let event):
                 state.events[name, default: [:]][event.name, default: 0] += 1
-                switch event {
-                case .connected(let how): state.change(name, now) { $0.become(.connected, how, now) }
-                case .disconnected(let why, _): state.change(name, now) { $0.become(.reconnecting, why, now) }
-                case .refused(let why, _): state.change(name, now) { $0.become(.refused, why, now) }
-                case .possibleGap, .ignored: break
-                }
             }
+        }
+        guard case .transport(let name, let event) = event else { return }
+        switch event {
+        case .connected(let how): change(name) { link, now in link.become(.connected, how, now) }
+        case .disconnected(let why, _): change(name) { link, now in link.become(.reconnecting, why, now) }
+        case .refused(let why, _): change(name) { link, now in link.become(.refused, why, now) }
+        case .possibleGap, .ignored: break
         }
     }
 
@@ -69,7 +65,7 @@ package final class ServiceCounts: Sendable {
 
     private func change(_ name: String, _ body: (inout TransportLink, MonotonicInstant) -> Void) {
         let now = clock.now
-        state.withLock { $0.change(name, now) { link in body(&link, now) } }
+        state.withLock { body(&$0.links[name, default: TransportLink(name, .starting, now)], now) }
     }
 }
 

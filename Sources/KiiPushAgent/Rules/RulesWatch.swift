@@ -5,14 +5,14 @@ import Synchronization
 
 /// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
 ///
-/// It watches the file's directory, so it notices when an editor or a deployment replaces the file. A missing,
-/// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
-/// which it never waits.
+/// It looks at the file's state once per interval, by its path, so it notices when an editor, a deployment or another
+/// symbolic link replaces the file. A missing, unreadable, partial or wrong file is reported and changes nothing, and so
+/// is a pipe, a device or a directory, for which it never waits.
 package final class RulesWatch: Sendable {
     package let path: String
 
     private let gate: RulesGate
-    private let watcher: FileWatcher
+    private let interval: Duration
     private let report: @Sendable (RulesUpdate) -> Void
     /// The file's contents at the last check, or why it could not be read.
     private let last = Mutex<Contents?>(nil)
@@ -24,10 +24,10 @@ package final class RulesWatch: Sendable {
     }
 
     /// Makes a watch; it reads nothing before the first check, and reports once for each change of the file.
-    package init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
-        (self.path, self.gate, self.report) = (path, gate, report)
-        watcher = FileWatcher(path: path)
-    }
+    package init(
+        path: String, gate: RulesGate, interval: Duration = .seconds(2),
+        report: @escaping @Sendable (RulesUpdate) -> Void
+    ) { (self.path, self.gate, self.interval, self.report) = (path, gate, interval, report) }
 
     /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
     ///
@@ -46,7 +46,7 @@ package final class RulesWatch: Sendable {
 
     private func check() async {
         let contents = read()
-        // The system may report a change more than once, or report one without effect.
+        // The state of a file may change without its contents.
         let isNew = last.withLock { last in
             defer { last = contents }
             return last != contents
@@ -61,22 +61,22 @@ package final class RulesWatch: Sendable {
     }
 
     private func read() -> Contents {
-        do {
+        do throws(ReadError) {
             return .bytes(try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes))
         } catch {
-            return .unreadable("\(error)")
+            return .unreadable(error.what)
         }
     }
 
-    /// Checks now and at every change, until the task is cancelled, which ends the watch for good.
+    /// Checks now, and within an interval after each change, until the task is cancelled.
     package func run() async {
-        await look()
-        await withTaskCancellationHandler {
-            while await withThread({ [watcher] in watcher.wait(timeout: .seconds(3600)) }) != .cancelled {
-                await look()
-            }
-        } onCancel: {
-            watcher.cancel()
+        var seen: FileStamp?
+        while !Task.isCancelled {
+            // Taken before the file is read: a change during that is found the next time.
+            let stamp = FileStamp(path)
+            if stamp != seen { await look() }
+            seen = stamp
+            try? await Task.sleep(for: interval)
         }
     }
 }

@@ -54,10 +54,10 @@ extension MQTTSession {
         lag.read(arrivals.count - first, window: MosquittoClient.usualWindow, .now)
         // In any case, or the next link would have to send it.
         let mustAcknowledge = arrivals.takeAcknowledgement()
-        for answer in arrivals.takeAnswers() { try heed(answer, link) }
-        for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
+        for answer in arrivals.answers.takeAll() { try heed(answer, link) }
+        for notice in arrivals.notices.takeAll() { intake.report(.ignored(notice)) }
         // They are acknowledged with the others, and would only come again.
-        for size in arrivals.takeTooLarge() {
+        for size in arrivals.tooLarge.takeAll() {
             intake.drop("a message of \(size) bytes", largerThan: settings.payloadLimit, network: .mqtt)
         }
         if let failure { throw failure }

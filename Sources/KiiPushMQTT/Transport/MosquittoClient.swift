@@ -283,7 +283,7 @@ struct MosquittoClient: ~Copyable {
             case MOSQ_ERR_KEEPALIVE.rawValue: ("the broker did not answer within the keep-alive", true)
             default: unsafe (String(cString: mosquitto_strerror(code)), false)
             }
-        let complaints = arrivals.takeComplaints().map { EscapedText($0).description }.joined(separator: "; ")
+        let complaints = arrivals.complaints.takeAll().map { EscapedText($0).description }.joined(separator: "; ")
         throw .lost(complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
     }
 

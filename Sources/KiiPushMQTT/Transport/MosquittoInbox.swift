@@ -24,7 +24,7 @@ final class MosquittoInbox {
     /// Whether the broker redelivers each of them if it is not acknowledged.
     private var comesAgain: [Bool] = []
     private(set) var bytes = 0
-    private(set) var answers: [Answer] = []
+    var answers: [Answer] = []
     /// How many messages and answers have arrived in all.
     private(set) var count = 0
     /// Whether a message to acknowledge has arrived since the last call.
@@ -34,8 +34,8 @@ final class MosquittoInbox {
     /// Whether arriving messages may have waited at the broker.
     var areLate = false
     private var isNextRedelivered = false
-    /// The first errors that libmosquitto has reported since the last call.
-    private var complaints: [String] = []
+    /// The first errors that libmosquitto has reported, until they are taken.
+    var complaints: [String] = []
     /// The encryption of a connection that has failed: libmosquitto frees its session before the call returns.
     var failedEncryption: OpenSSL.Context?
     /// The last retained messages that were accepted; and those with the ones that are not accepted yet.
@@ -46,9 +46,9 @@ final class MosquittoInbox {
     private var last: [Int: (payload: Int, mayBeMarked: Bool)] = [:]
     private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
-    private(set) var notices: [String] = []
-    /// The sizes of messages that were larger than the limit, since the last call.
-    private var tooLarge: [Int] = []
+    var notices: [String] = []
+    /// The sizes of messages that were larger than the limit.
+    var tooLarge: [Int] = []
 
     init(_ settings: MQTTSettings, clientID: String, retained: RetainedMarks) {
         self.settings = settings
@@ -58,26 +58,6 @@ final class MosquittoInbox {
     }
 
     // MARK: For the loop
-
-    func takeAnswers() -> [Answer] {
-        defer { answers.removeAll(keepingCapacity: true) }
-        return answers
-    }
-
-    func takeNotices() -> [String] {
-        defer { notices.removeAll() }
-        return notices
-    }
-
-    func takeTooLarge() -> [Int] {
-        defer { tooLarge = [] }
-        return tooLarge
-    }
-
-    func takeComplaints() -> [String] {
-        defer { complaints = [] }
-        return complaints
-    }
 
     func takeAcknowledgement() -> Bool {
         defer { hasAcknowledgement = false }
@@ -235,6 +215,14 @@ final class MosquittoInbox {
             failedEncryption = unsafe OpenSSL.Context(of: session)
         default: break
         }
+    }
+}
+
+extension Array {
+    /// Removes and returns all elements.
+    mutating func takeAll() -> [Element] {
+        defer { self = [] }
+        return self
     }
 }
 

@@ -28,19 +28,12 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// The state of the thread that writes for waiting callers.
-    private enum Thread {
-        case none
-        case working
-        /// It waits for records, and ends when there are none for a while.
-        case resting
-    }
-
     private struct State {
         var waiting: [Entry] = []
         /// How many of the waiting entries are calls with records.
         var calls = 0
-        var thread = Thread.none
+        /// Whether the thread writes, or is about to.
+        var isWriting = false
         /// The dead letters that wait for a record of their payload, by its number.
         var letters: [Int64: [(table: LetterTable, waiting: LetterTable.Waiting)]] = [:]
 
@@ -58,8 +51,6 @@ final class InboxWriter: Sendable {
     private static let mostAtOnce = 1024
     /// The most commits that may wait for a record.
     private static let mostCommits = 4096
-    /// How long the thread waits for more records before it ends.
-    private static let rest = Duration.seconds(1)
 
     let rows: Mutex<InboxRows>
     /// The number of the last payload of an earlier process.
@@ -67,23 +58,13 @@ final class InboxWriter: Sendable {
     private let database: SQLiteDatabase
     // Locked after the database and after a deduplication store, and never during a write.
     private let state = Mutex(State())
-    /// Wakes the thread while it waits for records.
-    private let work = ThreadSemaphore()
-    /// Starts a thread for the work, or runs it here if no thread can be started.
-    private let startWork: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let thread: SerialThread
 
-    init(
-        _ database: SQLiteDatabase, _ rows: InboxRows,
-        startWork: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { startThread($0) }
-    ) {
-        self.database = database
+    init(_ database: SQLiteDatabase, _ rows: InboxRows, _ thread: SerialThread = SerialThread()) {
+        (self.database, self.thread) = (database, thread)
         lastOfOthers = rows.last
         self.rows = Mutex(rows)
-        self.startWork = startWork
     }
-
-    // Makes the thread end at once.
-    deinit { work.raise() }
 
     // MARK: Waiting
 
@@ -91,13 +72,13 @@ final class InboxWriter: Sendable {
     func write(_ records: [InboxRecord]) async throws {
         if records.isEmpty { return }
         try await withCheckedThrowingContinuation { waiter in
-            let thread = state.withLock { state in
+            let isWriting = state.withLock { state in
                 state.waiting.append(.records(records, waiter))
                 state.calls += 1
-                defer { state.thread = .working }
-                return state.thread
+                defer { state.isWriting = true }
+                return state.isWriting
             }
-            haveWritten(thread)
+            if !isWriting { haveWritten() }
         }
     }
 
@@ -133,40 +114,21 @@ final class InboxWriter: Sendable {
 
     // MARK: The thread
 
-    /// Makes the thread write records that were just queued; starts one if there was none.
-    private func haveWritten(_ thread: Thread) {
-        switch thread {
-        case .none: startWriting()
-        case .working: break
-        case .resting: work.raise()
-        }
-    }
-
-    private func startWriting() {
+    /// Has the thread write until no records wait.
+    private func haveWritten() {
         // Kept for no longer than a write: the caller may release the database, and open it again at once.
-        startWork { [weak self, work] in
-            repeat {
-                while let written = self?.writeNext() { written.tell() }
-            } while work.wait(for: Self.rest) ? self != nil : self?.endsThread() == false
+        thread.add { [weak self] in
+            while let written = self?.writeNext() { written.tell() }
         }
     }
 
-    /// Writes once for the thread; nil when no records wait, and it may wait for more.
+    /// Writes once for the thread; nil when no records wait.
     private func writeNext() -> Written? {
         let hasMore = state.withLock { state in
-            if state.calls == 0 { state.thread = .resting }
-            return state.calls > 0
+            state.isWriting = state.calls > 0
+            return state.isWriting
         }
         return hasMore ? writeSome() : nil
-    }
-
-    /// Ends the thread that has waited long enough; false when there is work for it after all.
-    private func endsThread() -> Bool {
-        state.withLock { state in
-            guard case .resting = state.thread else { return false }
-            state.thread = .none
-            return true
-        }
     }
 
     // MARK: Writing
@@ -177,9 +139,9 @@ final class InboxWriter: Sendable {
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         var written = Written()
-        var thread: Thread?
+        var areLeft = false
         // After the database is released: if no thread can be started, this thread writes.
-        defer { if let thread { haveWritten(thread) } }
+        defer { if areLeft { haveWritten() } }
         let result = try database.withConnection { connection throws(SQLiteError) in
             let batch = state.withLock { $0.take(Self.mostAtOnce) }
             do throws(SQLiteError) {
@@ -187,7 +149,7 @@ final class InboxWriter: Sendable {
                 written.done = batch
                 return result
             } catch {
-                thread = putBack(batch)
+                areLeft = putBack(batch)
                 throw error
             }
         }
@@ -255,15 +217,15 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Queues again, in their place, the entries that a write could not include; returns the state of the thread that
-    /// is to write the records among them, for `haveWritten` after the database is released.
-    private func putBack(_ batch: [Entry]) -> Thread? {
+    /// Queues again, in their place, the entries that a write could not include; returns whether the thread must be
+    /// made to write the records among them, after the database is released.
+    private func putBack(_ batch: [Entry]) -> Bool {
         state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
             state.calls += batch.count(where: \.hasRecords)
-            guard state.calls > 0 else { return nil }
-            defer { state.thread = .working }
-            return state.thread
+            guard state.calls > 0, !state.isWriting else { return false }
+            state.isWriting = true
+            return true
         }
     }
 

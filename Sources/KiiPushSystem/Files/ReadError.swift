@@ -11,9 +11,16 @@ public enum ReadError: Error, Sendable, Hashable, CustomStringConvertible {
     /// One line for people: "a.json: cannot be read: No such file or directory".
     public var description: String {
         switch self {
-        case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
-        case .notAFile(let name): "\(EscapedText(name)): cannot be read: not a regular file"
-        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
+        case .unreadable(let name, _), .notAFile(let name), .tooLarge(let name, _): "\(EscapedText(name)): \(what)"
+        }
+    }
+
+    /// The line without the name.
+    package var what: String {
+        switch self {
+        case .unreadable(_, let number): "cannot be read: \(number)"
+        case .notAFile: "cannot be read: not a regular file"
+        case .tooLarge(_, let limit): "larger than \(limit) bytes, the most that are read"
         }
     }
 }

@@ -24,22 +24,31 @@ package final class SerialThread: Sendable {
     }
 
     private let rest: Duration
+    private let start: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let state = Mutex(State())
     private let work = ThreadSemaphore()
 
-    /// Makes one without a thread yet; its thread ends after this idle time.
-    package init(rest: Duration = .seconds(1)) { self.rest = rest }
+    /// Makes one without a thread yet; `start` starts it, and it ends after the idle time.
+    package init(
+        rest: Duration = .seconds(1),
+        start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { startThread($0) }
+    ) { (self.rest, self.start) = (rest, start) }
 
     /// Runs work after all earlier work, and returns its result.
     package func run<Result: Sendable>(_ piece: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
-            let isRunning = state.withLock { state in
-                state.pieces.append { continuation.resume(returning: piece()) }
-                defer { state.isRunning = true }
-                return state.isRunning
-            }
-            if isRunning { work.raise() } else { startThread { self.serve() } }
+            add { continuation.resume(returning: piece()) }
         }
+    }
+
+    /// Has work done after all earlier work, and returns at once, unless no thread can be started.
+    package func add(_ piece: @escaping @Sendable () -> Void) {
+        let isRunning = state.withLock { state in
+            state.pieces.append(piece)
+            defer { state.isRunning = true }
+            return state.isRunning
+        }
+        if isRunning { work.raise() } else { start { self.serve() } }
     }
 
     private func serve() {

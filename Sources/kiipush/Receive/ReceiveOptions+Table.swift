@@ -56,7 +56,7 @@ extension ReceiveOptions {
         broker(name, word, help, completes: completion, as: completion.checked, set)
     }
 
-    private static let ofMQTT: [CommandOption<ReceiveOptions>] = [
+    static let ofMQTT: [CommandOption<ReceiveOptions>] = [
         broker(
             "--mqtt-topic", "FILTER",
             "a topic besides the address's, or a filter with + and #, such as cmd/+/set; 0:FILTER requests QoS 0. May "

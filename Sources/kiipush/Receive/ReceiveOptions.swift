@@ -37,10 +37,7 @@ extension ReceiveOptions {
         var changes: [String: [@Sendable (inout MQTTSettings) -> Void]] = [:]
 
         /// The options that only an MQTT source takes; an error names the first of them.
-        static let ofMQTT = [
-            "--mqtt-topic", "--client-id", "--ca-file", "--cert-file", "--key-file", "--password-file", "--mqtt-birth",
-            "--mqtt-will", "--mqtt-version", "--clean-session",
-        ]
+        static let ofMQTT = ReceiveOptions.ofMQTT.map(\.text.name)
     }
 
     /// Parses the arguments; nil if help is requested.

@@ -42,14 +42,8 @@ enum RulesFile {
 
     /// The problems of rules that could not be read; their texts do not repeat the file's name.
     static func problems(of error: any Error, in path: String) -> [RulesError.Problem] {
-        let what: String
-        switch error {
-        case let error as RulesError: return error.problems
-        case ReadError.unreadable(_, let number): what = "cannot be read: \(number)"
-        case ReadError.notAFile: what = "cannot be read: not a regular file"
-        case ReadError.tooLarge(_, let limit): what = "larger than \(limit) bytes"
-        default: what = "\(error)"
-        }
+        if let error = error as? RulesError { return error.problems }
+        let what = (error as? ReadError)?.what ?? "\(error)"
         return [RulesError.Problem(file: path, position: SourcePosition(line: 1, column: 1), what: what)]
     }
 }
