@@ -236,8 +236,9 @@ struct PushAgentTests {
         #expect(status.withLock { $0?.rules?.needRestart } == ["app"])
     }
 
-    @Test("two brokers or an unknown handler end it with 1 at the start")
+    @Test("no source, two brokers or an unknown handler end it with 1 at the start")
     func refused() async throws {
+        #expect(try await PushAgent(state: .memory).exitCode(sources: []) == 1)
         let brokers = try PushAgent(state: .memory)
         #expect(try await brokers.exitCode(.mqtt("mqtt://127.0.0.1/a"), .mqtt("mqtt://127.0.0.1/b")) == 1)
         let rules = "\(folder.path)/rules.json"

@@ -19,6 +19,7 @@ struct AgentTransports: Sendable {
         _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
         _ counts: ServiceCounts
     ) throws {
+        guard !sources.isEmpty else { throw AgentError("no source of payloads is given; name one, such as .stdin") }
         // The state directory has one client id, and records one session.
         guard sources.count(where: { $0 is MQTTSource }) < 2 else {
             throw AgentError("one source can be .mqtt; make a further one with MQTTTransport, and a client id for it")
@@ -118,8 +119,8 @@ extension PushTransport where Self == SocketTransport {
 extension PushTransport where Self == MQTTSource {
     /// A broker, `mqtt[s]://[user@]host[:port]/topic`, with MQTT 3.1.1, quality of service 1 and a persistent session.
     ///
-    /// The topic may be a filter with `+` and `#`; for several, pass settings.
-    /// The client id is generated and kept in the state directory. An address that is wrong ends the run.
+    /// The topic may be a filter with `+` and `#`; for several, pass settings. The client id is generated and kept in
+    /// the state directory, which the agent must have. A wrong address ends the run.
     public static func mqtt(_ address: String) -> MQTTSource { MQTTSource { try MQTTSettings(address: address) } }
 
     /// A broker with settings; without a client id in them, one is generated and kept in the state directory.

@@ -200,6 +200,8 @@ extension TransportTrial {
         guard bench.transport.abilities.contains(.redelivers) else { return }
         let payload = Self.payloads(number...number)[0]
         let hasCome = await comes { intake.payloads.filter { $0.bytes == payload }.count > 1 }
-        if !hasCome { fail("what was not acknowledged should come again") }
+        if !hasCome {
+            fail("what was not acknowledged should come again: ask the network for it, or do not state .redelivers")
+        }
     }
 }

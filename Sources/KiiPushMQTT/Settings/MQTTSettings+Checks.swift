@@ -56,7 +56,7 @@ extension MQTTSettings {
         var problems = subscriptions.map { topic in
             Self.wrong(filter: topic.filter).map { "the topic '\(EscapedText(topic.filter))': \($0)" }
         }
-        if subscriptions.isEmpty { problems.append("expected a topic, found none") }
+        if subscriptions.isEmpty { problems.append("expected a topic: name one, as in mqtt://host/topic") }
         if subscriptions.count > Self.mostSubscriptions {
             problems.append("expected at most \(Self.mostSubscriptions) topics, found \(subscriptions.count)")
         }
@@ -78,7 +78,9 @@ extension MQTTSettings {
         var problems: [String?] = [Self.wrong(text: clientID, "client id")]
         if clientID.utf8.count > 256 { problems.append("expected a client id of at most 256 bytes") }
         if clientID.isEmpty, !cleanSession {
-            problems.append("a lasting session needs a client id; set one that stays the same, or a clean session")
+            problems.append(
+                "a lasting session needs a client id: let an agent keep one in its state directory, set one, or set a "
+                    + "clean session")
         }
         if let user { problems.append(Self.wrong(text: user, "user")) }
         if user?.utf8.count ?? 0 > 65_535 { problems.append("expected a user of at most 65535 bytes") }
