@@ -13,7 +13,7 @@ public import Testing
 /// ```
 ///
 /// A failure names the broken guarantee, and which payload broke it by its number. The suite cuts and changes each
-/// payload in some hundred ways, so give it a few small ones that differ: with and without what is optional.
+/// payload in up to 400 ways, so give it a few small ones that differ: with and without what is optional.
 public struct PayloadFormatContract: Sendable {
     let format: any PayloadFormat
     let payloads: [RawPayload]

@@ -4,7 +4,7 @@
 /// condition, and all given ones must hold. The handler's type reflects them: if a route has a condition on the bucket,
 /// its bucket is non-optional.
 ///
-/// - `id`: the route's id, unique in the receiver; generated if omitted.
+/// - `id`: the route's id, unique in the receiver; generated if omitted. It matches nothing: a topic is `topic:`.
 /// - `bucket`, `topic`, `format`: the names that it matches; `*` in a name matches any run of characters.
 /// - `object`: the ids of the objects; `*` matches any id.
 /// - `scope`, `events`, `sender`: the scopes, events and senders that it matches; APNs never names the sender of a Push
