@@ -19,7 +19,7 @@ struct AgentTransports: Sendable {
         _ sources: [any PushTransport], _ settings: AgentSettings, _ state: AgentState?, _ log: AgentLog,
         _ counts: ServiceCounts
     ) throws {
-        guard !sources.isEmpty else { throw AgentError("the agent has no source of payloads; name one, such as .stdin") }
+        guard !sources.isEmpty else { throw AgentError("no source of payloads is given; name one, such as .stdin") }
         // The state directory has one client id, and records one session.
         guard sources.count(where: { $0 is MQTTSource }) < 2 else {
             throw AgentError("one source can be .mqtt; make a further one with MQTTTransport, and a client id for it")
