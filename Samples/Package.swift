@@ -69,9 +69,9 @@ let package = Package(
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),
                 .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "09-Sending", exclude: ["expected-output.txt", "README.md"]),
+            path: "08-Sending", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
-            name: "OwnFormat", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "10-OwnFormat",
+            name: "OwnFormat", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "09-OwnFormat",
             exclude: ["expected-output.txt", "README.md", "rules.json", "Tests"]),
         .testTarget(
             name: "OwnFormatTests",
@@ -79,7 +79,7 @@ let package = Package(
                 "OwnFormat", .product(name: "KiiPush", package: "kii-push"),
                 .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "10-OwnFormat/Tests"),
+            path: "09-OwnFormat/Tests"),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [

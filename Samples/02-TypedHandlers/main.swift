@@ -17,13 +17,13 @@ let client = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.log
 let receiver = PushReceiver(app: cloud.app.id)
 
 // Get the changed object and its bucket. There is a bucket and an object in every message that comes here.
-receiver.onPushToApp("objects", object: "*", options: .continue) { event, context in
+receiver.onPushToApp(id: "objects", object: "*", options: .continue) { event, context in
     print("object \(event.object.id), bucket \(event.bucket.name), event \(event.type?.name ?? "none")")
     print("  fetch it from \(event.object.uri)")
 }
 
 // Get the sender, refresh it, and access it: a user, a thing, or no information, as over APNs.
-receiver.onPushToApp("senders", options: .continue) { event, context in
+receiver.onPushToApp(id: "senders", options: .continue) { event, context in
     switch event.sender {
     case .user(let user):
         let record = try await context.refresh(user, with: client)
@@ -36,12 +36,12 @@ receiver.onPushToApp("senders", options: .continue) { event, context in
 }
 
 // Determine the scope, and refresh its owner. A route can ask for a scope, or the handler can look.
-receiver.onPushToApp("groups", bucket: "*", scope: .group("*")) { event, context in
+receiver.onPushToApp(id: "groups", bucket: "*", scope: .group("*")) { event, context in
     guard let group = event.message.scopeGroup else { return }
     let record = try await context.refresh(group, with: client)
     print("  a group's bucket: \(group.id), \(record?["name"]?.string ?? "which is gone")")
 }
-receiver.onPushToApp("rest", bucket: "*") { event, context in
+receiver.onPushToApp(id: "rest", bucket: "*") { event, context in
     switch event.scope {
     case .app: print("  the app's own bucket")
     case .user(let user):
@@ -55,7 +55,7 @@ receiver.onPushToApp("rest", bucket: "*") { event, context in
 }
 
 // A Push to App that lacks its scope is one all the same; it only has no bucket to speak of. Any field has its name.
-receiver.onPushToApp("no scope") { event, context in
+receiver.onPushToApp(id: "no scope") { event, context in
     let message = event.message
     print("something changed, but not said where: bucket \(message[.bucketID] ?? "none")")
     print("  scope \(message[.scopeType] ?? "none"), event \(message[.type] ?? "none")")
@@ -66,13 +66,13 @@ struct Note: Decodable {
     var text: String
     var priority: Int?
 }
-receiver.onPushToUser("notes", topic: "news") { message, context in
+receiver.onPushToUser(id: "notes", topic: "news") { message, context in
     let note = try message.data.decode(Note.self)
     print("topic \(message.topic.name) of \(message.scope.typeName): \(note.text), priority \(note.priority ?? 0)")
 }
 
 // Direct Push: whatever was sent, by an administrator or by somebody whose push looks the same.
-receiver.onDirectPush("direct") { message, context in
+receiver.onDirectPush(id: "direct") { message, context in
     let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "unknown"
     print("direct, sender \(sender): \(message.data.keys)")
 }

@@ -11,7 +11,7 @@ struct HonestRun {
     static func report() async -> (FleetReport, longestWait: Duration) {
         let fleet = SimulatedFleet(devices: 1, sample: .milliseconds(100)) { device in
             let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
-            receiver.onPushToApp("display", bucket: "thermostats", object: "*") { _, _ in }
+            receiver.onPushToApp(id: "display", bucket: "thermostats", object: "*") { _, _ in }
             return receiver
         }
         for number in 0..<changes {

@@ -16,7 +16,7 @@ enum Thermostat {
 
     /// The handler as it should be: it goes on with the object's lineage, and announces its write.
     static func addHandler(to receiver: PushReceiver, of device: SimulatedDevice) {
-        receiver.onPushToApp("thermostat", bucket: "thermostats", object: "*") { event, context in
+        receiver.onPushToApp(id: "thermostat", bucket: "thermostats", object: "*") { event, context in
             guard var fields = device.cloud.fields(of: event.object) else { return }
             let context = try context.continuing(fields: fields)
             fields["target"] = normalised(fields["target"])
@@ -34,7 +34,7 @@ enum Thermostat {
 
     /// The same without a care: no announcement, no stamp.
     static func addCarelessHandler(to receiver: PushReceiver, of device: SimulatedDevice) {
-        receiver.onPushToApp("thermostat", bucket: "thermostats", object: "*") { event, _ in
+        receiver.onPushToApp(id: "thermostat", bucket: "thermostats", object: "*") { event, _ in
             guard var fields = device.cloud.fields(of: event.object) else { return }
             fields["target"] = normalised(fields["target"])
             fields["by"] = .string(device.identity.id)

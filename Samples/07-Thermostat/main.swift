@@ -20,7 +20,7 @@ let (phone, thermostat) = (client(of: .user(owner)), client(of: .thing(thing)))
 
 let receiver = PushReceiver(app: app.id, me: [.thing(thing)])
 
-receiver.onPushToApp("heating", bucket: "settings", object: "heating") { event, context in
+receiver.onPushToApp(id: "heating", bucket: "settings", object: "heating") { event, context in
     // The push says that the object changed, and not how.
     guard let record = try await context.refresh(event.object, with: thermostat) else { return }
     let target = record["target"]?.double ?? 20

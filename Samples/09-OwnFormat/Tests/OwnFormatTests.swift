@@ -21,7 +21,7 @@ struct OwnFormatTests {
     @Test("a dead letter keeps the bytes, and a replay reads them with the same format")
     func replay() async throws {
         let receiver = PushReceiver(formats: .shipped.adding(KeyValueLines()))
-        receiver.onDirectPush("temperatures", format: "lines") { reading, context in
+        receiver.onDirectPush(id: "temperatures", format: "lines") { reading, context in
             #expect(reading.id == "17" && reading.data["value"]?.double == 4.5)
         }
         let payload = RawPayload("id=17\nfrom=sensor-4\nkind=temp\nvalue=4.5\n")

@@ -1,10 +1,10 @@
 import KiiPush
 
 let receiver = PushReceiver(formats: .shipped.adding(KeyValueLines()))
-receiver.onDirectPush("temperatures", format: "lines", type: "temp") { reading, context in
+receiver.onDirectPush(id: "temperatures", format: "lines", type: "temp") { reading, context in
     print("  \(reading.source ?? "?"), \(reading.subject ?? "?"): \(reading.data["value"]?.double ?? 0) degrees")
 }
-receiver.onDirectPush("events", format: "cloudevents", type: "com.example.*") { event, context in
+receiver.onDirectPush(id: "events", format: "cloudevents", type: "com.example.*") { event, context in
     print("  \(event.type ?? "?"): \(event.data)")
 }
 
