@@ -42,7 +42,7 @@ public struct PayloadFormatContract: Sendable {
         }
     }
 
-    var alone: PayloadFormats { [format] }
+    var alone: PayloadFormats { PayloadFormats([format]) }
 
     var besideShipped: PayloadFormats {
         PayloadFormats.shipped.names.contains(format.name) ? .shipped : .shipped.adding(format)
@@ -143,7 +143,7 @@ struct PayloadFormatGuarantee: Sendable {
         Self("a receiver routes it by its format and handles it once") { suite in
             let clock = ManualClock()
             let receiver = PushReceiver(formats: suite.alone, clock: clock) { Deduplicator(clock: clock) }
-            receiver.onDirectPush("own", format: .exactly(suite.format.name)) { _, _ in }
+            receiver.onDirectPush(id: "own", format: .exactly(suite.format.name)) { _, _ in }
             var broken: [String] = []
             for (number, payload) in suite.payloads.enumerated() {
                 for expected in ["handled", "duplicate (done)"] {

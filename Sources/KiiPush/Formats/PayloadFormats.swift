@@ -6,7 +6,7 @@
 ///
 /// Give the same formats wherever recorded payloads are decoded again: inboxes, dead letters and captures keep the
 /// bytes, and a replay decodes them.
-public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
+public struct PayloadFormats: Sendable {
     private struct Entry: Sendable {
         let name: String
         let transport: Transport?
@@ -42,9 +42,6 @@ public struct PayloadFormats: Sendable, ExpressibleByArrayLiteral {
         precondition(transports.allSatisfy { $0.format == .unknown }, "this transport carries Kii's pushes")
         given = entries
     }
-
-    /// Exactly these formats.
-    public init(arrayLiteral formats: any PayloadFormat...) { self.init(formats) }
 
     /// These formats and more.
     public func adding(_ more: any PayloadFormat...) -> PayloadFormats {

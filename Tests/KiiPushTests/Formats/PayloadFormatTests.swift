@@ -7,8 +7,8 @@ import Testing
 struct PayloadFormatTests {
     private static let lines = "id=17\nfrom=cellar\nkind=temp\nroom=b\nat=1760000000000\nuntil=1760000100000\nsay=hot"
 
-    private func push(_ payload: RawPayload, _ formats: PayloadFormats) throws -> ForeignPushMessage {
-        try #require(ForeignPushMessage(PushMessage(payload, formats: formats)))
+    private func push(_ payload: RawPayload, _ formats: [any PayloadFormat]) throws -> ForeignPushMessage {
+        try #require(ForeignPushMessage(PushMessage(payload, formats: PayloadFormats(formats))))
     }
 
     @Test("bytes that are not JSON are read by the format that recognises them, and kept as they came")
@@ -35,7 +35,7 @@ struct PayloadFormatTests {
             ("{\"a\":1", .unexpectedEnd), (#"{"a":1,"a":2}"#, .duplicateKey),
         ])
     func unclaimed(payload: String, code: DecodeError.Code) {
-        for formats: PayloadFormats in [[], .shipped, [TestLines()]] {
+        for formats in [PayloadFormats([]), .shipped, PayloadFormats([TestLines()])] {
             let error = #expect(throws: DecodeError.self) { try PushMessage(RawPayload(payload), formats: formats) }
             #expect(error?.code == code)
         }
@@ -51,13 +51,14 @@ struct PayloadFormatTests {
             func read(_ payload: borrowing PayloadView) throws(DecodeError) -> ForeignPush { ForeignPush() }
         }
         #expect(throws: DecodeError.self) {
-            try PushMessage(RawPayload(payload), limits: PayloadLimits(bytes: 7), formats: [Greedy()])
+            try PushMessage(RawPayload(payload), limits: PayloadLimits(bytes: 7), formats: PayloadFormats([Greedy()]))
         }
     }
 
     @Test("without formats, no message has one")
     func none() throws {
-        let message = try PushMessage(RawPayload(#"{"dialog_id":"d"}"#, transport: .quickblox), formats: [])
+        let message = try PushMessage(
+            RawPayload(#"{"dialog_id":"d"}"#, transport: .quickblox), formats: PayloadFormats([]))
         #expect(message.format == nil && message.certainty == .likely && message.data.keys == ["dialog_id"])
     }
 
@@ -72,25 +73,25 @@ struct PayloadFormatTests {
             #"{"scripted":1,"aps":{},"bi":"b"}"#,
         ])
     func kiisFirst(payload: String) throws {
-        #expect(try PushMessage(RawPayload(payload), formats: [ScriptedFormat()]).format == nil)
+        #expect(try PushMessage(RawPayload(payload), formats: PayloadFormats([ScriptedFormat()])).format == nil)
     }
 
     @Test("beside a topic alone, strong evidence counts and weak evidence does not")
     func topicAlone() throws {
         let payload = RawPayload(#"{"scripted":1,"topic":"t"}"#)
-        let strong = try PushMessage(payload, formats: [ScriptedFormat()])
+        let strong = try PushMessage(payload, formats: PayloadFormats([ScriptedFormat()]))
         #expect(strong.format == "scripted" && strong.kind == .directPush && strong[.topic] == nil)
         #expect(strong.data.keys == ["scripted", "topic"])
         let weak = ScriptedFormat(evidence: Evidence(["scripted"], isWeak: true))
-        #expect(try PushMessage(payload, formats: [weak]).kind == .pushToUser)
+        #expect(try PushMessage(payload, formats: PayloadFormats([weak])).kind == .pushToUser)
     }
 
     @Test("a payload that two formats claim is ambiguous, names both, and has a weak key")
     func rivals() throws {
-        let formats: PayloadFormats = [
+        let formats = PayloadFormats([
             ScriptedFormat(name: "one", push: { () throws(DecodeError) in ForeignPush(id: "1") }),
             ScriptedFormat(name: "two"),
-        ]
+        ])
         let message = try PushMessage(RawPayload(#"{"scripted":1}"#), formats: formats)
         #expect(message.format == "one" && message.certainty == .ambiguous)
         #expect(message.classification.conflicts.map(\.name) == ["format"])
@@ -100,7 +101,7 @@ struct PayloadFormatTests {
 
     @Test("over a format's own transport Kii's keys are data; other transports are unaffected")
     func ownTransport() throws {
-        let formats: PayloadFormats = [ScriptedFormat(transport: "radio"), TestLines()]
+        let formats = PayloadFormats([ScriptedFormat(transport: "radio"), TestLines()])
         let stated = try PushMessage(RawPayload(#"{"bucketID":"b"}"#, transport: "radio"), formats: formats)
         #expect(stated.format == "scripted" && stated.bucket == nil && stated.data.keys == ["bucketID"])
         let claimedTwice = try PushMessage(RawPayload("id=1", transport: "radio"), formats: formats)
@@ -116,7 +117,7 @@ struct PayloadFormatTests {
         let format = ScriptedFormat(push: { () throws(DecodeError) in
             ForeignPush(data: .json(#"{"aps":1,"from":"x","topic":2,"_kl":"s","deep":{"a":[1]}}"#))
         })
-        let message = try PushMessage(RawPayload(#"{"scripted":1,"when":"\u0031"}"#), formats: [format])
+        let message = try PushMessage(RawPayload(#"{"scripted":1,"when":"\u0031"}"#), formats: PayloadFormats([format]))
         #expect(
             message.data.keys == ["aps", "from", "topic", "_kl", "deep"]
                 && message.data["deep"]?["a"]?[0] == .number("1"))
@@ -140,7 +141,8 @@ struct PayloadFormatTests {
             ]
             return push
         })
-        let message = try PushMessage(RawPayload(#"{"scripted":1,"x":2,"from":"y"}"#), formats: [format])
+        let message = try PushMessage(
+            RawPayload(#"{"scripted":1,"x":2,"from":"y"}"#), formats: PayloadFormats([format]))
         let aps = try #require(message.aps)
         #expect(message.data.keys == ["x"] && aps.badge == 3 && aps.alert?.title == "t")
         #expect(aps.mutableContent && aps.threadID == "h" && aps["relevance-score"] == .number("0"))
@@ -154,7 +156,7 @@ struct PayloadFormatTests {
             throw DecodeError(.badEncoding, at: offset, "no\u{7}thing " + String(repeating: "x", count: 1000))
         })
         let payload = RawPayload(#"{"scripted":1}"#)
-        let error = #expect(throws: DecodeError.self) { try PushMessage(payload, formats: [format]) }
+        let error = #expect(throws: DecodeError.self) { try PushMessage(payload, formats: PayloadFormats([format])) }
         #expect(error?.code == .badEncoding && error?.detail.hasPrefix("scripted: nothing x") == true)
         #expect((0...payload.bytes.count).contains(error?.offset ?? -1) && error?.detail.utf8.count ?? 0 < 300)
     }
@@ -177,7 +179,9 @@ struct PayloadFormatTests {
         for payload in [RawPayload(#"{"scripted":1}"#), RawPayload("bytes", transport: "radio")] {
             var format = format
             format.transport = payload.transport
-            let error = #expect(throws: DecodeError.self) { try PushMessage(payload, formats: [format]) }
+            let error = #expect(throws: DecodeError.self) {
+                try PushMessage(payload, formats: PayloadFormats([format]))
+            }
             #expect(error?.detail.hasPrefix("scripted: ") == true && error?.offset == 0)
         }
     }
