@@ -75,3 +75,13 @@ public final class ManualClock: TurnedClock {
     /// When the next sleeper wakes; nil if none sleeps.
     public var nextWake: MonotonicInstant? { state.withLock { $0.sleepers.values.map(\.end).min() } }
 }
+
+extension ManualClock {
+    /// The clock of a receiver that a test drives.
+    static func of(_ receiver: PushReceiver) -> ManualClock {
+        guard let clock = receiver.clock as? ManualClock else {
+            preconditionFailure("a test advances its receiver's time: make the receiver with `clock: ManualClock()`")
+        }
+        return clock
+    }
+}

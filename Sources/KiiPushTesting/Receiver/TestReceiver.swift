@@ -26,16 +26,13 @@ public final class TestReceiver: Sendable {
     private let harness: ReceiverHarness
     private let standIns: [String]
 
-    /// Wraps a receiver that was made with this clock.
+    /// Wraps a receiver, whose clock must be a ``ManualClock``.
     ///
     /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
-    public convenience init(_ receiver: PushReceiver, clock: ManualClock) {
-        self.init(receiver, standIns: [], clock: clock)
-    }
+    public convenience init(_ receiver: PushReceiver) { self.init(receiver, standIns: []) }
 
-    private init(_ receiver: PushReceiver, standIns: [String], clock: ManualClock) {
-        precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
-        self.clock = clock
+    private init(_ receiver: PushReceiver, standIns: [String]) {
+        clock = ManualClock.of(receiver)
         self.standIns = standIns
         harness = ReceiverHarness(receiver, clock: clock)
     }
@@ -53,7 +50,7 @@ public final class TestReceiver: Sendable {
     ) throws(RulesError) {
         let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
         try receiver.loadStandIns(rules)
-        self.init(receiver, standIns: rules.rules.map(\.handlerName), clock: clock)
+        self.init(receiver, standIns: rules.rules.map(\.handlerName))
     }
 
     // MARK: Sending

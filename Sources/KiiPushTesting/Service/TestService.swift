@@ -5,7 +5,7 @@ import Synchronization
 /// A service on a clock that only the test advances: retries, timeouts, dead letters and replays in no real time.
 ///
 /// ```swift
-/// let test = try TestService(receiver, clock: clock)
+/// let test = try TestService(receiver)
 /// let receipt = try test.send(PayloadFixture.pushToUser(topic: "news").payload(.long))
 /// #expect(receipt.outcome == nil)
 /// test.advance(by: .milliseconds(200))
@@ -29,11 +29,10 @@ public final class TestService: Sendable {
     private let task: Task<Void, Never>
     private let end = Promised<Result<DrainReport, any Error>>()
 
-    /// Starts a service of a receiver that was made with this clock.
+    /// Starts a service of a receiver, whose clock must be a ``ManualClock``.
     ///
     /// - Parameters:
     ///   - receiver: the receiver whose chain and handlers it uses.
-    ///   - clock: the receiver's clock.
     ///   - inbox: keeps payloads until they have ended; by default in memory.
     ///   - settings: the bounds of the service.
     ///   - delivery: the settings for messages whose route has none; pauses between attempts are not made longer or
@@ -41,11 +40,10 @@ public final class TestService: Sendable {
     ///   - seed: chooses the order in which tasks run.
     /// - Throws: the error of an inbox that cannot be read.
     public init(
-        _ receiver: PushReceiver, clock: ManualClock, inbox: any Inbox = InMemoryInbox(),
-        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), seed: UInt64 = 0
+        _ receiver: PushReceiver, inbox: any Inbox = InMemoryInbox(), settings: ServiceSettings = .standard,
+        delivery: DeliverySettings = DeliverySettings(), seed: UInt64 = 0
     ) throws {
-        precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
-        self.clock = clock
+        clock = ManualClock.of(receiver)
         executor = SeededExecutor(seed: seed)
         let service = PushService(
             receiver, [transport], inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },

@@ -37,7 +37,7 @@ struct DeliveryDemo {
     init(_ console: Console) {
         self.console = console
         receiver = PushReceiver(app: DemoPayloads.app, clock: clock)
-        receiver.onPushToApp("backup", bucket: "counter") { [handler] _, _ in try handler.handle() }
+        receiver.onPushToApp(id: "backup", bucket: "counter") { [handler] _, _ in try handler.handle() }
     }
 
     func run() async {

@@ -51,15 +51,15 @@ private struct Demo {
     }
 
     private func register() {
-        receiver.onPushToApp("objects", bucket: "*", object: "*") { [heard] event, _ in
+        receiver.onPushToApp(id: "objects", bucket: "*", object: "*") { [heard] event, _ in
             let what = event.type.map { "\($0)" } ?? "something happened"
             heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(words(event.scope)): \(what)")
         }
-        receiver.onPushToUser("topics", topic: "*") { [heard] event, _ in
+        receiver.onPushToUser(id: "topics", topic: "*") { [heard] event, _ in
             let text = event.data["text"]?.string ?? event.message.alert?.body ?? "nothing"
             heard.say("topic \(event.topic.name) of \(words(event.scope)), says: \(text)")
         }
-        receiver.onDirectPush("direct") { [heard] message, _ in
+        receiver.onDirectPush(id: "direct") { [heard] message, _ in
             if let command = message.command {
                 let actions = command.actions.map { "\($0.alias.map { "\($0)." } ?? "")\($0.name)" }
                 return heard.say("command \(command.id): \(actions.joined(separator: ", "))")

@@ -37,10 +37,10 @@ struct LoopDemo {
             loopGuard
             ScopeFilter()
         }
-        receiver.onPushToApp("counter", bucket: "counter", object: "*") { [handler] event, context in
+        receiver.onPushToApp(id: "counter", bucket: "counter", object: "*") { [handler] event, context in
             try handler.handle(event, context)
         }
-        test = TestReceiver(receiver, clock: clock)
+        test = TestReceiver(receiver)
     }
 
     func run() async {
