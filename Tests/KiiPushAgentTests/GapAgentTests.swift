@@ -83,10 +83,10 @@ private final class Noting: HandlerRegistry {
 struct CommandAgentTests {
     /// Registers the guide's handlers.
     private func register(_ agent: some HandlerRegistry) {
-        agent.onCommand("power", action: "turnPower") { command, context in
+        agent.onCommand(id: "power", action: "turnPower") { command, context in
             try context.answer(.succeeded(["power": true]))
         }
-        agent.onCommand("lamp", mqtt: MQTTPattern(topic: "cmd/+/set")) { command, context in
+        agent.onCommand(id: "lamp", mqtt: MQTTPattern(topic: "cmd/+/set")) { command, context in
             guard let level = command.data["level"] else { return try context.answer(.failed("no level is given")) }
             try context.answer(.succeeded(["level": level]))
         }
@@ -113,7 +113,7 @@ struct CommandAgentTests {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
         register(receiver)
-        #expect(await TestReceiver(receiver, clock: clock).send(payload).answer == answer)
+        #expect(await TestReceiver(receiver).send(payload).answer == answer)
     }
 
     @Test("a transport of one's own passes the answer on by the receipt, with wrappers around it")

@@ -32,7 +32,7 @@ struct PushAgentTests {
     func operated() async throws {
         let state = folder.path
         let agent = try PushAgent(app: "0123abcd", state: .directory(state))
-        agent.onPushToUser("door", topic: "door") { _, _ in }
+        agent.onPushToUser(id: "door", topic: "door") { _, _ in }
         let outcomes = Mutex<[String]>([])
         agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome)") } }
         let answers = Mutex<[Int32]>([])
@@ -79,7 +79,7 @@ struct PushAgentTests {
         settings.capture = folder["captured"]
         settings.metrics = folder["metrics"]
         let agent = try PushAgent(state: .directory(folder.path), settings: settings)
-        agent.onDirectPush("readings", format: "lines", type: "reading") { _, _ in }
+        agent.onDirectPush(id: "readings", format: "lines", type: "reading") { _, _ in }
         let outcomes = Mutex<[String]>([])
         agent.onTrace { trace in outcomes.withLock { $0.append("\(trace.outcome.name)") } }
         #expect(try await agent.exitCode(Self.lines) == 0)
@@ -97,7 +97,7 @@ struct PushAgentTests {
         settings.executor = executor
         let agent = try PushAgent(state: .memory, settings: settings)
         let calls = Mutex<[Bool]>([])
-        agent.onPushToUser("door", topic: "door") { _, _ in
+        agent.onPushToUser(id: "door", topic: "door") { _, _ in
             let isThere = unsafe withUnsafeCurrentTask { task in
                 unsafe task?.unownedTaskExecutor == executor.asUnownedTaskExecutor()
             }
@@ -182,7 +182,8 @@ struct PushAgentTests {
         let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, settings)
         var once = DeliverySettings()
         once.attempts = 1
-        agent.onPushToUser("door", topic: "door", options: RouteOptions(delivery: once)) { _, _ in throw TestError() }
+        agent.onPushToUser(id: "door", topic: "door", options: RouteOptions(delivery: once)) { _, _ in throw TestError()
+        }
         #expect(try await agent.exitCode(asking()) == 1)
         #expect(log.events.contains { $0.contains("lost: 2 dead letters, kept in memory only") })
         #expect(log.events.contains { $0.contains("no kill switch") } && !log.events.contains { $0.contains(" --") })

@@ -51,7 +51,7 @@ struct ServiceAnswerTests {
         let bench = ServiceBench(
             routes: routes, inbox: inbox, delivery: delivery, letters: letters, answers: [sender])
         let log = bench.log
-        bench.receiver.onCommand("command", options: RouteOptions(then: .continue)) { _, context in
+        bench.receiver.onCommand(id: "command", options: RouteOptions(then: .continue)) { _, context in
             log.add("command (\(context.attempt))")
             try await handler(context)
         }
@@ -169,7 +169,7 @@ struct ServiceAnswerTests {
         let bench = ServiceBench(routes: [("log", nil)], inbox: SpyInbox(), clock: clock, answers: [sender]) { _, _ in
             clock.advance(by: .seconds(6))
         }
-        bench.receiver.onCommand("command") { _, _ in }
+        bench.receiver.onCommand(id: "command") { _, _ in }
         if isKilled { bench.loopGuard.kill(.route("command"), for: .seconds(60)) }
         let answers = try await Self.answers(to: Self.request("k", expiry: isKilled ? nil : 5), bench, sender)
         let expired = #"k: {"status":"expired","reason":"it came too late"}"#
@@ -183,7 +183,7 @@ struct ServiceAnswerTests {
         let bench = ServiceBench(
             routes: [("log", nil)], inbox: SpyInbox(), delivery: .with { $0.attempts = 1 }, answers: [sender]
         ) { _, _ in throw TestError() }
-        bench.receiver.onCommand("command") { _, _ in }
+        bench.receiver.onCommand(id: "command") { _, _ in }
         #expect(try await Self.answers(to: Self.command, bench, sender) == [#"-: {"status":"succeeded"}"#])
     }
 
@@ -272,13 +272,13 @@ struct ServiceAnswerTests {
             let inbox = SpyInbox(disk)
             let delivery = DeliverySettings.with { $0.attempts = 100 }
             let bench = ServiceBench(routes: [], inbox: inbox, delivery: delivery, answers: [sender])
-            bench.receiver.onCommand("caf\u{E9}", action: "power", options: options) { _, context in
+            bench.receiver.onCommand(id: "caf\u{E9}", action: "power", options: options) { _, context in
                 try context.answer(.succeeded(Self.data))
             }
-            bench.receiver.onCommand("cafe\u{301}", action: "dim", options: options) { _, context in
+            bench.receiver.onCommand(id: "cafe\u{301}", action: "dim", options: options) { _, context in
                 try context.answer(.failed("stuck"))
             }
-            bench.receiver.onCommand("other", action: "power", options: options) { _, _ in
+            bench.receiver.onCommand(id: "other", action: "power", options: options) { _, _ in
                 if isFirst { throw TestError() }
             }
             let (intake, run) = await bench.open()
@@ -304,15 +304,17 @@ struct ServiceAnswerTests {
         let sender = ListSender()
         let bench = ServiceBench(routes: [], inbox: SpyInbox(), answers: [sender])
         let options = RouteOptions(then: .continue)
-        bench.receiver.onCommand(power, action: "power", options: options) { _, context in
+        bench.receiver.onCommand(id: power, action: "power", options: options) { _, context in
             try context.answer(.succeeded(Self.data))
         }
         if let dim {
-            bench.receiver.onCommand(dim, action: "dim", options: options) { _, context in
+            bench.receiver.onCommand(id: dim, action: "dim", options: options) { _, context in
                 try context.answer(.failed("stuck"))
             }
         }
-        bench.receiver.onCommand("other", action: "other", options: options) { _, _ in Issue.record("not its action") }
+        bench.receiver.onCommand(id: "other", action: "other", options: options) { _, _ in
+            Issue.record("not its action")
+        }
         let answers = try await Self.answers(to: Self.command, bench, sender)
         let why = dim != nil ? "stuck" : "no rule takes this action"
         #expect(

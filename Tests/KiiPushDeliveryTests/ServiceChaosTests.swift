@@ -14,7 +14,7 @@ struct ServiceChaosTests {
         let inbox = SpyInbox(isLogging: false)
         let handled = Atomic<Int>(0)
         let bench = ServiceBench(routes: [], inbox: isDurable ? inbox : InMemoryInbox())
-        bench.receiver.onAny("r") { _, _ in handled.add(1, ordering: .relaxed) }
+        bench.receiver.onAny(id: "r") { _, _ in handled.add(1, ordering: .relaxed) }
         let (intake, run) = await bench.open()
         var most = 0
         for number in 0..<5000 {

@@ -121,11 +121,11 @@ struct ServiceFairTests {
     ) -> ServiceBench {
         let bench = ServiceBench(routes: [], settings: settings, delivery: delivery)
         let log = bench.log
-        bench.receiver.onPushToApp("app") { event, _ in
+        bench.receiver.onPushToApp(id: "app") { event, _ in
             log.add("app \(event.message.number)")
             try await act(event.message.number)
         }
-        bench.receiver.onPushToUser("user") { event, _ in
+        bench.receiver.onPushToUser(id: "user") { event, _ in
             log.add("user \(event.message.number)")
             try await act(event.message.number)
         }

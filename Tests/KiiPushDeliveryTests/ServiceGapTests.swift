@@ -15,7 +15,7 @@ struct ServiceGapTests {
     private func bench(_ inbox: any Inbox, failures: Int = 0, transports: [any PushTransport] = []) -> ServiceBench {
         let bench = ServiceBench(inbox: inbox, transports: transports)
         let log = bench.log
-        bench.receiver.onGap("resync") { gap, context in
+        bench.receiver.onGap(id: "resync") { gap, context in
             log.add("\(gap.cause) of \(gap.transport ?? "any") (\(context.attempt))")
             if context.attempt <= failures { throw TestError() }
         }
@@ -43,7 +43,7 @@ struct ServiceGapTests {
     @Test("a gap whose handler fails for good lets messages pass, dead-lettered or not", arguments: [100, 0])
     func failed(capacity: Int) async throws {
         let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: capacity))
-        bench.receiver.onGap("resync") { _, _ in throw TestError() }
+        bench.receiver.onGap(id: "resync") { _, _ in throw TestError() }
         let (intake, run) = await bench.open()
         intake.report(Self.lost)
         let hasRoom = Flag()
@@ -61,7 +61,7 @@ struct ServiceGapTests {
         let hand = HandTransport()
         let other = ScriptedTransport(name: "other", abilities: hand.abilities) { try await hand.run($0) }
         let bench = ServiceBench(inbox: SpyInbox(), transports: [other])
-        bench.receiver.onGap("resync") { _, _ in
+        bench.receiver.onGap(id: "resync") { _, _ in
             await withCheckedContinuation { waiter in isHeld.withLock { $0 = waiter } }
         }
         let (intake, run) = await bench.open()
@@ -88,7 +88,7 @@ struct ServiceGapTests {
         let held = Mutex<CheckedContinuation<Void, Never>?>(nil)
         let bench = ServiceBench(inbox: SpyInbox())
         let log = bench.log
-        bench.receiver.onGap("resync") { _, _ in
+        bench.receiver.onGap(id: "resync") { _, _ in
             log.add("resync")
             await withCheckedContinuation { waiter in held.withLock { $0 = waiter } }
         }
@@ -184,7 +184,7 @@ struct ServiceGapTests {
         let log = EventLog()
         let letters = InMemoryDeadLetterStore(capacity: 2)
         let bench = ServiceBench(inbox: SpyInbox(), letters: letters) { _, _ in throw TestError() }
-        bench.receiver.onGap("resync") { gap, _ in
+        bench.receiver.onGap(id: "resync") { gap, _ in
             log.add(gap.cause.rawValue)
             throw TestError()
         }
@@ -203,7 +203,7 @@ struct ServiceGapTests {
         let bench = ServiceBench(
             inbox: inbox, delivery: .with { $0.attempts = 1 }, letters: InMemoryDeadLetterStore(capacity: 2)
         ) { _, _ in throw TestError() }
-        bench.receiver.onGap("resync") { gap, _ in log.add(gap.cause.rawValue) }
+        bench.receiver.onGap(id: "resync") { gap, _ in log.add(gap.cause.rawValue) }
         let (intake, run) = await bench.open()
         func fail(_ number: Int) async throws {
             _ = await (try intake.submit([ServiceBench.payload(number, "o\(number)")])[0]).end()
@@ -224,7 +224,7 @@ struct ServiceGapTests {
     func tooLarge() async throws {
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox)
-        bench.receiver.onGap("resync") { gap, _ in bench.log.add(gap.reason) }
+        bench.receiver.onGap(id: "resync") { gap, _ in bench.log.add(gap.reason) }
         let (intake, run) = await bench.open()
         func drop(_ number: Int) { intake.drop("line \(number)", largerThan: 10, network: .mqtt) }
         drop(1)

@@ -117,7 +117,7 @@ struct ServiceInboxTests {
         let letters = NamingLetters()
         let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
         let receiver = PushReceiver(deadLetters: letters) { ScopeFilter() }
-        receiver.onAny("r") { _, _ in throw TestError() }
+        receiver.onAny(id: "r") { _, _ in throw TestError() }
         let transport = HandTransport()
         let service = PushService(
             receiver, [transport], inbox: inbox, delivery: .with { $0.attempts = 1 }, executor: OwnThreads.executor)

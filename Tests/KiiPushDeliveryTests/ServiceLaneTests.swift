@@ -110,8 +110,8 @@ struct ServiceLaneTests {
             now.withLock { $0.running -= 1 }
         }
         // Of two routes, since one alone leaves a worker for others.
-        bench.receiver.onPushToApp("app") { _, _ in await act() }
-        bench.receiver.onPushToUser("user") { _, _ in await act() }
+        bench.receiver.onPushToApp(id: "app") { _, _ in await act() }
+        bench.receiver.onPushToUser(id: "user") { _, _ in await act() }
         let (intake, run) = await bench.open()
         let receipts = try intake.submit(
             (1...40).map { number in
@@ -234,11 +234,11 @@ struct ServiceLaneTests {
         let bench = ServiceBench(routes: [], delivery: delivery)
         let log = bench.log
         bench.receiver.onPushToApp(
-            "created", events: [.objectCreated], options: RouteOptions(then: .continue, delivery: delivery)
+            id: "created", events: [.objectCreated], options: RouteOptions(then: .continue, delivery: delivery)
         ) { _, _ in
             log.add("created")
         }
-        bench.receiver.onPushToApp("any", options: RouteOptions(delivery: delivery)) { event, _ in
+        bench.receiver.onPushToApp(id: "any", options: RouteOptions(delivery: delivery)) { event, _ in
             log.add("any \(event.message.number)")
             await gate.wait()
         }

@@ -287,8 +287,8 @@ struct ServicePaceTests {
     func staleTime() throws {
         let (clock, stale) = (ManualClock(), Stale())
         let receiver = PushReceiver(clock: clock) { stale }
-        receiver.onAny("r") { _, _ in }
-        let test = try TestService(receiver, clock: clock)
+        receiver.onAny(id: "r") { _, _ in }
+        let test = try TestService(receiver)
         let receipt = try test.send(ServiceBench.payload(1))
         #expect(receipt.outcome == nil && stale.asked.load(ordering: .relaxed) == 1)
         test.advance(by: .milliseconds(4))

@@ -103,8 +103,8 @@ struct ServiceSpillTests {
     func route() async throws {
         let gate = Gate()
         let bench = ServiceBench(routes: [], inbox: SpyInbox(), settings: Self.settings(100))
-        bench.receiver.onPushToApp("app") { _, _ in await gate.wait() }
-        bench.receiver.onPushToUser("user") { _, _ in }
+        bench.receiver.onPushToApp(id: "app") { _, _ in await gate.wait() }
+        bench.receiver.onPushToUser(id: "user") { _, _ in }
         let (intake, run) = await bench.open()
         let receipts = try (0..<300).flatMap { try intake.submit([ServiceBench.payload($0, bucket: "b\($0)")]) }
         #expect(bench.service.status.messages == 50 && bench.service.status.onDisk == 250)
@@ -287,7 +287,7 @@ struct ServiceSpillTests {
         let settings = Self.settings(1) { $0.messagesOnDisk = 0 }
         let (bench, intake, run) = await ServiceBench(routes: [], inbox: SpyInbox(), settings: settings) { _, _ in }
             .opened()
-        bench.receiver.onPushToUser("r", topic: "noisy") { message, _ in
+        bench.receiver.onPushToUser(id: "r", topic: "noisy") { message, _ in
             if message.message.number > 1 { await gate.wait() }
         }
         func end(_ number: Int, _ topic: String = "noisy") async -> String {

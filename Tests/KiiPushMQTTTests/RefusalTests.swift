@@ -108,7 +108,7 @@ struct GapTests {
     private func firstHandled(_ broker: ScriptedBroker) async throws -> [String] {
         let log = Mutex<[String]>([])
         let receiver = PushReceiver()
-        receiver.onGap("resync") { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
+        receiver.onGap(id: "resync") { gap, _ in log.withLock { $0.append(gap.cause.rawValue) } }
         receiver.onDirectPush { event, _ in log.withLock { $0.append(event.data["n"]?.string ?? "-") } }
         let settings = broker.settings(.v5) {
             ($0.subscriptions, $0.hadSession, $0.keepAlive) = ([.init("open"), .init("other")], true, 5)

@@ -47,9 +47,9 @@ struct RulesLoadTests {
     @Test("rules stand among the code's routes where they were first loaded, also when they are loaded again")
     func place() throws {
         let receiver = receiver()
-        receiver.onAny("before", options: .continue) { _, _ in }
+        receiver.onAny(id: "before", options: .continue) { _, _ in }
         try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#))
-        receiver.onAny("after") { _, _ in }
+        receiver.onAny(id: "after") { _, _ in }
         #expect(receiver.routes.map(\.id) == ["before", "a", "after"])
         try receiver.load(rules(#"{"id":"b","then":{"handler":"first"}}"#, #"{"id":"c","then":{"handler":"first"}}"#))
         #expect(receiver.routes.map(\.id) == ["before", "b", "c", "after"])
@@ -62,7 +62,7 @@ struct RulesLoadTests {
     @Test("a load that fails changes nothing, and names the rule and a suggestion")
     func failure() async throws {
         let receiver = receiver()
-        receiver.onPushToUser("code") { _, _ in }
+        receiver.onPushToUser(id: "code") { _, _ in }
         try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#))
         let broken = try rules(
             #"{"id":"b","then":{"handler":"frist"}}"#, #"{"id":"code","then":{"handler":"first"}}"#,
@@ -101,7 +101,7 @@ struct RulesLoadTests {
         #expect(try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#)) == 1)
         _ = await receiver.receive(push("\"n\":2"))
         #expect(try receiver.load(rules(#"{"id":"a","then":{"handler":"second"}}"#)) == 2)
-        receiver.onDirectPush("code") { _, _ in }
+        receiver.onDirectPush(id: "code") { _, _ in }
         _ = await receiver.receive(push("\"n\":3"))
         #expect(traces.traces.map(\.generation) == [0, 1, 2] && receiver.rulesGeneration == 2)
         #expect(log.events == ["first for a", "second for a"])

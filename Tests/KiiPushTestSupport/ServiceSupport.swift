@@ -208,7 +208,7 @@ struct ServiceBench {
         let log = log
         for route in routes {
             receiver.onAny(
-                route.id,
+                id: route.id,
                 options: RouteOptions(
                     then: .continue, pace: isPaced ? .every(.seconds(6)) : .standard, delivery: route.delivery)
             ) { message, context in

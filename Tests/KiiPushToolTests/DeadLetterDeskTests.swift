@@ -55,7 +55,7 @@ struct DeadLetterReplayTests {
         _ letters: InMemoryDeadLetterStore, _ command: (StateSession) async -> Answer
     ) async throws -> (Answer, PushReceiver) {
         let receiver = PushReceiver(deadLetters: letters)
-        receiver.onPushToUser("news", topic: "news") { _, _ in }
+        receiver.onPushToUser(id: "news", topic: "news") { _, _ in }
         let transport = HandTransport()
         let service = PushService(receiver, [transport])
         let running = Task { try await service.run() }

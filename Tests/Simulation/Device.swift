@@ -96,7 +96,7 @@ final class Device {
         if subject == .ownRoute {
             for route in 0..<Subject.routes { receiver.onPushToApp(bucket: .exactly("b\(route)")) { _, _ in } }
         } else {
-            for route in 0..<routes { receiver.onAny("r\(route)", options: .continue) { _, _ in } }
+            for route in 0..<routes { receiver.onAny(id: "r\(route)", options: .continue) { _, _ in } }
         }
     }
 

@@ -37,7 +37,7 @@ public struct HandlerContext: Sendable {
     /// Answers the message: its sender gets the answer when the message has ended, once.
     ///
     /// ```swift
-    /// agent.onCommand("power", action: "turnPower") { command, context in
+    /// agent.onCommand(id: "power", action: "turnPower") { command, context in
     ///     try context.answer(.succeeded(["power": true]))
     /// }
     /// ```

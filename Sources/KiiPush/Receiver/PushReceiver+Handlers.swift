@@ -4,7 +4,7 @@
 /// condition, and all given ones must hold. The handler's type reflects them: if a route has a condition on the bucket,
 /// its bucket is non-optional.
 ///
-/// - `id`: the route's id, unique in the receiver; generated if omitted. It matches nothing: a topic is `topic:`.
+/// - `id`: the route's id, unique in the receiver; generated if omitted.
 /// - `bucket`, `topic`, `format`: the names that it matches; `*` in a name matches any run of characters.
 /// - `object`: the ids of the objects; `*` matches any id.
 /// - `scope`, `events`, `sender`: the scopes, events and senders that it matches; APNs never names the sender of a Push
@@ -27,7 +27,7 @@ extension PushReceiver: HandlerRegistry {
 extension HandlerRegistry {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.
     public func onPushToApp(
-        _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
+        id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
@@ -38,7 +38,7 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each Push to App about one of the buckets.
     public func onPushToApp(
-        _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
+        id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         options: RouteOptions = .standard,
         handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
@@ -51,7 +51,7 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each Push to App about one of the objects.
     public func onPushToApp(
-        _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
+        id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (ObjectEvent, HandlerContext) async throws -> Void
@@ -64,7 +64,7 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
     public func onPushToUser(
-        _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
+        id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
@@ -74,7 +74,7 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
     public func onPushToUser(
-        _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
+        id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
@@ -89,7 +89,7 @@ extension HandlerRegistry {
     /// administrator, and Kii adds that only over MQTT. A Direct Push is rarely more than likely, since most of them do
     /// not name their kind.
     public func onDirectPush(
-        _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
+        id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         mqtt: MQTTPattern? = nil, data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
@@ -102,7 +102,7 @@ extension HandlerRegistry {
     /// No pace limits gaps, and a gap of no single transport matches no condition on it. While the handler fails, new
     /// messages of the transport wait, at most until its last attempt.
     public func onGap(
-        _ id: String? = nil, transport: TextPattern? = nil, options: RouteOptions = .standard,
+        id: String? = nil, transport: TextPattern? = nil, options: RouteOptions = .standard,
         handler: @escaping @Sendable (Gap, HandlerContext) async throws -> Void
     ) {
         var criteria = RouteCriteria(certainty: Certainty.allCases)
@@ -115,7 +115,7 @@ extension HandlerRegistry {
     /// Calls `handler` for each Direct Push that a ``PayloadFormat`` has claimed.
     ///
     /// ```swift
-    /// receiver.onDirectPush("events", format: "cloudevents", type: "com.example.*") { event, context in
+    /// receiver.onDirectPush(id: "events", format: "cloudevents", type: "com.example.*") { event, context in
     ///     print("  \(event.type ?? "?"): \(event.data)")
     /// }
     /// ```
@@ -123,7 +123,7 @@ extension HandlerRegistry {
     /// Without a `type`, it matches any type, and none. A payload that several formats claim is `ambiguous`. The
     /// conditions on the data are on what the format has read.
     public func onDirectPush(
-        _ id: String? = nil, format: TextPattern, type: TextPattern? = nil,
+        id: String? = nil, format: TextPattern, type: TextPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (ForeignPushMessage, HandlerContext) async throws -> Void
     ) {
@@ -140,7 +140,7 @@ extension HandlerRegistry {
     /// default a command may have any action, also that of an MQTT message, which nobody knows; one of Thing-IF has a
     /// ``DirectPushMessage/command``.
     public func onCommand(
-        _ id: String? = nil, action: TextPattern = .any, mqtt: MQTTPattern? = nil, data: [DataCondition] = [],
+        id: String? = nil, action: TextPattern = .any, mqtt: MQTTPattern? = nil, data: [DataCondition] = [],
         options: RouteOptions = .standard,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
@@ -151,7 +151,7 @@ extension HandlerRegistry {
 
     /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     public func onAny(
-        _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
+        id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [], options: RouteOptions = .standard,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {

@@ -85,7 +85,7 @@ struct ConfirmedWriteTests {
         let (client, cloud, object) = (client(), cloud, object)
         try await client.write(object, .create(["n": 1]))
         let receiver = PushReceiver(app: cloud.app.id)
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await context.refresh(event.object, with: client) else { return }
             cloud.fail(.close(.answer))
             try await context.write(record, .patch(["n": 2]), with: client)
@@ -110,7 +110,7 @@ struct ConfirmedWriteTests {
         try await client.write(object, .create(["n": 1]))
         let found = Mutex<[String?]>([])
         let receiver = PushReceiver(app: cloud.app.id)
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             let object = try await context.refresh(event.object, with: client)
             let names = [
                 try await context.refresh(user, with: client)?["loginName"]?.string,

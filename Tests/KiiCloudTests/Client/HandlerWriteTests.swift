@@ -28,7 +28,7 @@ struct HandlerWriteTests {
     @Test("a write's own event is dropped, and the object bears the handler's stamp")
     func written() async throws {
         let client = client
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             try await context.write(event.object, .replace(["temp": 22]), with: client)
         }
         #expect(await event(at: 1, modifiedAt: 1) == "handled")
@@ -46,7 +46,7 @@ struct HandlerWriteTests {
             Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), retries: RetrySettings(attempts: 1),
             clock: NotedClock())
         cloud.fail(.status(status, code: "OBJECT_VERSION_IS_STALE"))
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             try await context.write(event.object, .replace([:], ifMatch: nil), with: client)
         }
         #expect(await event(at: 1, modifiedAt: 1) == "failed (settings)")
@@ -58,7 +58,7 @@ struct HandlerWriteTests {
         let client = client
         if isThere { try await client.write(object, .create([:])) }
         let answers = Mutex<[Bool]>([])
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             let wasThere = try await context.delete(event.object, with: client)
             answers.withLock { $0.append(wasThere) }
         }
@@ -73,7 +73,7 @@ struct HandlerWriteTests {
         let client = client
         let stamp = "1;3;th.9;1700000000000"
         try await client.write(object, .create(["temp": 21, "_kl": .string(stamp)]))
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }
             let context = try context.continuing(record)
             try await context.write(event.object, .patch(["temp": 22], ifMatch: record.version), with: client)
@@ -95,7 +95,7 @@ struct HandlerWriteTests {
         let client = client
         try await client.write(object, .create(["temp": 21, "on": true, "_kl": "1;1;th.9;1"]))
         let written = Mutex<[Written?]>([])
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }
             let answer = try await context.write(record, write, with: client)
             written.withLock { $0.append(answer) }

@@ -118,7 +118,7 @@ final class ActionRun: Sendable {
             app: "0123abcd", grace: grace,
             note: { [weak self] line in self?.lines.withLock { $0.append((line, true)) } },
             log: { [weak self] line in self?.lines.withLock { $0.append((line, false)) } })
-        receiver.onAny("r", options: RouteOptions(ownBucket: ownBucket)) {
+        receiver.onAny(id: "r", options: RouteOptions(ownBucket: ownBucket)) {
             [weak self] message, context in
             do { try await actions.run(vector, for: message, context) } catch {
                 self?.errors.withLock { $0.append(error) }

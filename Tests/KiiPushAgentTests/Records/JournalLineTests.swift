@@ -28,17 +28,17 @@ struct JournalLineTests {
             .payload(.long)
         let size = payload.bytes.count
         #expect(
-            try await line(payload) { $0.onPushToApp("settings") { _, _ in } }
+            try await line(payload) { $0.onPushToApp(id: "settings") { _, _ in } }
                 == "<6>message 1: handled; route settings; pushToApp, certain; mqtt, \(size) bytes")
         #expect(
             try await line(payload) { _ in }
                 == "<6>message 1: unrouted (noRoute); pushToApp, certain; mqtt, \(size) bytes")
         #expect(
-            try await line(payload) { $0.onAny("a\nb") { _, _ in throw Secret() } }
+            try await line(payload) { $0.onAny(id: "a\nb") { _, _ in throw Secret() } }
                 == #"<4>message 1: failed (a\nb): Secret; route a\nb; pushToApp, certain; mqtt, \#(size) bytes"#)
         #expect(
             try await line(payload) { receiver in
-                receiver.onAny("r") { _, _ in throw ProgramError.exited(program: "reload", status: 3) }
+                receiver.onAny(id: "r") { _, _ in throw ProgramError.exited(program: "reload", status: 3) }
             }
                 == "<4>message 1: failed (r): reload: ended with exit status 3; route r; pushToApp, certain; mqtt, \(size) bytes"
         )
@@ -47,7 +47,7 @@ struct JournalLineTests {
                 == #"<4>message 1: undecodable (unexpectedCharacter); n\u001b"#)
         #expect(
             try await line(payload) { receiver in
-                for number in 1...10 { receiver.onAny("r\(number)", options: .continue) { _, _ in } }
+                for number in 1...10 { receiver.onAny(id: "r\(number)", options: .continue) { _, _ in } }
             }
                 == "<6>message 1: handled; routes r1, r2, r3, r4, r5, r6, r7, r8 and 2 more; pushToApp, certain; mqtt, \(size) bytes"
         )
@@ -60,16 +60,16 @@ struct JournalLineTests {
         var door = DeliverySettings()
         door.maxAge = .seconds(30)
         #expect(
-            try await line(payload) { $0.onAny("door", options: RouteOptions(delivery: door)) { _, _ in } }
+            try await line(payload) { $0.onAny(id: "door", options: RouteOptions(delivery: door)) { _, _ in } }
                 == "<6>message 1: expired; route door; pushToUser, certain; mqtt, \(size) bytes")
         let inSeconds = try await line(PayloadFixture.pushToUser(sentAt: 1_700_000_000).payload(.long)) { receiver in
-            receiver.onPushToUser("door", options: RouteOptions(delivery: door)) { _, _ in }
+            receiver.onPushToUser(id: "door", options: RouteOptions(delivery: door)) { _, _ in }
         }
         #expect(inSeconds.contains("; its 'when' is probably in seconds, not milliseconds; "), "\(inSeconds)")
         #expect(
             try await line(payload) { receiver in
-                receiver.onAny("door", options: RouteOptions(then: .continue, delivery: door)) { _, _ in }
-                receiver.onAny("log") { _, _ in }
+                receiver.onAny(id: "door", options: RouteOptions(then: .continue, delivery: door)) { _, _ in }
+                receiver.onAny(id: "log") { _, _ in }
             }
                 == "<6>message 1: handled; routes door, log; too old for door; pushToUser, certain; mqtt, \(size) bytes"
         )
@@ -140,8 +140,8 @@ struct SilenceWatchTests {
     /// A receiver that tells a watch of its messages.
     private func receiver(_ silence: SilenceWatch) -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToUser("news", topic: "news") { _, _ in }
-        receiver.onPushToApp("settings") { _, _ in }
+        receiver.onPushToUser(id: "news", topic: "news") { _, _ in }
+        receiver.onPushToApp(id: "settings") { _, _ in }
         receiver.onTrace { silence.saw($0) }
         return receiver
     }

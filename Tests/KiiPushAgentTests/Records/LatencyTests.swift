@@ -38,10 +38,10 @@ struct LatencyTests {
     /// A receiver on whose route `slow` a handler takes 30 ms, and on `broken` one that fails after 2 ms.
     private func receiver(_ clock: ManualClock) -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("slow", bucket: "settings", options: .continue) { _, _ in
+        receiver.onPushToApp(id: "slow", bucket: "settings", options: .continue) { _, _ in
             clock.advance(by: .milliseconds(30))
         }
-        receiver.onPushToApp("broken", bucket: "settings") { _, _ in
+        receiver.onPushToApp(id: "broken", bucket: "settings") { _, _ in
             clock.advance(by: .milliseconds(2))
             throw TestFailure(what: "broken", code: 1)
         }

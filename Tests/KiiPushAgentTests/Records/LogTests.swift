@@ -169,7 +169,7 @@ struct LineQuotaTests {
     func outcomes() async {
         let keys = Mutex<[LineQuota.Key]>([])
         let receiver = PushReceiver(app: "0123abcd", clock: ManualClock())
-        receiver.onPushToApp("app") { _, _ in }
+        receiver.onPushToApp(id: "app") { _, _ in }
         receiver.onTrace { trace in keys.withLock { $0.append(LineQuota.Key(trace)) } }
         _ = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
         _ = await receiver.receive(PayloadFixture.pushToUser().payload(.long))
@@ -188,7 +188,7 @@ struct LogOutputTests {
     private static func lines() async -> [JournalLine] {
         let receiver = PushReceiver(clock: ManualClock())
         let lines = Mutex<[JournalLine]>([])
-        receiver.onPushToApp("settings\n", bucket: "settings") { _, _ in }
+        receiver.onPushToApp(id: "settings\n", bucket: "settings") { _, _ in }
         receiver.onTrace { trace in lines.withLock { $0.append(JournalLine(trace)) } }
         _ = await receiver.receive(PayloadFixture.pushToApp(bucket: "settings").payload(.long))
         let event = ServiceEvent.transport("mqtt", .disconnected("gone", retryIn: .seconds(1)))

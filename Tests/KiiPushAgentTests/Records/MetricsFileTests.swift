@@ -141,7 +141,7 @@ struct MetricsFileTests {
     func paced() async throws {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("r", options: RouteOptions(pace: .every(.seconds(8)))) { _, _ in }
+        receiver.onPushToApp(id: "r", options: RouteOptions(pace: .every(.seconds(8)))) { _, _ in }
         for number in 0..<23 {
             let fixture = PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number))
             _ = await receiver.receive(fixture.payload(.long))
@@ -154,7 +154,7 @@ struct MetricsFileTests {
     @Test("every outcome of a receiver is in the file, and their sum is what was received")
     func receiver() async throws {
         let receiver = PushReceiver()
-        receiver.onPushToApp("r", bucket: "settings") { _, _ in }
+        receiver.onPushToApp(id: "r", bucket: "settings") { _, _ in }
         for payload in ["{", "{}", PayloadFixture.pushToApp().json(.long)] {
             _ = await receiver.receive(RawPayload(payload))
         }

@@ -23,7 +23,7 @@ struct SimulatedFleetTests {
             LoopGuard(settings: LoopSettings(layers: layers), clock: device.clock)
             ScopeFilter()
         }
-        receiver.onPushToApp("loop", bucket: "*", object: "*") { event, _ in try device.put(event.object) }
+        receiver.onPushToApp(id: "loop", bucket: "*", object: "*") { event, _ in try device.put(event.object) }
         return receiver
     }
 

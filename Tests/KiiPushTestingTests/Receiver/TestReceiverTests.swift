@@ -76,7 +76,7 @@ struct TestReceiverTests {
                 guard message.data["n"]?.integer == 21 else { return }
                 ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) }
             }
-            let test = TestReceiver(receiver, clock: clock)
+            let test = TestReceiver(receiver)
             for number in 1...21 { await test.send(push(number)) }
             if jumps { clock.advance(by: .seconds(100)) }
             let receipts = await test.advance(by: jumps ? .zero : .seconds(100))
@@ -91,7 +91,7 @@ struct TestReceiverTests {
         let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) { loopGuard }
         receiver.onAny(options: RouteOptions(pace: .every(.milliseconds(500)))) { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
+        let test = TestReceiver(receiver)
         for number in 1...24 { await test.send(push(number)) }
         #expect(await test.advance(by: .seconds(10)).map(\.outcome.name) == Array(repeating: "handled", count: 4))
         #expect(loopGuard.paced.allSatisfy { $0.waiting == 0 }, "\(loopGuard.paced)")
@@ -110,7 +110,7 @@ struct TestReceiverTests {
     func staleTime() async {
         let receiver = PushReceiver(clock: clock) { Stale() }
         receiver.onAny { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
+        let test = TestReceiver(receiver)
         #expect(await test.send(push(1)).outcome.name == "paced")
         #expect(await test.advance(by: .zero).isEmpty)
         #expect(await test.advance(by: .milliseconds(4)).map(\.outcome.name) == ["handled"])
@@ -119,14 +119,14 @@ struct TestReceiverTests {
     @Test("what handlers send into the receiver belongs to the message that they were called for")
     func caused() async {
         let receiver = PushReceiver(clock: clock)
-        receiver.onAny("all") { [weak receiver] message, _ in
+        receiver.onAny(id: "all") { [weak receiver] message, _ in
             let number = message.data["n"]?.integer ?? 0
             guard number < 3, let receiver else { return }
             // Also from a task of its own, as long as the handler waits for it.
             let task = Task { await receiver.receive(RawPayload("{\"n\":\(number + 1)}")) }
             _ = await task.value
         }
-        let test = TestReceiver(receiver, clock: clock)
+        let test = TestReceiver(receiver)
         let receipt = await test.send(push(1))
         #expect(receipt.trace.message?.data["n"]?.integer == 1 && receipt.trace.messageID == 1)
         #expect(receipt.caused.map { $0.trace.message?.data["n"]?.integer } == [3, 2])
@@ -154,10 +154,10 @@ struct TestReceiverTests {
         let log = TraceLog()
         receiver.onTrace { log.add($0) }
         let fails = Mutex(true)
-        receiver.onPushToApp("settings", bucket: "settings") { _, _ in
+        receiver.onPushToApp(id: "settings", bucket: "settings") { _, _ in
             if fails.withLock({ $0 }) { throw TestError() }
         }
-        let test = TestReceiver(receiver, clock: clock)
+        let test = TestReceiver(receiver)
         let after = TraceLog()
         receiver.onTrace { after.add($0) }
         let failed = await test.send(PayloadFixture.pushToApp())
@@ -172,7 +172,7 @@ struct TestReceiverTests {
     func noStore() async {
         let receiver = PushReceiver(clock: clock) { ScopeFilter() }
         receiver.onAny { _, _ in }
-        let receipt = await TestReceiver(receiver, clock: clock).send(push(1))
+        let receipt = await TestReceiver(receiver).send(push(1))
         #expect(receipt.settled == .init(.accept, seen: nil))
     }
 }

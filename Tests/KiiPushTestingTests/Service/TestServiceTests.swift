@@ -27,7 +27,7 @@ struct TestServiceTests {
         let receiver = receiver()
         receiver.onPushToUser(topic: "news") { _, context in if context.attempt == 1 { throw TestError() } }
 
-        let test = try TestService(receiver, clock: clock)
+        let test = try TestService(receiver)
         let receipt = try test.send(PayloadFixture.pushToUser(topic: "news").payload(.long))
         #expect(receipt.outcome == nil)
         test.advance(by: .milliseconds(200))
@@ -36,12 +36,12 @@ struct TestServiceTests {
 
     @Test("a service with nothing to do waits for no time, so an operation that waits for something else traps")
     func waitsForNothing() async throws {
-        let test = try TestService(receiver(), clock: clock)
+        let test = try TestService(receiver())
         #expect(clock.nextWake == nil)
         try test.stop()
         await #expect(processExitsWith: .failure) {
             let clock = ManualClock()
-            let test = try TestService(PushReceiver(clock: clock), clock: clock)
+            let test = try TestService(PushReceiver(clock: clock))
             test.run { await Gate().wait() }
         }
     }
@@ -50,7 +50,7 @@ struct TestServiceTests {
     func replay() throws {
         let (receiver, isMended) = (receiver(), Flag())
         receiver.onPushToUser(topic: "news") { _, _ in if !isMended.isSet { throw TestError() } }
-        let test = try TestService(receiver, clock: clock)
+        let test = try TestService(receiver)
         let receipt = try test.send(news(1))
         test.advance(by: .seconds(60))
         #expect(receipt.outcome?.name == "deadLettered")
@@ -65,7 +65,7 @@ struct TestServiceTests {
         receiver.onPushToUser(topic: "news") { _, _ in try await clock.sleep(until: .seconds(1000)) }
         var delivery = DeliverySettings()
         (delivery.attempts, delivery.timeout) = (1, .seconds(5))
-        let test = try TestService(receiver, clock: clock, delivery: delivery)
+        let test = try TestService(receiver, delivery: delivery)
         let receipt = try test.send(news(1))
         test.advance(by: .milliseconds(4999))
         #expect(test.service.status.handling == 1)
@@ -82,7 +82,7 @@ struct TestServiceTests {
                 try await clock.sleep(until: .seconds(1))
                 log.add(event.object?.id ?? "")
             }
-            let test = try TestService(receiver, clock: clock, seed: seed)
+            let test = try TestService(receiver, seed: seed)
             for id in ["x", "y", "z"] {
                 try test.send(PayloadFixture.pushToApp(bucket: "b", object: id).payload(.long))
             }
@@ -104,7 +104,7 @@ struct TestServiceTests {
                 if fails { throw TestError() }
                 log.add("handled")
             }
-            return (try TestService(receiver, clock: clock, inbox: inbox), log)
+            return (try TestService(receiver, inbox: inbox), log)
         }
         let (first, _) = try serve(true)
         try first.send(news(1))
@@ -118,7 +118,7 @@ struct TestServiceTests {
     func unreadable() throws {
         let inbox = SpyInbox { _, what in what == "entries" }
         #expect(throws: SpyInbox.Failed.self) {
-            _ = try TestService(PushReceiver(clock: clock), clock: clock, inbox: inbox)
+            _ = try TestService(PushReceiver(clock: clock), inbox: inbox)
         }
     }
 }

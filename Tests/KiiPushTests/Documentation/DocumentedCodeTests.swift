@@ -60,7 +60,7 @@ struct DocumentedCodeTests {
     func ownWrite(fails: Bool) async {
         let receiver = PushReceiver(app: "0123abcd")
         let cloud = Cloud(fails: fails)
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             let write = try context.willWrite(event.object)
             do {
                 write.done(modifiedAt: try await cloud.put(event.object))
@@ -84,7 +84,7 @@ struct DocumentedCodeTests {
     func continuing(stamp: String?) async {
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")], clock: ManualClock())
         let written = Mutex<String?>(nil)
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             var fields = [Lineage.key: stamp]
             let context = try context.continuing(fields[Lineage.key] ?? nil)
             fields[Lineage.key] = context.stamp
@@ -102,7 +102,7 @@ struct DocumentedCodeTests {
     func continuingFields(modifiedLater: Int) async {
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")], clock: ManualClock())
         let written = Mutex<String?>(nil)
-        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
             var fields: [String: DataValue] = [
                 "_kl": .string("1;3;th.1;\(Self.fresh)"), "_modified": .number("\(Self.fresh + 20 + modifiedLater)"),
             ]

@@ -38,7 +38,7 @@ struct DocumentedDeliveryTests {
         slow.attempts = 20
         slow.timeout = .seconds(300)
         slow.onFailure = .skip
-        receiver.onPushToApp("firmware", bucket: "firmware", object: "*", options: RouteOptions(delivery: slow)) {
+        receiver.onPushToApp(id: "firmware", bucket: "firmware", object: "*", options: RouteOptions(delivery: slow)) {
             event, _ in
             try await install(event.object)
         }
@@ -52,7 +52,7 @@ struct DocumentedDeliveryTests {
         let receiver = PushReceiver()
         var fresh = DeliverySettings()
         fresh.maxAge = .seconds(30)
-        receiver.onPushToUser("door", topic: "door", options: RouteOptions(delivery: fresh)) { message, _ in
+        receiver.onPushToUser(id: "door", topic: "door", options: RouteOptions(delivery: fresh)) { message, _ in
             try await open(message.data["door"])
         }
         for sentAt in [1, nil] as [Int64?] {

@@ -65,7 +65,7 @@ struct NoSecretsTests {
         }
         let traces = TraceLog()
         receiver.onTrace(traces.add)
-        receiver.onPushToUser("r") { message, _ in throw Leak(description: message.data.keys.joined()) }
+        receiver.onPushToUser(id: "r") { message, _ in throw Leak(description: message.data.keys.joined()) }
         let outcome = await receiver.receive(fixture.payload(.long))
         #expect("\(outcome)" == (isMiddleware ? "failed (probe)" : "failed (r)"))
         let trace = try #require(traces.traces.first)

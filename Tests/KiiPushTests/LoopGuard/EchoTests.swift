@@ -116,7 +116,7 @@ struct EchoTests {
     func closedLoop() async {
         for me in [[], [.thing(id: "th.1")], [.user(id: "U-other")]] as [[Sender]] {
             let receiver = PushReceiver(app: "0123abcd", me: me, clock: ManualClock())
-            receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+            receiver.onPushToApp(id: "r", bucket: "settings", object: "*") { event, context in
                 let time = (event.message.modifiedAt ?? 0) + 1
                 try context.willWrite(event.object).done(modifiedAt: time)
             }
@@ -178,7 +178,7 @@ struct EchoTests {
     func foreignKinds() async {
         for style in [PayloadFixture.KeyStyle.short, .long] {
             let receiver = PushReceiver(writesAs: [.user(id: "U-me")], clock: ManualClock())
-            receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+            receiver.onPushToApp(id: "r", bucket: "settings", object: "*") { event, context in
                 if event.message.sentAt == 1 { try context.willWrite(event.object).done(modifiedAt: 500) }
             }
             func receive(_ event: KiiEvent, at time: Int64, modifiedAt: Int64) async -> String {
@@ -245,7 +245,7 @@ struct EchoTests {
     @Test("a deletion is announced as a deletion")
     func deletion() async {
         let receiver = PushReceiver(clock: ManualClock())
-        receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+        receiver.onPushToApp(id: "r", bucket: "settings", object: "*") { event, context in
             if event.type == .objectUpdated { try context.willWrite(event.object, changing: .deletion).done() }
         }
         func receive(_ event: KiiEvent) async -> String {

@@ -36,7 +36,7 @@ struct GuardTimeTests {
             Deduplicator(clock: clock)
             loopGuard
         }
-        receiver.onPushToUser("r", topic: "news", options: RouteOptions(pace: .every(.seconds(1)))) { message, _ in
+        receiver.onPushToUser(id: "r", topic: "news", options: RouteOptions(pace: .every(.seconds(1)))) { message, _ in
             handled.add("\(message.message.sentAt ?? -1)")
         }
         var waiting: [RawPayload] = []

@@ -103,7 +103,7 @@ struct PacedMessageTests {
         #expect(await bench.pass(2.1) == ["2021 handled"])
 
         let device = PacingBench([])
-        for route in 1...3 { device.receiver.onPushToApp("r\(route)", bucket: .exactly("b\(route)")) { _, _ in } }
+        for route in 1...3 { device.receiver.onPushToApp(id: "r\(route)", bucket: .exactly("b\(route)")) { _, _ in } }
         var outcomes: [String] = []
         for number in 0..<2021 {
             let fixture = PayloadFixture.pushToApp(bucket: "b\(number % 3 + 1)", object: "o\(number)", sender: nil)
@@ -130,7 +130,7 @@ struct PacedMessageTests {
     @Test("a message of several routes waits for all of them")
     func severalRoutes() async {
         let bench = PacingBench([("quick", .every(.milliseconds(1))), ("slow", .every(.seconds(8)))])
-        bench.receiver.onPushToApp("also", bucket: "settings", object: "x") { _, _ in }
+        bench.receiver.onPushToApp(id: "also", bucket: "settings", object: "x") { _, _ in }
         await bench.spend()
         bench.clock.advance(by: .seconds(1))
         #expect(await bench.send(21) == "paced")
@@ -159,8 +159,8 @@ struct PacedMessageTests {
             Deduplicator(clock: clock)
             ClosureMiddleware { $0.admittedAt < .seconds(5) ? .later(until: .seconds(5)) : .pass }
         }
-        receiver.onAny("r") { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
+        receiver.onAny(id: "r") { _, _ in }
+        let test = TestReceiver(receiver)
         #expect(await test.send(ServiceBench.payload(1)).outcome.name == "paced" && test.nextDue == .seconds(5))
         #expect(await test.advance(by: .seconds(5)).map(\.outcome.name) == ["handled"])
     }
@@ -272,7 +272,8 @@ struct PacedMessageTests {
     func otherRoutes() async {
         let bench = PacingBench([("a", .every(.seconds(8)))])
         let log = bench.log
-        bench.receiver.onPushToApp("b", object: "*", options: RouteOptions(pace: .unlimited)) { _, _ in log.add("b") }
+        bench.receiver.onPushToApp(id: "b", object: "*", options: RouteOptions(pace: .unlimited)) { _, _ in log.add("b")
+        }
         for number in 1...20 { #expect(await bench.send(number) == "handled") }
         await bench.send(21)
         await bench.send(22)

@@ -37,7 +37,7 @@ struct StampTests {
         takes duration: Duration = .zero, wrote: @escaping @Sendable () -> Void = {}
     ) -> PushReceiver {
         let receiver = PushReceiver(me: [.thing(id: "th.\(number)")], loop: LoopSettings().without(.pace), clock: clock)
-        receiver.onPushToApp("answer", bucket: "thermostats", object: "*") { [clock] event, context in
+        receiver.onPushToApp(id: "answer", bucket: "thermostats", object: "*") { [clock] event, context in
             let fields = cloud.fields
             let context = try manner.continuing(context, fields)
             clock.advance(by: duration)
@@ -109,7 +109,7 @@ struct StampTests {
             let fleet = SimulatedFleet(devices: devices, keys: [style], chaos: chaos, seed: seed) { device in
                 let receiver = PushReceiver(
                     me: [device.identity], loop: LoopSettings().without(.pace), clock: device.clock)
-                receiver.onPushToApp("derive", bucket: "thermostats", object: "*") { event, context in
+                receiver.onPushToApp(id: "derive", bucket: "thermostats", object: "*") { event, context in
                     var fields = device.cloud.fields(of: event.object) ?? [:]
                     let context = try context.continuing(fields: fields)
                     guard fields["of\(device.number)"] != fields["target"] else { return }
@@ -180,7 +180,7 @@ struct StampTests {
         let handled = Mutex(0)
         let receivers = (0..<2).map { number in
             let receiver = PushReceiver(me: isNamed ? [.thing(id: "th.\(number)")] : [], clock: clock)
-            receiver.onPushToApp("loop", bucket: "thermostats", object: "*") { _, context in
+            receiver.onPushToApp(id: "loop", bucket: "thermostats", object: "*") { _, context in
                 var fields = cloud.fields
                 let context = try manner.continuing(context, fields)
                 fields = ["by": .string("th.\(number)")]

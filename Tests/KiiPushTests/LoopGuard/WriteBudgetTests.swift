@@ -25,7 +25,7 @@ struct WriteBudgetTests {
     private static func receiver(_ clock: ManualClock, _ pace: RoutePace = .standard) -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
         for topic in ["a", "b"] {
-            receiver.onPushToUser(topic, topic: TextPattern("\(topic)*"), options: RouteOptions(pace: pace)) {
+            receiver.onPushToUser(id: topic, topic: TextPattern("\(topic)*"), options: RouteOptions(pace: pace)) {
                 message, context in
                 if message.message.number % 2 == 0 {
                     _ = try context.willWrite(object)
@@ -76,12 +76,12 @@ struct WriteBudgetTests {
     func service() throws {
         let (clock, runs) = (ManualClock(), EventLog())
         let receiver = PushReceiver(clock: clock) { LoopGuard() }
-        receiver.onAny("r") { message, context in
+        receiver.onAny(id: "r") { message, context in
             runs.add("\(message.number)")
             _ = try context.willWrite(Self.object)
         }
         let delivery = DeliverySettings.with { ($0.attempts, $0.order) = (1, .none) }
-        let test = try TestService(receiver, clock: clock, delivery: delivery)
+        let test = try TestService(receiver, delivery: delivery)
         let receipts = try (1...30).map { try test.send(ServiceBench.topic($0, "t\($0)", sender: nil)) }
         let handled = { receipts.count { $0.word == "handled" } }
         #expect(handled() == 20 && test.service.status.retrying == 10)

@@ -17,7 +17,7 @@ struct HandledRoutesTests {
         receiver = PushReceiver(clock: clock) { Deduplicator() }
         let (log, isBroken) = (log, isBroken)
         for id in ["a", "b", "c"] {
-            receiver.onAny(id, options: .continue) { message, _ in
+            receiver.onAny(id: id, options: .continue) { message, _ in
                 log.add("\(id) \(message.sentAt ?? 0)")
                 if id == "b", isBroken.isSet { throw TestError() }
             }
@@ -98,8 +98,8 @@ struct HandledRoutesTests {
                 return .pass
             }
         }
-        receiver.onAny("a", options: .continue) { _, _ in log.add("a") }
-        receiver.onAny("b") { _, _ in throw TestError() }
+        receiver.onAny(id: "a", options: .continue) { _, _ in log.add("a") }
+        receiver.onAny(id: "b") { _, _ in throw TestError() }
         let payload = PayloadFixture.pushToApp().payload(.long)
         _ = await receiver.receive(payload)
         isClosed.set()

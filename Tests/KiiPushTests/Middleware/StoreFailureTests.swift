@@ -48,7 +48,8 @@ struct StoreFailureTests {
             let deduplicator = Deduplicator(store: store, secret: .published, onStoreFailure: policy, clock: clock)
             receiver = PushReceiver(clock: clock) { deduplicator }
             (self.store, self.policy, self.deduplicator) = (store, policy, deduplicator)
-            receiver.onPushToApp("r") { [script] event, _ in try await script.handle(event.message.modifiedAt ?? 0) }
+            receiver.onPushToApp(id: "r") { [script] event, _ in try await script.handle(event.message.modifiedAt ?? 0)
+            }
         }
 
         /// A copy of a message: each network says another time of the push, and the same modification.

@@ -74,7 +74,7 @@ struct MQTTPublishTests {
             ("text", MQTTPattern(contentType: "text/*")), ("v2", MQTTPattern(userProperties: ["v": "2"])),
         ]
         for (id, pattern) in patterns {
-            receiver.onDirectPush(id, mqtt: pattern) { _, context in #expect(context.mqtt != nil) }
+            receiver.onDirectPush(id: id, mqtt: pattern) { _, context in #expect(context.mqtt != nil) }
         }
         var (kept, text, v2) = (MQTTPublish(topic: "x"), MQTTPublish(topic: "x"), MQTTPublish(topic: "x"))
         (kept.isRetained, text.contentType) = (true, "text/plain")

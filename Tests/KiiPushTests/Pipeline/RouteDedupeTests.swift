@@ -140,8 +140,8 @@ struct RouteDedupeTests {
     func firstRoute() async {
         let log = log
         let receiver = receiver { receiver in
-            receiver.onPushToUser("all", options: .continue) { _, _ in }
-            receiver.onPushToUser("orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in
+            receiver.onPushToUser(id: "all", options: .continue) { _, _ in }
+            receiver.onPushToUser(id: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in
                 log.add("orders")
             }
         }

@@ -12,7 +12,7 @@ struct TraceTests {
     @Test("a listener hears of every message while registered")
     func listening() async {
         let receiver = PushReceiver(clock: clock) {}
-        receiver.onAny("r") { _, _ in }
+        receiver.onAny(id: "r") { _, _ in }
         _ = await receiver.receive(event)
         let token = receiver.onTrace { [traces] in traces.add($0) }
         _ = await receiver.receive(event)
@@ -47,7 +47,7 @@ struct TraceTests {
     func removedMeanwhile() async {
         let receiver = PushReceiver(clock: clock) {}
         let token = receiver.onTrace { [traces] in traces.add($0) }
-        receiver.onAny("r") { _, _ in token.remove() }
+        receiver.onAny(id: "r") { _, _ in token.remove() }
         #expect(await "\(receiver.receive(event))" == "handled")
         #expect(traces.traces.isEmpty)
     }
@@ -86,8 +86,8 @@ struct TraceTests {
                 return .pass
             }
         }
-        receiver.onAny("a", options: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
-        receiver.onAny("b") { _, _ in
+        receiver.onAny(id: "a", options: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
+        receiver.onAny(id: "b") { _, _ in
             clock.advance(by: .nanoseconds(5000))
             throw TestError()
         }

@@ -33,7 +33,7 @@ struct AgeTests {
         let log = log
         for route in routes {
             let delivery = Self.settings(route.maxAge)
-            receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: pace, delivery: delivery)) {
+            receiver.onAny(id: route.id, options: RouteOptions(then: .continue, pace: pace, delivery: delivery)) {
                 message, context in
                 log.add(context.route)
                 try await act(message, context)
@@ -152,7 +152,7 @@ struct AgeTests {
     @Test("the age of a paced message is checked when it passes")
     func paced() async {
         let receiver = receiver(pace: .every(.seconds(6)))
-        let test = TestReceiver(receiver, clock: clock)
+        let test = TestReceiver(receiver)
         for number in 0..<22 {
             let outcome = await test.send(Self.payload(sent: number == 21 ? 25 : -Int64(number))).outcome
             #expect(outcome.name == (number < 20 ? "handled" : "paced"))

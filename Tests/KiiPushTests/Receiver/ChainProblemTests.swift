@@ -20,8 +20,8 @@ struct ChainProblemTests {
             loopGuard
             ScopeFilter()
         }
-        receiver.onAny("r") { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
+        receiver.onAny(id: "r") { _, _ in }
+        let test = TestReceiver(receiver)
         #expect(await test.send(payload).outcome.name == "handled")
         #expect(await test.send(payload).outcome.description == "duplicate (done)")
         loopGuard.kill(.everything, for: .seconds(30))

@@ -16,7 +16,8 @@ struct DeadLetterTests {
     ) -> PushReceiver {
         let receiver = PushReceiver(app: "0123abcd", clock: clock, deadLetters: letters)
         for id in routes {
-            receiver.onAny(id, options: RouteOptions(then: .continue, pace: .every(.seconds(6)))) { message, context in
+            receiver.onAny(id: id, options: RouteOptions(then: .continue, pace: .every(.seconds(6)))) {
+                message, context in
                 log.add("\(context.route) \(message.number)")
                 if isFailing.isSet { throw TestError() }
             }
@@ -63,7 +64,7 @@ struct DeadLetterTests {
             _ = try store.add(letter)
         }
         let receiver = PushReceiver(app: "0123abcd", deadLetters: store)
-        receiver.onAny("r") { message, _ in if message.number == 1 { try add(2) } }
+        receiver.onAny(id: "r") { message, _ in if message.number == 1 { try add(2) } }
         try add(1)
         #expect(await receiver.replay(try #require(store.letters().first)).name == "handled")
         let left = try #require(store.letters().first)
@@ -78,7 +79,7 @@ struct DeadLetterTests {
         isFailing.set()
         let receiver = PushReceiver(app: "0123abcd", deadLetters: letters)
         for id in ["a", "b"] {
-            receiver.onAny(id, options: .continue) { _, _ in
+            receiver.onAny(id: id, options: .continue) { _, _ in
                 log.add(id)
                 if id == "b", isFailing.isSet { throw TestError() }
             }
@@ -115,7 +116,9 @@ struct DeadLetterTests {
         let log = EventLog()
         func receiver(_ limits: PayloadLimits, topic: TextPattern = "news") -> PushReceiver {
             let receiver = PushReceiver(limits: limits, deadLetters: letters)
-            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, options: .continue) { _, _ in log.add(id) } }
+            for id in ["a", "b"] {
+                receiver.onPushToUser(id: id, topic: topic, options: .continue) { _, _ in log.add(id) }
+            }
             return receiver
         }
         let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)

@@ -10,9 +10,9 @@ struct DescriptionTests {
     func metrics() async {
         let receiver = PushReceiver()
         #expect("\(receiver.metrics)" == "no messages")
-        receiver.onPushToUser("a\nb", options: .continue) { _, _ in }
-        receiver.onPushToUser("failing") { _, _ in throw TestError() }
-        receiver.onPushToApp("idle") { _, _ in }
+        receiver.onPushToUser(id: "a\nb", options: .continue) { _, _ in }
+        receiver.onPushToUser(id: "failing") { _, _ in throw TestError() }
+        receiver.onPushToApp(id: "idle") { _, _ in }
         for _ in 0..<2 { _ = await receiver.receive(PayloadFixture.pushToUser().payload(.long)) }
         #expect(
             "\(receiver.metrics)" == """

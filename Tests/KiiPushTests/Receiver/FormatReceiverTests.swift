@@ -28,13 +28,13 @@ struct FormatReceiverTests {
     @Test("a typed handler is called for its format and type, and for nothing else")
     func typed() async {
         let receiver = receiver()
-        receiver.onDirectPush("doors", format: "cloudevents", type: "com.example.*") { event, _ in
+        receiver.onDirectPush(id: "doors", format: "cloudevents", type: "com.example.*") { event, _ in
             log.add("doors \(event.type ?? "")")
         }
-        receiver.onDirectPush("others", format: ["cloudevents", "lines"]) { event, _ in
+        receiver.onDirectPush(id: "others", format: ["cloudevents", "lines"]) { event, _ in
             log.add("others \(event.format)")
         }
-        receiver.onDirectPush("rest") { message, _ in log.add("rest") }
+        receiver.onDirectPush(id: "rest") { message, _ in log.add("rest") }
         for payload in [
             Self.event(), Self.event("2", type: "org.example"), RawPayload("id=1\nfrom=a"),
             RawPayload(#"{"id":"a","time":1760000000,"event":"message","topic":"t","message":"m"}"#),
@@ -66,7 +66,7 @@ struct FormatReceiverTests {
     func withoutID() throws {
         func key(_ push: ForeignPush) throws -> DedupeKeys {
             let format = ScriptedFormat(transport: "radio", push: { () throws(DecodeError) in push })
-            return try PushMessage(RawPayload(#"{"x":1}"#, transport: "radio"), formats: [format])
+            return try PushMessage(RawPayload(#"{"x":1}"#, transport: "radio"), formats: PayloadFormats([format]))
                 .dedupeKeys(secret: .published)
         }
         let pushes = [
@@ -80,12 +80,12 @@ struct FormatReceiverTests {
 
     @Test("a payload that two formats claim is unrouted, unless a route asks for it")
     func ambiguous() async {
-        let formats: PayloadFormats = [ScriptedFormat(name: "one"), ScriptedFormat(name: "two")]
+        let formats = PayloadFormats([ScriptedFormat(name: "one"), ScriptedFormat(name: "two")])
         let payload = RawPayload(#"{"scripted":1}"#)
         let receiver = receiver(formats)
         receiver.onDirectPush(format: "*") { _, _ in }
         #expect(await receiver.receive(payload) == .unrouted(.ambiguous))
-        receiver.onDirectPush("asks", format: "one", certainty: [.ambiguous]) { _, _ in }
+        receiver.onDirectPush(id: "asks", format: "one", certainty: [.ambiguous]) { _, _ in }
         #expect(await receiver.receive(payload).name == "handled")
     }
 
@@ -108,7 +108,7 @@ struct FormatReceiverTests {
         arguments: [(1_760_000_000_001, "handled"), (1_760_000_000_000, "handled"), (1_759_999_999_999, "expired")])
     func expiry(until: Int64, outcome: String) async {
         let receiver = receiver()
-        receiver.onDirectPush("r", format: "lines") { _, _ in }
+        receiver.onDirectPush(id: "r", format: "lines") { _, _ in }
         let traces = TraceLog()
         receiver.onTrace { traces.add($0) }
         let payload = RawPayload("id=1\nuntil=\(until)")
@@ -126,7 +126,7 @@ struct FormatReceiverTests {
     @Test("messages of one source and subject share an ordering key and a pace")
     func order() throws {
         func keys(_ text: String) throws -> (lane: DedupeKey?, group: DedupeKey?, pace: UInt64) {
-            let message = try PushMessage(RawPayload(text), formats: [TestLines()])
+            let message = try PushMessage(RawPayload(text), formats: PayloadFormats([TestLines()]))
             return (
                 ResourceKey(ofItsObject: message)?.digest, ResourceKey(groupOf: message)?.digest,
                 KeyedDigest(conversationOf: message, .published).half
@@ -147,8 +147,8 @@ struct FormatReceiverTests {
     @Test("a dead letter keeps the bytes, and is decoded and handled again with the same formats")
     func replay() async throws {
         let letters = InMemoryDeadLetterStore()
-        let receiver = PushReceiver(formats: [TestLines()], clock: clock, deadLetters: letters)
-        receiver.onDirectPush("r", format: "lines") { push, _ in log.add(push.id ?? "") }
+        let receiver = PushReceiver(formats: PayloadFormats([TestLines()]), clock: clock, deadLetters: letters)
+        receiver.onDirectPush(id: "r", format: "lines") { push, _ in log.add(push.id ?? "") }
         let payload = RawPayload("id=1\nuntil=1760000000001")
         _ = try letters.add(DeadLetter(payload: payload, reason: .failed, routes: ["r"], arrivedAt: clock.now))
         clock.wallNow = 1_760_000_100_000

@@ -89,10 +89,10 @@ struct HandlersTests {
 
     @Test("a message to a topic that leaves the topic out, but not its scope, reaches handlers of users' pushes only")
     func topicLeftOut() async {
-        receiver.onPushToUser("user") { [log] message, _ in
+        receiver.onPushToUser(id: "user") { [log] message, _ in
             log.add("user \(message.topic == nil) \(message.sender?.id ?? "nobody")")
         }
-        receiver.onDirectPush("direct") { [log] message, _ in log.add("direct \(message.sender?.id ?? "nobody")") }
+        receiver.onDirectPush(id: "direct") { [log] message, _ in log.add("direct \(message.sender?.id ?? "nobody")") }
         for style in PayloadFixture.KeyStyle.allCases {
             var fixture = PayloadFixture.pushToUser(scope: .group(KiiGroup(id: "G1")), sender: "U-2")
             fixture.fields[.topic] = nil
@@ -107,10 +107,10 @@ struct HandlersTests {
 
     @Test("each registration takes its kind only, and onAny all kinds")
     func kinds() async {
-        receiver.onPushToApp("app", options: .continue) { [log] _, _ in log.add("app") }
-        receiver.onPushToUser("user", options: .continue) { [log] _, _ in log.add("user") }
-        receiver.onDirectPush("direct", options: .continue) { [log] _, _ in log.add("direct") }
-        receiver.onAny("any") { [log] message, _ in log.add("any \(message.kind.rawValue)") }
+        receiver.onPushToApp(id: "app", options: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToUser(id: "user", options: .continue) { [log] _, _ in log.add("user") }
+        receiver.onDirectPush(id: "direct", options: .continue) { [log] _, _ in log.add("direct") }
+        receiver.onAny(id: "any") { [log] message, _ in log.add("any \(message.kind.rawValue)") }
         for fixture in [PayloadFixture.pushToApp(), .pushToUser(), .directPush()] { await send(fixture) }
         #expect(log.events == ["app", "any pushToApp", "user", "any pushToUser", "direct", "any directPush"])
     }
@@ -121,15 +121,15 @@ struct HandlersTests {
     func conditions() async {
         let (group, user) = (KiiScope.group(KiiGroup(id: "G")), KiiScope.user(KiiUser(id: "U")))
         receiver.onPushToApp(
-            "object", bucket: "set*", object: "o-*", scope: .user("U-1"), events: [.objectUpdated],
+            id: "object", bucket: "set*", object: "o-*", scope: .user("U-1"), events: [.objectUpdated],
             sender: .user("U-s*")
         ) { _, _ in }
-        receiver.onPushToApp("app", scope: .group("G"), events: ["E"], sender: .thing()) { _, _ in }
-        receiver.onPushToApp("bucket", bucket: "b", scope: .app, events: ["E"], sender: .user("S")) { _, _ in }
-        receiver.onPushToUser("user", scope: .group("G"), sender: .thing()) { _, _ in }
-        receiver.onPushToUser("topic", topic: "t", scope: .app, sender: .user("S")) { _, _ in }
-        receiver.onDirectPush("direct", sender: .admin("APP_*")) { _, _ in }
-        receiver.onAny("any", scope: .user("U"), sender: .user("S")) { _, _ in }
+        receiver.onPushToApp(id: "app", scope: .group("G"), events: ["E"], sender: .thing()) { _, _ in }
+        receiver.onPushToApp(id: "bucket", bucket: "b", scope: .app, events: ["E"], sender: .user("S")) { _, _ in }
+        receiver.onPushToUser(id: "user", scope: .group("G"), sender: .thing()) { _, _ in }
+        receiver.onPushToUser(id: "topic", topic: "t", scope: .app, sender: .user("S")) { _, _ in }
+        receiver.onDirectPush(id: "direct", sender: .admin("APP_*")) { _, _ in }
+        receiver.onAny(id: "any", scope: .user("U"), sender: .user("S")) { _, _ in }
         let table: [(PayloadFixture, route: String?)] = [
             (.pushToApp(scope: Self.scope), "object"), (.pushToApp(bucket: "other", scope: Self.scope), nil),
             (.pushToApp(object: "p-1", scope: Self.scope), nil), (.pushToApp(), nil),
@@ -163,15 +163,15 @@ struct HandlersTests {
     @Test("conditions on the data reach the route of every registration")
     func data() async {
         let hot: [DataCondition] = [.data("temp", .greater(30))]
-        receiver.onPushToApp("app", data: hot, options: .continue) { [log] _, _ in log.add("app") }
-        receiver.onPushToApp("bucket", bucket: "settings", data: hot, options: .continue) { [log] _, _ in
+        receiver.onPushToApp(id: "app", data: hot, options: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToApp(id: "bucket", bucket: "settings", data: hot, options: .continue) { [log] _, _ in
             log.add("bucket")
         }
-        receiver.onPushToApp("object", object: "*", data: hot) { [log] _, _ in log.add("object") }
-        receiver.onPushToUser("user", data: hot, options: .continue) { [log] _, _ in log.add("user") }
-        receiver.onPushToUser("topic", topic: "news", data: hot) { [log] _, _ in log.add("topic") }
-        receiver.onDirectPush("direct", data: hot) { [log] _, _ in log.add("direct") }
-        receiver.onAny("any", data: [.data("temp", .less(30))]) { [log] _, _ in log.add("any") }
+        receiver.onPushToApp(id: "object", object: "*", data: hot) { [log] _, _ in log.add("object") }
+        receiver.onPushToUser(id: "user", data: hot, options: .continue) { [log] _, _ in log.add("user") }
+        receiver.onPushToUser(id: "topic", topic: "news", data: hot) { [log] _, _ in log.add("topic") }
+        receiver.onDirectPush(id: "direct", data: hot) { [log] _, _ in log.add("direct") }
+        receiver.onAny(id: "any", data: [.data("temp", .less(30))]) { [log] _, _ in log.add("any") }
         for temperature in ["31", "29"] {
             let data = [(key: "temp", value: DataValue.number(temperature))]
             var event = PayloadFixture.pushToApp()
@@ -185,10 +185,11 @@ struct HandlersTests {
     func ambiguous() async {
         var imitation = PayloadFixture.pushToApp()
         imitation.fields[.topic] = "news"
-        receiver.onPushToApp("bucket", bucket: "*") { _, _ in }
-        receiver.onAny("any") { _, _ in }
+        receiver.onPushToApp(id: "bucket", bucket: "*") { _, _ in }
+        receiver.onAny(id: "any") { _, _ in }
         #expect(await "\(send(imitation))" == "unrouted (ambiguous)")
-        receiver.onAny("careful", certainty: [.ambiguous]) { [log] message, _ in log.add(message.certainty.rawValue) }
+        receiver.onAny(id: "careful", certainty: [.ambiguous]) { [log] message, _ in log.add(message.certainty.rawValue)
+        }
         #expect(await "\(send(imitation))" == "handled")
         #expect(log.events == ["ambiguous"])
         #expect(receiver.metrics.routes.map(\.handled) == [0, 0, 1])
@@ -200,7 +201,7 @@ struct HandlersTests {
     func context() async {
         let clock = ManualClock(start: .seconds(5))
         let receiver = PushReceiver(clock: clock) {}
-        receiver.onAny("mine") { [log] _, context in
+        receiver.onAny(id: "mine") { [log] _, context in
             log.add("\(context.route) \(context.messageID) \(context.arrivedAt.nanoseconds)")
         }
         let payload = PayloadFixture.pushToApp().payload(.long)
@@ -213,7 +214,7 @@ struct HandlersTests {
     func madeUpIDs() {
         receiver.onPushToApp { _, _ in }
         receiver.onAny { _, _ in }
-        receiver.onPushToUser("any-4") { _, _ in }
+        receiver.onPushToUser(id: "any-4") { _, _ in }
         receiver.onAny { _, _ in }
         receiver.onDirectPush { _, _ in }
         #expect(receiver.metrics.routes.map(\.route) == ["pushToApp-1", "any-2", "any-4", "any-5", "directPush-5"])
@@ -223,8 +224,8 @@ struct HandlersTests {
     func repeatedID() async {
         await #expect(processExitsWith: .failure) {
             let receiver = PushReceiver()
-            receiver.onAny("a") { _, _ in }
-            receiver.onAny("a") { _, _ in }
+            receiver.onAny(id: "a") { _, _ in }
+            receiver.onAny(id: "a") { _, _ in }
         }
     }
 }

@@ -54,7 +54,7 @@ struct OwnBucketTests {
         loopGuard.onRisk { risk in risks.withLock { $0.append(risk) } }
         receiver.onTrace { traces.add($0) }
         let bucket = row.target.bucket
-        receiver.onPushToApp("r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)) {
+        receiver.onPushToApp(id: "r", bucket: "set*", scope: .app, options: RouteOptions(ownBucket: row.policy)) {
             _, context in
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o-9"))
             log.add("written")
@@ -89,12 +89,12 @@ struct OwnBucketTests {
             LoopGuard(clock: clock)
         }
         receiver.onPushToApp(
-            "refused", bucket: "settings",
+            id: "refused", bucket: "settings",
             options: RouteOptions(then: .continue, ownBucket: .refuse)
         ) {
             event, context in _ = try context.willCreate(in: event.bucket)
         }
-        receiver.onAny("other") { _, _ in
+        receiver.onAny(id: "other") { _, _ in
             log.add("other")
             if isFailing.isSet { throw TestError() }
         }
@@ -114,11 +114,11 @@ struct OwnBucketTests {
         let receiver = PushReceiver(clock: clock)
         let target = KiiBucket(scope: .app, name: "made")
         let isDone = Flag()
-        receiver.onPushToApp("r", bucket: "settings") { _, context in
+        receiver.onPushToApp(id: "r", bucket: "settings") { _, context in
             let creation = try context.willCreate(in: target)
             if isDone.isSet { creation.done(id: "new", modifiedAt: 9) }
         }
-        receiver.onPushToApp("made", bucket: "made") { _, _ in }
+        receiver.onPushToApp(id: "made", bucket: "made") { _, _ in }
         func made(_ sentAt: Int64, _ time: Int64? = 9) async -> String {
             let fixture = PayloadFixture.pushToApp(
                 bucket: "made", object: "new", sender: nil, sentAt: sentAt, modifiedAt: time)
@@ -136,7 +136,7 @@ struct OwnBucketTests {
     @Test("without a guard, handlers can still announce and stamp")
     func noGuard() async {
         let receiver = PushReceiver {}
-        receiver.onAny("r", options: RouteOptions(ownBucket: .refuse)) { _, context in
+        receiver.onAny(id: "r", options: RouteOptions(ownBucket: .refuse)) { _, context in
             let bucket = KiiBucket(scope: .app, name: "settings")
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o"))
             write.done(modifiedAt: 1)

@@ -36,12 +36,12 @@ struct PacingBench {
             ClosureMiddleware(answer: middleware)
         }
         for route in routes {
-            receiver.onAny(route.id, options: RouteOptions(then: .continue, pace: route.pace)) { message, context in
+            receiver.onAny(id: route.id, options: RouteOptions(then: .continue, pace: route.pace)) { message, context in
                 log.add("\(context.route) \(message.benchNumber)")
                 if isFailing.isSet { throw TestError() }
             }
         }
-        test = TestReceiver(receiver, clock: clock)
+        test = TestReceiver(receiver)
     }
 
     func payload(_ number: Int, _ object: String = "o", _ style: PayloadFixture.KeyStyle = .long) -> RawPayload {

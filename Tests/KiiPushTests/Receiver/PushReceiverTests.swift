@@ -26,7 +26,7 @@ struct PushReceiverTests {
         let store = SpyStore()
         let receiver = receiver(store)
         for id in ["a", "b"] {
-            receiver.onAny(id, options: .continue) { [log] _, _ in
+            receiver.onAny(id: id, options: .continue) { [log] _, _ in
                 log.add(id)
                 if id == routes[0] { throw TestError() }
                 if routes.contains(id) { throw CancellationError() }
@@ -53,9 +53,9 @@ struct PushReceiverTests {
             Deduplicator(store: store, secret: .published)
             loopGuard
         }
-        receiver.onPushToApp("a", options: .continue) { [log] _, _ in log.add("a") }
-        receiver.onPushToApp("b") { [log] _, _ in log.add("b") }
-        receiver.onPushToApp("c") { [log] _, _ in log.add("c") }
+        receiver.onPushToApp(id: "a", options: .continue) { [log] _, _ in log.add("a") }
+        receiver.onPushToApp(id: "b") { [log] _, _ in log.add("b") }
+        receiver.onPushToApp(id: "c") { [log] _, _ in log.add("c") }
         func send(_ time: Int64) async -> Outcome {
             await receiver.receive(PayloadFixture.pushToApp(sentAt: time, modifiedAt: nil).payload(.long))
         }
@@ -78,7 +78,7 @@ struct PushReceiverTests {
         let clock = ManualClock()
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app, clock: clock)
         #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeFilter"])
-        receiver.onAny("r") { _, _ in }
+        receiver.onAny(id: "r") { _, _ in }
         func outcome(_ fixture: PayloadFixture) async -> String { await "\(receiver.receive(fixture.payload(.long)))" }
         #expect(await outcome(.pushToApp(sender: "th.me", sentAt: 1, modifiedAt: nil)) == "looped (identity)")
         #expect(await outcome(.pushToApp(sentAt: 2, modifiedAt: nil, app: "ffff0000")) == "refused (app)")
@@ -97,7 +97,7 @@ struct PushReceiverTests {
             LoopGuard(settings: .standard.without(.pace))
             ScopeFilter()
         }
-        receiver.onAny("r") { _, _ in }
+        receiver.onAny(id: "r") { _, _ in }
         var source = SeededGenerator(seed: 7)
         for round in 0..<500 {
             var bytes = PayloadFixture.pushToApp(sentAt: 1).payload(.long).bytes
@@ -119,7 +119,7 @@ struct InFlightTests {
     func copy(succeeds: Bool) async {
         let (entered, leave, handled, store) = (Gate(), Gate(), EventLog(), SpyStore())
         let receiver = PushReceiver(app: "0123abcd") { Deduplicator(store: store, secret: .published) }
-        receiver.onPushToApp("r") { _, _ in
+        receiver.onPushToApp(id: "r") { _, _ in
             handled.add("call")
             entered.open()
             await leave.wait()
@@ -146,7 +146,7 @@ struct InFlightTests {
         let ids = Mutex<Set<UInt64>>([])
         let isRunning = Atomic<Bool>(false)
         receiver.onTrace { trace in ids.withLock { _ = $0.insert(trace.messageID) } }
-        receiver.onPushToApp("r") { _, _ in
+        receiver.onPushToApp(id: "r") { _, _ in
             calls.add("call")
             if isRunning.exchange(true, ordering: .acquiringAndReleasing) { Issue.record("two copies at once") }
             for _ in 0..<20 { await Task.yield() }
@@ -177,7 +177,7 @@ struct InFlightTests {
         let (entered, leave, store) = (Gate(), Gate(), SpyStore())
         let receivers = (0..<2).map { _ in PushReceiver { Deduplicator(store: store, secret: .published) } }
         for receiver in receivers {
-            receiver.onAny("r") { _, _ in
+            receiver.onAny(id: "r") { _, _ in
                 entered.open()
                 await leave.wait()
             }

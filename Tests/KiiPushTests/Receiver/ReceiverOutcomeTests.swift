@@ -136,7 +136,7 @@ struct ReceiverOutcomeTests {
                 ScopeFilter(serving: [.app, .user("U-1")])
             }
             let options = RouteOptions(pace: .every(.seconds(6)), ownBucket: row.ownBucket)
-            receiver.onPushToApp("settings", bucket: "settings", options: options) { _, context in
+            receiver.onPushToApp(id: "settings", bucket: "settings", options: options) { _, context in
                 try row.handler(context)
             }
             receiver.onTrace(traces.add)

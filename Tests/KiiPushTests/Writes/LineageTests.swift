@@ -63,7 +63,7 @@ struct LineageTests {
         let devices = ["ping", "pong"].map { PushReceiver(me: [.thing(id: "th.\($0)")], clock: clock) }
         let sent = EventLog()
         for receiver in devices {
-            receiver.onPushToUser("answer") { _, context in
+            receiver.onPushToUser(id: "answer") { _, context in
                 var data = ["text": "hello"]
                 context.stamp(&data)
                 sent.add(data[Lineage.key] ?? "")
@@ -92,7 +92,7 @@ struct LineageTests {
             LoopGuard(me: [.thing(id: "th.me")], settings: .standard.without(.lineage))
         }
         let log = EventLog()
-        receiver.onAny("r") { _, context in
+        receiver.onAny(id: "r") { _, context in
             var texts = ["a": "b"]
             var values: [String: DataValue] = ["_kl": .number("7")]
             context.stamp(&texts)

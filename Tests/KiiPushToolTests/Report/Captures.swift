@@ -18,9 +18,9 @@ enum Captures {
     static func loop(minutes: Int = 2) async -> String {
         let clock = ManualClock(wallNow: 1_700_000_000_000)
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("counter", bucket: "counter", object: "*") { _, _ in }
-        receiver.onPushToUser("news", topic: "news") { _, _ in }
-        let test = TestReceiver(receiver, clock: clock)
+        receiver.onPushToApp(id: "counter", bucket: "counter", object: "*") { _, _ in }
+        receiver.onPushToUser(id: "news", topic: "news") { _, _ in }
+        let test = TestReceiver(receiver)
         var pushes = [(at: 0, fixture: Self.counter(0), style: PayloadFixture.KeyStyle.short)]
         pushes += (0..<(minutes * 10)).map { (at: 500 + $0 * 6000, fixture: Self.news($0), style: .long) }
         var (lines, now): ([String], Int) = ([], 0)

@@ -215,7 +215,7 @@ struct WatchingGuideTests {
     func tap() async throws {
         let (clock, board) = (ManualClock(), TapBoard())
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("settings", bucket: "settings") { _, _ in }
+        receiver.onPushToApp(id: "settings", bucket: "settings") { _, _ in }
         receiver.onTrace { board.offer($0) }
         let reader = try #require(try board.add(TapOptions()))
         let bytes = Array(#"{"bucketID":"settings","objectID":"o-1","objectScopeType":"APP","when":1}"#.utf8)

@@ -153,8 +153,8 @@ struct TapBoardTests {
     /// A receiver that shows what ends to the board.
     private func receiver() -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("settings", bucket: "settings") { [clock] _, _ in clock.advance(by: .milliseconds(2)) }
-        receiver.onPushToUser("news") { _, _ in throw TestFailure(what: "news", code: 1) }
+        receiver.onPushToApp(id: "settings", bucket: "settings") { [clock] _, _ in clock.advance(by: .milliseconds(2)) }
+        receiver.onPushToUser(id: "news") { _, _ in throw TestFailure(what: "news", code: 1) }
         receiver.onTrace { [board] in board.offer($0) }
         return receiver
     }

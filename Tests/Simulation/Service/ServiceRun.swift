@@ -113,9 +113,9 @@ struct ServiceRun {
             LoopGuard(settings: loop)
         }
         for route in 0..<plan.routes {
-            receiver.onAny("r\(route)", options: .continue) { try await handle($0, $1, life) }
+            receiver.onAny(id: "r\(route)", options: .continue) { try await handle($0, $1, life) }
         }
-        receiver.onPushToApp("third", bucket: "b1", options: .continue) { event, context in
+        receiver.onPushToApp(id: "third", bucket: "b1", options: .continue) { event, context in
             try await handle(event.message, context, life)
         }
         let ledger = ledger

@@ -71,7 +71,7 @@ private func receiver(
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     // A pace that a million messages a second do not exceed: each is counted, and none waits.
     let neverWaits = RouteOptions(pace: .every(.nanoseconds(1)))
-    receiver.onPushToApp("wanted", bucket: "bucketName", options: neverWaits, handler: handler)
+    receiver.onPushToApp(id: "wanted", bucket: "bucketName", options: neverWaits, handler: handler)
     return receiver
 }
 

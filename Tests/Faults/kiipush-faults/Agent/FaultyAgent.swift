@@ -122,7 +122,7 @@ struct FaultyAgent {
 
     private func handle(_ receiver: some HandlerRegistry) throws {
         let book = try BookWriter(book)
-        receiver.onPushToApp("book", bucket: TextPattern(NumberedMessage.bucket)) {
+        receiver.onPushToApp(id: "book", bucket: TextPattern(NumberedMessage.bucket)) {
             [deaths, pause, failing, deadly] event, _ in
             let number = NumberedMessage.number(sentAt: event.message.sentAt ?? 0)
             deaths.pass(.inHandler)

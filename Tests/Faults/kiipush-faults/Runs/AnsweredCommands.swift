@@ -41,13 +41,13 @@ struct AnsweredCommands {
             try book.add("\(context.route) \(topic) \(number.string ?? "-")")
             return number
         }
-        receiver.onCommand("command", mqtt: MQTTPattern(topic: "cmd/+/set")) { message, context in
+        receiver.onCommand(id: "command", mqtt: MQTTPattern(topic: "cmd/+/set")) { message, context in
             let number = try note(message, context)
             try context.answer(.succeeded(["n": number]))
             deaths.pass(.afterHandler)
         }
         for (route, topic) in [("log", "log/#"), ("plain", "plain")] as [(String, MQTTTopicFilter)] {
-            receiver.onDirectPush(route, mqtt: MQTTPattern(topic: topic)) { message, context in
+            receiver.onDirectPush(id: route, mqtt: MQTTPattern(topic: topic)) { message, context in
                 _ = try note(message, context)
                 deaths.pass(.afterHandler)
             }
