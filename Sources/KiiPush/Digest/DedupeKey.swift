@@ -38,7 +38,7 @@ public struct DedupeKeys: Sendable, Hashable {
     /// What an equal key proves.
     public let strength: Strength
 
-    /// Makes keys, as a store reads them back; to identify messages differently, use a ``DedupeKeyMaker``.
+    /// Makes keys, as a store reads them back.
     public init(primary: DedupeKey, secondary: DedupeKey? = nil, strength: Strength) {
         self.primary = primary
         self.secondary = secondary

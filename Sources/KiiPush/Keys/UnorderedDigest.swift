@@ -8,8 +8,8 @@ enum KeyPart: UInt8 {
     case key, scalar, null, array, members
     case command
     case arrayEnd
-    case replaced, text, number, missing
-    case routeID, foreign, request
+    // Keys on disk may have had 20 to 23.
+    case routeID = 24, foreign, request
     case alias, action, names
 }
 

@@ -4,8 +4,7 @@
 /// transports. Put the deduplicator first in the chain: it reserves a message's keys when the message arrives, and
 /// confirms them only when the message has ended for good. So a message whose handler failed is handled when it is
 /// delivered again, and one that was handled is not while the window lasts: within one process, or for as long as the
-/// store lasts. ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route, and
-/// ``DedupeKeyMaker`` for a kind of message.
+/// store lasts. ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route.
 ///
 /// It cannot distinguish two legitimate messages with identical bytes. A message without a strong key is therefore
 /// deduplicated only if it arrives less than five seconds before or after another.
@@ -48,7 +47,6 @@ public struct Deduplicator: Middleware {
     private var clock: any ReceiverClock
     private let isClockGiven: Bool
     let secret: DedupeSecret
-    let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
     private var handledRoutes: HandledRoutes
     /// The most messages that failed in part and whose successful routes are remembered.
@@ -61,31 +59,28 @@ public struct Deduplicator: Middleware {
     ///
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
-    ///   - keys: how a message is identified.
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
-    public init(window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil) {
-        self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, keys: keys, clock: clock)
+    public init(window: SeenWindow = .standard, clock: (any ReceiverClock)? = nil) {
+        self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, clock: clock)
         handledRoutes = HandledRoutes(weakAge: window.weakAge)
     }
 
     /// Makes a deduplicator with a store of your own.
     ///
-    /// Receivers may share a store, each with its own deduplicator, and all with the same secret and `keys`. A message
-    /// that reaches several of them is then handled by one.
+    /// Receivers may share a store, each with its own deduplicator, and all with the same secret. A message that
+    /// reaches several of them is then handled by one.
     ///
     /// - Parameters:
     ///   - store: where messages are remembered.
     ///   - secret: the secret of the keys; a store that outlives the process needs a secret that does too.
-    ///   - keys: how a message is identified.
     ///   - onStoreFailure: what happens to a message when the store throws.
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(
-        store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
-        onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
+        store: any SeenStore, secret: DedupeSecret, onStoreFailure: StoreFailure = .failOpen,
+        clock: (any ReceiverClock)? = nil
     ) {
         leases = Leases(store)
         self.secret = secret
-        self.keys = keys
         self.onStoreFailure = onStoreFailure
         self.clock = clock ?? SystemClock()
         isClockGiven = clock != nil
@@ -113,7 +108,7 @@ public struct Deduplicator: Middleware {
         message.place = place
         let keys =
             message.routes.first.flatMap { message.message.dedupeKeys(of: $0, message.app, secret, at: place) }
-            ?? self.keys.keys(of: message.message, message.app, secret, at: place)
+            ?? message.message.dedupeKeys(message.app, secret, at: place)
         do {
             switch try begin(keys, message) {
             case .fresh(let lease):

@@ -189,25 +189,6 @@ struct DocumentedCodeTests {
         await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
     }
 
-    @Test("the key maker's own example names orders")
-    func keyMaker() throws {
-        let orders = DedupeKeyMaker(
-            pushToUser: { message, key in
-                guard let order = message.data["order"]?.string else { return nil }
-                key.add(message.topic?.name)
-                key.add(order)
-                return .strong
-            })
-        let deduplicator = Deduplicator(keys: orders)
-        #expect(deduplicator.counts == Deduplicator(clock: ManualClock()).counts)
-        let copies = try (1...2).map { sentAt in
-            let data: [(String, DataValue)] = [("order", .string("A-1"))]
-            return try PushMessage(PayloadFixture.pushToUser(sentAt: Int64(sentAt), data: data).payload(.long))
-        }
-        let keys = copies.map { orders.keys(of: $0, secret: .published) }
-        #expect(keys[0] == keys[1] && copies[0].sentAt != copies[1].sentAt)
-    }
-
     @Test("a service runs until its transports have no more, and reports what is left")
     func service() async throws {
         struct Nothing: PushTransport {

@@ -148,23 +148,4 @@ struct RouteDedupeTests {
         for sentAt in [Int64(1), 2] { _ = await receiver.receive(order(.string("17"), sentAt: sentAt).payload(.long)) }
         #expect(log.events.count == 2)
     }
-
-    @Test("a route's id precedes a key maker's keys")
-    func beforeMaker() async {
-        let maker = DedupeKeyMaker(pushToUser: { message, key in
-            key.add(message.data["text"]?.string)
-            return .strong
-        })
-        let receiver = PushReceiver(clock: clock) { Deduplicator(keys: maker, clock: clock) }
-        receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in }
-        receiver.onPushToUser { _, _ in }
-        let cases = [
-            (order(.string("1")), "handled"), (order(.string("2")), "handled"), (order(.string("1"), text: "y"), "dup"),
-            (order(nil), "handled"), (order(nil, sentAt: 5), "dup"),
-        ]
-        for (fixture, expected) in cases {
-            let outcome = await receiver.receive(fixture.payload(.long)).name
-            #expect(outcome.hasPrefix(expected))
-        }
-    }
 }
