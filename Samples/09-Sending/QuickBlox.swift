@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushTesting
 
 /// The messages of QuickBlox's reference: what a sender puts into `event.message`, and what a device makes of it.
 func showQuickBlox() {

@@ -1,9 +1,5 @@
 /// Text in form encoding (CGI): a space is `+`, and special characters are `%` and two hexadecimal digits.
 enum FormText {
-    static func encode(_ text: String) -> String {
-        text.percentEncoded(except: "-_. ").replacingScalars { $0 == " " ? "+" : nil }
-    }
-
     /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was.
     ///
     /// A `+` stays.

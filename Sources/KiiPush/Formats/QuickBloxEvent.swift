@@ -1,7 +1,7 @@
 /// The contents of a QuickBlox sender's `event.message`, in each of its five encodings.
 ///
-/// A receiver decodes it only if a payload is stated to come from QuickBlox and is not JSON; the encoder is for tests
-/// and samples. From QuickBlox's reference of push notification formats.
+/// A receiver decodes it only if a payload is stated to come from QuickBlox and is not JSON; `KiiPushTesting` encodes
+/// one. From QuickBlox's reference of push notification formats.
 public enum QuickBloxEvent: Sendable, Hashable {
     /// For one platform, in general: `key=value` pairs, each value form-escaped, then Base64.
     case pairs([Pair])
@@ -27,27 +27,6 @@ public enum QuickBloxEvent: Sendable, Hashable {
         public init(_ key: String, _ value: String) {
             self.key = key
             self.value = value
-        }
-    }
-
-    // MARK: Encoding
-
-    /// The text for `event.message`.
-    public var encoded: String {
-        func joined(_ pairs: [Pair], _ prefix: String) -> String {
-            pairs.map { "\(prefix)\($0.key)=\(Base64.encode(Array(FormText.encode($0.value).utf8)))" }
-                .joined(separator: "&")
-        }
-        switch self {
-        case .pairs(let pairs): return joined(pairs, "")
-        case .ios(let json): return "payload=" + Base64.encode(Array(json.utf8))
-        case .android(let pairs):
-            let message = pairs.filter { $0.key.isExactly("message") }
-            // QuickBlox requires a message, and that it comes first.
-            return joined(
-                (message.isEmpty ? [Pair("message", "")] : message) + pairs.filter { !$0.key.isExactly("message") },
-                "data.")
-        case .text(let text), .json(let text): return Base64.encode(Array(text.utf8))
         }
     }
 

@@ -1,3 +1,4 @@
+import KiiPushTesting
 import Testing
 
 @testable import KiiPush
