@@ -55,14 +55,14 @@ func deliver() async {
     }
 }
 
-try await phone.perform(.createObject(settings, ["target": 20, "heating": false]))
+try await phone.write(settings, .create(["target": 20, "heating": false]))
 try await thermostat.perform(.createTopic(alerts))
 try await phone.perform(.subscribe(.user(owner), to: .topic(alerts)))
 try await thermostat.perform(.subscribe(.thing(thing), to: .bucket(settings.bucket)))
 
 for target in [23, 22, 18] {
     print("the phone asks for \(target) degrees")
-    try await phone.perform(.patchObject(settings, ["target": .integer(target)]))
+    try await phone.write(settings, .patch(["target": .integer(target)]))
     await deliver()
 }
 

@@ -14,20 +14,20 @@ struct CallTests {
         #expect(try await client.perform(.readObject(object)) == nil)
         let made = try await client.perform(.createObject(in: bench.bucket, ["temp": 20]))
         #expect(made.isNew && made.version == "1" && made.modifiedAt != nil)
-        let created = try await client.perform(.createObject(object, ["temp": 21, "text": "é\n\u{0}"]))
+        let created = try await client.write(object, .create(["temp": 21, "text": "é\n\u{0}"]))
         #expect(created.isNew && created.version == "1")
-        let again = await #expect(throws: CloudError.self) { try await client.perform(.createObject(object, [:])) }
+        let again = await #expect(throws: CloudError.self) { try await client.write(object, .create([:])) }
         #expect(again?.code == .objectAlreadyExists)
-        let patched = try await client.perform(.patchObject(object, ["temp": 22], ifMatch: "1"))
+        let patched = try await client.write(object, .patch(["temp": 22], ifMatch: "1"))
         #expect(patched.version == "2" && !patched.isNew)
         let record = try #require(try await client.perform(.readObject(object)))
         #expect(record["temp"] == 22 && record["text"] == "é\n\u{0}" && record.version == "2" && record.owner == "u-1")
         #expect(record.modifiedAt == patched.modifiedAt)
         let stale = await #expect(throws: CloudError.self) {
-            try await client.perform(.replaceObject(object, [:], ifMatch: "1"))
+            try await client.write(object, .replace([:], ifMatch: "1"))
         }
         #expect(stale?.code == .objectVersionIsStale)
-        try await client.perform(.replaceObject(object, ["temp": 23], ifMatch: "2"))
+        try await client.write(object, .replace(["temp": 23], ifMatch: "2"))
         #expect(bench.cloud.fields(of: object) == ["temp": 23])
         #expect(try await client.perform(.deleteObject(object, ifMatch: "3")))
         #expect(try await !client.perform(.deleteObject(object)))
@@ -40,7 +40,7 @@ struct CallTests {
         let (client, topic, user) = (bench.client, bench.topic, PushSubscriber.user(bench.user))
         #expect(try await client.perform(.createTopic(topic)))
         #expect(try await !client.perform(.createTopic(topic)))
-        try await client.perform(.createObject(bench.object, [:]))
+        try await client.write(bench.object, .create([:]))
         for source in [PushSource.topic(topic), .bucket(bench.bucket)] {
             #expect(try await client.perform(.subscribe(user, to: source)))
             #expect(try await !client.perform(.subscribe(user, to: source)))
@@ -48,7 +48,7 @@ struct CallTests {
         }
         let id = try await client.send(OutgoingMessage(data: ["text": "hi"]), to: topic, as: .user(bench.user))
         #expect(id.text.hasPrefix("push-"))
-        try await client.perform(.patchObject(bench.object, ["on": true]))
+        try await client.write(bench.object, .patch(["on": true]))
         let pushes = try bench.cloud.takePushes(for: user).map { try PushMessage($0) }
         #expect(pushes.map(\.kind) == [.pushToUser, .pushToApp])
         #expect(pushes.first?.topic == topic && pushes.first?.data["text"] == "hi")

@@ -34,12 +34,12 @@ struct FaultTests {
             let before = bench.cloud.version(of: bench.object)
             bench.cloud.fail(fault)
             let thrown = await #expect(throws: CurlError.self) {
-                try await bench.client.perform(.replaceObject(bench.object, ["temp": 22]))
+                try await bench.client.perform(.writeObject(bench.object, .replace(["temp": 22])))
             }
             #expect(thrown?.wasSent == true && thrown?.description.contains(error) == true, "\(thrown as Any)")
             #expect(bench.cloud.version(of: bench.object) == before + (isDone ? 1 : 0), "sent once")
             // The next one is none the worse for it.
-            try await bench.client.perform(.replaceObject(bench.object, ["temp": 23]))
+            try await bench.client.perform(.writeObject(bench.object, .replace(["temp": 23])))
         }
         #expect(bench.cloud.violations == [])
         await bench.transport.close()

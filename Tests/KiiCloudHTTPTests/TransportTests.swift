@@ -19,7 +19,7 @@ struct TransportTests {
             for number in 1...200 {
                 group.addTask {
                     let object = KiiObject(bucket: bench.bucket, id: "n-\(number)")
-                    try await bench.client.perform(.createObject(object, ["n": .integer(number)]))
+                    try await bench.client.perform(.writeObject(object, .create(["n": .integer(number)])))
                 }
             }
             try await group.waitForAll()
@@ -152,7 +152,7 @@ struct TransportTests {
         for fault in [TestFault.close(.answer), .rubbish, .stall(.body), .largeHeaders(100_000)] {
             bench.cloud.fail(fault)
             let error = await #expect(throws: CurlError.self) {
-                try await bench.client.perform(.createObject(bench.object, ["secret": "in-the-body"]))
+                try await bench.client.perform(.writeObject(bench.object, .create(["secret": "in-the-body"])))
             }
             var dumped = ""
             dump(error, to: &dumped)

@@ -45,11 +45,11 @@ struct DocumentedCloudTests {
     func calling() async throws {
         let (app, token, object, transport) = (Cloud.app, Secret("token-1"), Cloud.object, TestCloud.withUser())
         let seed = KiiClient(app, transport: transport, tokens: FixedToken(token))
-        try await seed.perform(.createObject(object, ["temp": 21]))
+        try await seed.write(object, .create(["temp": 21]))
 
         let client = KiiClient(app, transport: transport, tokens: FixedToken(token))
         if let record = try await client.perform(.readObject(object)) {
-            try await client.perform(.patchObject(object, ["temp": 22], ifMatch: record.version))
+            try await client.write(object, .patch(["temp": 22], ifMatch: record.version))
         }
         #expect(try await client.perform(.readObject(object))?["temp"] == 22)
     }
@@ -59,7 +59,7 @@ struct DocumentedCloudTests {
         let object = KiiObject(bucket: .init(scope: .app, name: "settings"), id: "o-1")
         let transport = TestCloud.withUser()
         let client = KiiClient(Cloud.app, transport: transport, tokens: FixedToken(Secret("token-1")))
-        try await client.perform(.createObject(object, ["seen": false]))
+        try await client.write(object, .create(["seen": false]))
         let receiver = PushReceiver(app: "0123abcd")
         receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
             guard let record = try await context.refresh(event.object, with: client) else { return }

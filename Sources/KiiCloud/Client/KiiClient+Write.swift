@@ -42,7 +42,7 @@ extension KiiClient {
                 return try await perform(renewingAfter: age, whileOut: { attempts.isOut = $0 }) {
                     let write = try make()
                     attempts.made.append(write)
-                    return write.call(object)
+                    return .writeObject(object, write)
                 }
             } catch {
                 switch attempts.step(after: error, jitter: .random(in: -1...1)) {
@@ -130,19 +130,10 @@ extension ObjectWrite {
         if case .create = self { true } else { false }
     }
 
-    /// Whether an object has the state that this write produces.
     fileprivate func isDone(in record: ObjectRecord) -> Bool {
         switch self {
         case .create(let fields), .replace(let fields, _): record.fields == fields
         case .patch(let fields, _): fields.members.allSatisfy { record[$0.key] == $0.value }
-        }
-    }
-
-    fileprivate func call(_ object: KiiObject) -> CloudRequest<Written> {
-        switch self {
-        case .create(let fields): .createObject(object, fields)
-        case .replace(let fields, let version): .replaceObject(object, fields, ifMatch: version)
-        case .patch(let fields, let version): .patchObject(object, fields, ifMatch: version)
         }
     }
 }

@@ -9,6 +9,16 @@ extension CloudRequest where Answer == ObjectRecord? {
     }
 }
 
+/// A write of an object's fields.
+public enum ObjectWrite: Sendable, Hashable {
+    /// Creates the object; fails if it exists with other fields.
+    case create(KeyedData)
+    /// Replaces all fields of the object; if a version is named, only that version.
+    case replace(KeyedData, ifMatch: String? = nil)
+    /// Changes some fields; if a version is named, only of that version.
+    case patch(KeyedData, ifMatch: String? = nil)
+}
+
 extension CloudRequest where Answer == Written {
     /// Creates an object with an id that the server assigns.
     public static func createObject(in bucket: KiiBucket, _ fields: KeyedData) -> Self {
@@ -19,25 +29,18 @@ extension CloudRequest where Answer == Written {
         }
     }
 
-    /// Creates an object by its id; fails if it exists, so that repeating the call creates it once.
-    public static func createObject(_ object: KiiObject, _ fields: KeyedData) -> Self {
-        Self(.put, CloudPath(object), headers: [.json, HTTPHeader("If-None-Match", "*")], body: fields.json) {
-            try Written(object, $0, expecting: 201, 200)
-        }
-    }
-
-    /// Replaces all fields of an object, or creates it; with a version, only that version.
-    public static func replaceObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
-        Self(.put, CloudPath(object), headers: [.json] + HTTPHeader.match(version), body: fields.json) {
-            try Written(object, $0, expecting: 200, 201)
-        }
-    }
-
-    /// Changes some fields of an object and keeps the others; only of that version, unless it is nil.
-    public static func patchObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
-        let headers = [.json, HTTPHeader("X-HTTP-Method-Override", "PATCH")] + HTTPHeader.match(version)
-        return Self(.post, CloudPath(object), headers: headers, body: fields.json) {
-            try Written(object, $0, expecting: 200, 201)
+    /// Writes an object, sent once: unlike ``KiiClient/write(_:_:)``, a creation fails whenever the object exists.
+    public static func writeObject(_ object: KiiObject, _ write: ObjectWrite) -> Self {
+        let (method, fields, more): (HTTPRequest.Method, KeyedData, [HTTPHeader]) =
+            switch write {
+            case .create(let fields): (.put, fields, [HTTPHeader("If-None-Match", "*")])
+            case .replace(let fields, let version): (.put, fields, HTTPHeader.match(version))
+            case .patch(let fields, let version):
+                (.post, fields, [HTTPHeader("X-HTTP-Method-Override", "PATCH")] + HTTPHeader.match(version))
+            }
+        return Self(method, CloudPath(object), headers: [.json] + more, body: fields.json) { response in
+            try response.expect(200, 201)
+            return try Written(object, response)
         }
     }
 }
@@ -48,13 +51,6 @@ extension CloudRequest where Answer == Bool {
         Self(.delete, CloudPath(object), headers: HTTPHeader.match(version)) { response in
             try response.fields(204, 200, no: .objectNotFound) != nil
         }
-    }
-}
-
-extension Written {
-    fileprivate init(_ object: KiiObject, _ response: HTTPResponse, expecting first: Int, _ second: Int) throws {
-        try response.expect(first, second)
-        try self.init(object, response)
     }
 }
 

@@ -41,15 +41,15 @@ struct AnswerTests {
         let created = try CloudRequest.createObject(in: Cloud.bucket, [:]).answer(
             response(201, #"{"objectID":"o-77","createdAt":1700,"dataType":"x"}"#, [HTTPHeader("ETag", "\"1\"")]))
         #expect(created.object.id == "o-77" && created.isNew && created.version == "1" && created.modifiedAt == 1700)
-        let replaced = try CloudRequest.replaceObject(Cloud.object, [:]).answer(
+        let replaced = try CloudRequest.writeObject(Cloud.object, .replace([:])).answer(
             response(200, #"{"modifiedAt":1800}"#, [HTTPHeader("ETag", "\"2\"")]))
         #expect(!replaced.isNew && replaced.version == "2" && replaced.modifiedAt == 1800)
-        let patched = try CloudRequest.patchObject(Cloud.object, [:]).answer(
+        let patched = try CloudRequest.writeObject(Cloud.object, .patch([:])).answer(
             response(200, #"{"a":1,"_created":1,"_modified":1900,"_version":"3"}"#))
         #expect(patched.version == "3" && patched.modifiedAt == 1900 && patched.object == Cloud.object)
-        #expect(try CloudRequest.replaceObject(Cloud.object, [:]).answer(response(201, "{}")).isNew)
+        #expect(try CloudRequest.writeObject(Cloud.object, .replace([:])).answer(response(201, "{}")).isNew)
         let error = try #require(throws: CloudError.self) {
-            try CloudRequest.patchObject(Cloud.object, [:]).answer(refusal(409, "OBJECT_VERSION_IS_STALE"))
+            try CloudRequest.writeObject(Cloud.object, .patch([:])).answer(refusal(409, "OBJECT_VERSION_IS_STALE"))
         }
         #expect(error.code == .objectVersionIsStale && !error.isTemporary)
     }
@@ -89,9 +89,9 @@ struct AnswerTests {
         let command = try Cloud.command(#"[{"light":{}}],"schema":"s","schemaVersion":1"#)
         let results = CloudRequest.report([], of: command, as: Cloud.thing)
         var calls: [(HTTPResponse) throws -> Void] = [
-            { try results.answer($0) }, { _ = try CloudRequest.patchObject(Cloud.object, [:]).answer($0) },
-            { _ = try CloudRequest.replaceObject(Cloud.object, [:]).answer($0) },
-            { _ = try CloudRequest.createObject(Cloud.object, [:]).answer($0) },
+            { try results.answer($0) }, { _ = try CloudRequest.writeObject(Cloud.object, .patch([:])).answer($0) },
+            { _ = try CloudRequest.writeObject(Cloud.object, .replace([:])).answer($0) },
+            { _ = try CloudRequest.writeObject(Cloud.object, .create([:])).answer($0) },
         ]
         for question in Self.questions { calls.append { _ = try question.1.answer($0) } }
         for (number, call) in calls.enumerated() {

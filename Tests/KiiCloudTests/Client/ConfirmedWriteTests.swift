@@ -55,7 +55,7 @@ struct ConfirmedWriteTests {
     func conflict() async throws {
         let client = client()
         try await client.write(object, .create(["n": 1]))
-        try await client.perform(.patchObject(object, ["n": 5]))
+        try await client.write(object, .patch(["n": 5]))
         let stale = await #expect(throws: CloudError.self) {
             try await client.write(object, .patch(["n": 2], ifMatch: "1"))
         }

@@ -56,7 +56,7 @@ struct HandlerWriteTests {
     @Test("a deletion's own event is dropped; where nothing was deleted, none is expected", arguments: [true, false])
     func deleted(isThere: Bool) async throws {
         let client = client
-        if isThere { try await client.perform(.createObject(object, [:])) }
+        if isThere { try await client.write(object, .create([:])) }
         let answers = Mutex<[Bool]>([])
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             let wasThere = try await context.delete(event.object, with: client)
@@ -72,7 +72,7 @@ struct HandlerWriteTests {
     func lineage() async throws {
         let client = client
         let stamp = "1;3;th.9;1700000000000"
-        try await client.perform(.createObject(object, ["temp": 21, "_kl": .string(stamp)]))
+        try await client.write(object, .create(["temp": 21, "_kl": .string(stamp)]))
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }
             let context = try context.continuing(record)
@@ -93,7 +93,7 @@ struct HandlerWriteTests {
         ])
     func unchanged(write: ObjectWrite, isSent: Bool) async throws {
         let client = client
-        try await client.perform(.createObject(object, ["temp": 21, "on": true, "_kl": "1;1;th.9;1"]))
+        try await client.write(object, .create(["temp": 21, "on": true, "_kl": "1;1;th.9;1"]))
         let written = Mutex<[Written?]>([])
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }

@@ -33,7 +33,7 @@ struct KiiClientTests {
         var made: Int64 = 0
         _ = try await client().perform(renewingAfter: Lineage.lifetime / 2) {
             made += 1
-            return .createObject(Cloud.object, ["made": .integer(made)])
+            return .writeObject(Cloud.object, .create(["made": .integer(made)]))
         }
         let bodies = cloud.requests.map { String(decoding: $0.body, as: UTF8.self) }
         // Sent at 0, 10, 20 and 30 seconds.

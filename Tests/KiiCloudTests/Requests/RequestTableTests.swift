@@ -50,19 +50,19 @@ struct RequestTableTests {
             CloudRequest.createObject(in: Cloud.bucket, ["temp": 21])
         },
         Line("PUT \(objectPath)/o-1", [json, "If-None-Match: *"], #"{"temp":21}"#) {
-            CloudRequest.createObject(Cloud.object, ["temp": 21])
+            CloudRequest.writeObject(Cloud.object, .create(["temp": 21]))
         },
         Line("PUT \(objectPath)/o-1", [json], #"{"temp":21.5}"#) {
-            CloudRequest.replaceObject(Cloud.object, ["temp": 21.5])
+            CloudRequest.writeObject(Cloud.object, .replace(["temp": 21.5]))
         },
         Line("PUT \(objectPath)/o-1", [json, "If-Match: 3"], "{}") {
-            CloudRequest.replaceObject(Cloud.object, [:], ifMatch: "3")
+            CloudRequest.writeObject(Cloud.object, .replace([:], ifMatch: "3"))
         },
         Line("POST \(objectPath)/o-1", [json, "X-HTTP-Method-Override: PATCH"], #"{"on":true}"#) {
-            CloudRequest.patchObject(Cloud.object, ["on": true])
+            CloudRequest.writeObject(Cloud.object, .patch(["on": true]))
         },
         Line("POST \(objectPath)/o-1", [json, "X-HTTP-Method-Override: PATCH", "If-Match: 3"], #"{"on":true}"#) {
-            CloudRequest.patchObject(Cloud.object, ["on": true], ifMatch: "3")
+            CloudRequest.writeObject(Cloud.object, .patch(["on": true], ifMatch: "3"))
         },
         Line("DELETE \(objectPath)/o-1") { CloudRequest.deleteObject(Cloud.object) },
         Line("DELETE \(objectPath)/o-1", ["If-Match: 3"]) { CloudRequest.deleteObject(Cloud.object, ifMatch: "3") },

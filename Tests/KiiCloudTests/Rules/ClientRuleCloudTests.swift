@@ -47,7 +47,7 @@ struct ClientRuleCloudTests {
 
     @Test("where the fields are replaced the others are gone")
     func replaces() async throws {
-        try await client.perform(.createObject(state, ["target": 21, "old": true]))
+        try await client.write(state, .create(["target": 21, "old": true]))
         try load(Self.write.replacing("}}}", with: #"},"replace":true}}"#))
         #expect(await receive(1) == "handled")
         #expect(cloud.fields(of: state)?["old"] == nil && cloud.version(of: state) == 2)
@@ -56,7 +56,7 @@ struct ClientRuleCloudTests {
 
     @Test("where somebody else writes meanwhile it reads again; where that goes on the message fails")
     func overtaken() async throws {
-        try await client.perform(.createObject(state, ["target": 1]))
+        try await client.write(state, .create(["target": 1]))
         let transport = Overtaking(cloud, state)
         let tokens = FixedToken(cloud.logIn(.thing(thing)))
         try load(Self.write, KiiClient(cloud.app, transport: transport, tokens: tokens, clock: NotedClock()))
@@ -74,9 +74,9 @@ struct ClientRuleCloudTests {
             #"{"write":{"object":"kiicloud://things/th.1/buckets/state/objects/${object}","fields":{"seen":true}}}"#,
             when: #"{"bucket":"state","object":"*"}"#)
         let phone = client
-        try await phone.perform(.createObject(state, ["target": 1]))
+        try await phone.write(state, .create(["target": 1]))
         try await phone.perform(.subscribe(.thing(thing), to: .bucket(state.bucket)))
-        try await phone.perform(.patchObject(state, ["target": 2]))
+        try await phone.write(state, .patch(["target": 2]))
         var outcomes: [String] = []
         for _ in 0..<5 {
             for push in cloud.takePushes(for: .thing(thing)) { outcomes.append("\(await receiver.receive(push))") }
@@ -84,7 +84,7 @@ struct ClientRuleCloudTests {
         // The phone's own change names this thing as its sender too: only identity tells of that.
         #expect(outcomes == ["looped (identity)"])
         try await KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(id: "u-1"))))
-            .perform(.patchObject(state, ["target": 3]))
+            .write(state, .patch(["target": 3]))
         outcomes = []
         for _ in 0..<5 {
             for push in cloud.takePushes(for: .thing(thing)) { outcomes.append("\(await receiver.receive(push))") }
@@ -140,7 +140,7 @@ private final class Overtaking: HTTPTransport, @unchecked Sendable {  // one tes
         if request.method != .get, times > 0 {
             times -= 1
             let other = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(id: "u-9"))))
-            try await other.perform(.patchObject(object, ["other": .integer(times)]))
+            try await other.write(object, .patch(["other": .integer(times)]))
         }
         return try await cloud.send(request)
     }

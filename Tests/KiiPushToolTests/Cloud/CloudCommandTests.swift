@@ -86,7 +86,7 @@ struct CloudCommandTests {
     @Test("unsubscribe ends the pushes of all of a list, and can be run again")
     func unsubscribe() async throws {
         defer { server.stop() }
-        try await client.perform(.createObject(KiiObject(bucket: Self.bucket, id: "o"), [:]))
+        try await client.write(KiiObject(bucket: Self.bucket, id: "o"), .create([:]))
         let source = PushSource.bucket(Self.bucket)
         for number in 0..<300 {
             try await client.perform(.subscribe(.thing(KiiThing(id: "th.\(number)")), to: source))

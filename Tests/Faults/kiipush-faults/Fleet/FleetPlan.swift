@@ -34,14 +34,14 @@ struct FleetPlan {
         let fleet = try FleetCloud(devices: devices, broker: broker)
         defer { fleet.stop() }
         let owner = fleet.client(of: .user(id: "u-1"))
-        try await owner.perform(.createObject(FleetCloud.object, ["target": 20]))
+        try await owner.write(FleetCloud.object, .create(["target": 20]))
         for device in 0..<devices {
             try await owner.perform(.subscribe(.thing(FleetCloud.thing(device)), to: .bucket(FleetCloud.object.bucket)))
         }
         let agents = try (0..<devices).map { device in
             try FleetAgent(tool: tool, device: device, fleet, broker, kind)
         }
-        try await owner.perform(.patchObject(FleetCloud.object, ["target": 21]))
+        try await owner.write(FleetCloud.object, .patch(["target": 21]))
         try await Task.sleep(for: .seconds(kind.seconds - 2))
         let before = fleet.pushes
         try await Task.sleep(for: .seconds(2))
