@@ -203,7 +203,7 @@ extension InboxGuarantee {
     private static func answer(_ id: UInt64, _ number: Int, to sender: String = "a") -> InboxRecord {
         let data = DataValue.object([(key: "e\u{301}", value: .number("\(number)"))])
         var answer = Answer(number == 0 ? .failed : .succeeded, data: data, reason: number == 0 ? "\u{0}why" : nil)
-        if number == 0 { answer.failedActions = ["power": "no"] }
+        if number == 0 { answer[failureOf: "power"] = "no" }
         return .answer(UnsentAnswer(id: id, sender: sender, payload: odd[number % odd.count], answer: answer))
     }
 

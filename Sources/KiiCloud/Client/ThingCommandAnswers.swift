@@ -43,7 +43,7 @@ public struct ThingCommandAnswers: AnswerSender {
 extension Answer {
     fileprivate func results(of command: ThingCommand) -> [ActionResult] {
         command.actions.map { action in
-            let reason = failedActions.isEmpty && status != .succeeded ? words : failedActions[action.name]
+            let reason = !hasFailedActions && status != .succeeded ? words : self[failureOf: action.name]
             return reason.map { .failed(action, $0) } ?? .done(action)
         }
     }

@@ -26,7 +26,7 @@ extension CloudRequest where Answer == Void {
         // In the command's dialect: adjacent results of one alias are grouped.
         var groups: [(alias: String?, results: [DataValue])] = []
         for result in results {
-            if let alias = result.action.alias, groups.last?.alias == alias {
+            if let alias = result.action.alias, groups.last?.alias?.isExactly(alias) == true {
                 groups[groups.count - 1].results.append(result.value)
             } else {
                 groups.append((result.action.alias, [result.value]))

@@ -22,8 +22,7 @@ public struct Answer: Sendable, Hashable {
     public var data: DataValue?
     /// Why it was not done, for people; nil if it was.
     public var reason: String?
-    /// Of a Thing-IF command, the actions that were not done, each with the reason; the others were.
-    public var failedActions: [String: String] = [:]
+    private var failedActions: [ExactText: String] = [:]
 
     /// Makes an answer.
     public init(_ status: Status, data: DataValue? = nil, reason: String? = nil) {
@@ -31,6 +30,14 @@ public struct Answer: Sendable, Hashable {
         self.data = data
         self.reason = reason
     }
+
+    /// Of a Thing-IF command, why the actions of this name were not done; nil if they were.
+    public subscript(failureOf action: String) -> String? {
+        get { failedActions[ExactText(action)] }
+        set { failedActions[ExactText(action)] = newValue }
+    }
+
+    package var hasFailedActions: Bool { !failedActions.isEmpty }
 
     /// The command was done.
     public static func succeeded(_ data: DataValue? = nil) -> Answer { Answer(.succeeded, data: data) }
@@ -115,7 +122,8 @@ extension Answer {
             if let reason { writer.member("reason", reason) }
             guard !failedActions.isEmpty else { return }
             writer.member("failedActions") { writer in
-                for (name, reason) in failedActions.sorted(by: { $0.key < $1.key }) { writer.member(name, reason) }
+                let sorted = failedActions.sorted { $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8) }
+                for (name, reason) in sorted { writer.member(name.text, reason) }
             }
         }
     }
@@ -126,6 +134,6 @@ extension Answer {
         else { return nil }
         self.init(status, data: value["data"], reason: value["reason"]?.string)
         guard case .object(let members)? = value["failedActions"] else { return }
-        for member in members { failedActions[member.key] = member.value.string ?? "" }
+        for (name, reason) in members { self[failureOf: name] = reason.string ?? "" }
     }
 }

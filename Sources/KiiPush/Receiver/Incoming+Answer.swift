@@ -24,7 +24,7 @@ extension Incoming {
                     self.answer(of: takers, handled, byOutcome).words
                 }
             guard let reason else { continue }
-            answer.failedActions[action.name] = reason
+            answer[failureOf: action.name] = reason
             if answer.status == .succeeded { (answer.status, answer.reason) = (.failed, reason) }
         }
         // With them it may be more than an inbox can read again.

@@ -164,9 +164,21 @@ struct ThingCommandAnswersTests {
 
     private static let partly: Answer = {
         var answer = Answer.failed("stuck")
-        answer.failedActions = ["setTemp": "stuck"]
+        answer[failureOf: "setTemp"] = "stuck"
         return answer
     }()
+
+    @Test("of two actions whose names look alike, only the one that failed is reported as failed")
+    func lookAlikes() async throws {
+        var answer = Answer.failed("stuck")
+        answer[failureOf: "caf\u{E9}"] = "stuck"
+        #expect(Answer(json: answer.json) == answer)
+        let payload = RawPayload(
+            "{\"commandID\":\"c\",\"actions\":[{\"a\":[{\"caf\u{E9}\":1},{\"cafe\u{301}\":1}]}]}", transport: .mqtt)
+        try await answers.send(Self.unsent(answer, payload))
+        let body = String(decoding: try #require(cloud.requests.last).body, as: UTF8.self)
+        #expect(body.hasSuffix(#"{"succeeded":true}}]}]}"#), "\(body)")
+    }
 
     @Test("what Kii refuses for good is refused, and anything else is tried again")
     func errors() async throws {
