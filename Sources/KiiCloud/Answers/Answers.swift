@@ -16,7 +16,7 @@ extension HTTPResponse {
         if code == .unsendable || code == .notUnderstood { code = .unknown }
         let message = fields["message"]?.string ?? ""
         let hidden = ["errorCode", "message", "accessToken", "refreshToken", "token"]
-        let others = KeyedData(fields.members.filter { !hidden.contains($0.key) })
+        let others = KeyedData(fields.members.filter { !hidden.containsExactly($0.key) })
         return CloudError(code, status: status, retryAfter: wait, message: message, fields: others)
     }
 

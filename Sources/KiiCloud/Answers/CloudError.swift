@@ -8,13 +8,14 @@ public struct CloudError: Error, Sendable, Hashable {
     /// The reason by name: Kii's own codes, and three of this library's.
     public struct Code: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The name, such as `OBJECT_NOT_FOUND`.
-        public let name: String
+        public var name: String { exact.text }
+        private let exact: ExactText
 
         /// Makes a code from its name.
-        public init(_ name: String) { self.name = name }
+        public init(_ name: String) { exact = ExactText(name) }
 
         /// Makes a code from its name.
-        public init(stringLiteral name: String) { self.name = name }
+        public init(stringLiteral name: String) { self.init(name) }
 
         /// The name.
         public var description: String { name }

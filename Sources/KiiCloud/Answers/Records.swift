@@ -38,7 +38,7 @@ public struct ObjectRecord: Sendable {
 
     init(_ object: KiiObject, _ all: KeyedData, version: String?) {
         self.object = object
-        fields = KeyedData(all.members.filter { !Self.reserved.contains($0.key) })
+        fields = KeyedData(all.members.filter { !Self.reserved.containsExactly($0.key) })
         self.version = version ?? all["_version"]?.string
         createdAt = all["_created"]?.integer
         modifiedAt = all["_modified"]?.integer
@@ -46,7 +46,7 @@ public struct ObjectRecord: Sendable {
     }
 
     // By name: the loop guard's stamp begins with an underscore too, but is not Kii's.
-    private static let reserved: Set<String> = ["_id", "_created", "_modified", "_owner", "_dataType", "_version"]
+    private static let reserved = ["_id", "_created", "_modified", "_owner", "_dataType", "_version"]
 }
 
 /// The result of a write.

@@ -162,7 +162,7 @@ extension OutgoingMessage {
         let own = ownData(network)
         return data(for: network).members.compactMap { key, _ in
             // The loop guard's stamp is meant for the guard, which finds it.
-            guard !received.contains(ExactText(key)), key != Lineage.key else { return nil }
+            guard !received.contains(ExactText(key)), !key.isExactly(Lineage.key) else { return nil }
             let path = own[key] == nil ? "data" : "\(name(of: network)).data"
             return SendProblem(
                 .keyNotReceived, network, at: "\(path).\(Suggestion.shown(key))",

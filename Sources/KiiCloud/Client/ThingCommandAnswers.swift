@@ -31,7 +31,7 @@ public struct ThingCommandAnswers: AnswerSender {
             throw AnswerRefused("the payload is no Thing-IF command")
         }
         // No path has such a segment, so no retry could send the answer.
-        guard ![".", ".."].contains(command.id) else { throw AnswerRefused("the command's id is '.' or '..'") }
+        guard ![".", ".."].containsExactly(command.id) else { throw AnswerRefused("the command's id is '.' or '..'") }
         do {
             try await client.perform(.report(answer.answer.results(of: command), of: command, as: thing))
         } catch let error as CloudError where error.isFinal {

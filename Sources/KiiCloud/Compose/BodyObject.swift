@@ -28,7 +28,7 @@ struct BodyObject {
 
     /// Refuses a member that is not among `names`.
     func allow(_ names: [String]) throws(MessageBodyError) {
-        for member in members where !names.contains(member.key) {
+        for member in members where !names.containsExactly(member.key) {
             throw MessageBodyError(
                 place(member.key), at: member.keyOffset, Suggestion.unknown("key", member.key, known: names))
         }
@@ -42,7 +42,7 @@ struct BodyObject {
 
     /// A member's value; null counts as absent.
     private func value(_ key: String) -> PlacedValue? {
-        guard let value = members.first(where: { $0.key == key })?.value else { return nil }
+        guard let value = members.first(where: { $0.key.isExactly(key) })?.value else { return nil }
         if case .null = value.value { return nil }
         return value
     }

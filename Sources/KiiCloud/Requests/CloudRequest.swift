@@ -105,7 +105,7 @@ struct CloudPath: Sendable, CustomStringConvertible {
     /// - Throws: `CloudError` for an id that would change the path: it may come from a payload.
     func text(app: String) throws(CloudError) -> String {
         let all = [root, "apps", app] + segments
-        guard !all.contains(where: { ["", ".", ".."].contains($0) }) else {
+        guard !all.contains(where: { ["", ".", ".."].containsExactly($0) }) else {
             throw CloudError(.unsendable, status: 0, message: "an id or a name is empty, or is '.' or '..'")
         }
         return all.map { "/" + Self.escaped($0) }.joined()

@@ -225,6 +225,17 @@ struct CloudErrorTests {
         #expect(error(503, "", [HTTPHeader("Retry-After", text)]).retryAfter == nil)
     }
 
+    @Test("names of combining marks, which Swift sorts to compare, cost no more than others", .timeLimit(.minutes(1)))
+    func marks() throws {
+        let marks = String(repeating: "\u{301}\u{327}\u{316}", count: 80_000)
+        #expect(error(404, #"{"errorCode":"\#(marks)","\#(marks)":1}"#).code == CloudError.Code(marks))
+        let object = KiiObject(bucket: KiiBucket(scope: .user(KiiUser(id: marks)), name: "b"), id: marks)
+        let read = CloudRequest.readObject(object)
+        _ = try read.request(to: Cloud.app, token: Cloud.token)
+        let record = try read.answer(HTTPResponse(status: 200, body: Array(#"{"\#(marks)":1}"#.utf8)))
+        #expect(record?.fields.members.count == 1)
+    }
+
     @Test("an unreadable answer is an error")
     func rubbish() {
         for body in ["", "null", "[1]", #"{"errorCode":5}"#, #"{"errorCode":""}"#, String(repeating: "[", count: 9999)]

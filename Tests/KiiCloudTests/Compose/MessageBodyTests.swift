@@ -115,6 +115,11 @@ struct MessageBodyTests {
         data["a"] = nil
         #expect(data.members.map(\.key.unicodeScalars.count) == [1, 2] && !data.isEmpty)
         #expect(data != ["e\u{301}": 1, "\u{E9}": 2])
+        // The sign for kelvin, which Swift takes for a K.
+        let error = #expect(throws: MessageBodyError.self) {
+            try OutgoingMessage(body: "{\"apns\":{\"alert\":{\"locKey\":\"a\",\"loc\u{212A}ey\":\"b\"}}}")
+        }
+        #expect(error?.detail.hasPrefix("unknown key ") == true)
     }
 }
 
