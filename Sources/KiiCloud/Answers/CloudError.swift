@@ -73,7 +73,7 @@ extension CloudError: ReportedError {
 extension CloudError.Code {
     // Codes of this library.
 
-    /// The request could not be made: an id is invalid in a path, or a token is invalid in a header.
+    /// The request could not be made: an id is invalid in a path, a token in a header, or a number in the body.
     public static let unsendable: Self = "UNSENDABLE"
     /// The answer is not what Kii documents.
     public static let notUnderstood: Self = "NOT_UNDERSTOOD"

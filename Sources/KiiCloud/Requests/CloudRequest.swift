@@ -28,8 +28,8 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
 
     /// The request as HTTP; the token determines the rights.
     ///
-    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` if an id is invalid in a path, or a value
-    ///   in a header.
+    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` if an id is invalid in a path, a value in
+    ///   a header, or a number in the body.
     public func request(to app: KiiApp, token: Secret) throws(CloudError) -> HTTPRequest {
         let common = [
             HTTPHeader("Authorization", "Bearer \(token.revealed)"), HTTPHeader("X-Kii-AppID", app.id),
@@ -39,6 +39,10 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
         for header in [HTTPHeader("the token", token.revealed)] + common + headers
         where header.value.isEmpty || header.value.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) {
             let detail = "\(header.name) is empty or has a character that headers cannot contain, such as a line break"
+            throw CloudError(.unsendable, status: 0, message: detail)
+        }
+        if !body.isEmpty, (try? JSONToken(only: body.span, .checked)) == nil {
+            let detail = "the body has a number that JSON cannot write, more than 64 levels, or more than 16 MiB"
             throw CloudError(.unsendable, status: 0, message: detail)
         }
         return HTTPRequest(

@@ -174,7 +174,7 @@ struct RequestTableTests {
         try call.answer(HTTPResponse(status: 204))
     }
 
-    @Test("an id that would lead elsewhere, and a header with a line end, are not sent", arguments: ["", ".", ".."])
+    @Test("an id that leads elsewhere, a line end and what is no number are not sent", arguments: ["", ".", ".."])
     func unsendable(id: String) throws {
         let request = CloudRequest.readObject(KiiObject(bucket: Cloud.bucket, id: id))
         let error = try #require(throws: CloudError.self) { try request.request(to: Cloud.app, token: Cloud.token) }
@@ -185,6 +185,12 @@ struct RequestTableTests {
         }
         let broken = CloudRequest.deleteObject(Cloud.object, ifMatch: "3\r\nX: y")
         #expect(throws: CloudError.self) { try broken.request(to: Cloud.app, token: Cloud.token) }
+        let writes: [ObjectWrite] = [.create(["n": .double(.nan)]), .patch(["n": .array([.number("01")])])]
+        for write in writes {
+            let call = CloudRequest.writeObject(Cloud.object, write)
+            let error = #expect(throws: CloudError.self) { try call.request(to: Cloud.app, token: Cloud.token) }
+            #expect(error?.code == .unsendable && error?.message.contains("a number") == true)
+        }
     }
 
     @Test("each site has its host")
