@@ -35,7 +35,6 @@ final class Transfer {
         unsafe words.deallocate()
     }
 
-    /// The id by which others refer to it.
     var id: UInt { unsafe UInt(bitPattern: handle) }
 
     // MARK: Settings
@@ -193,27 +192,34 @@ struct AnswerParts {
     /// The bytes of all header lines, including those of interim answers.
     private var headerBytes = 0
 
-    /// Appends a part of the body.
     mutating func addBody(_ bytes: [UInt8], limit: Int) {
         guard bytes.count <= limit - body.count else { return passedLimit = limit }
         body.append(contentsOf: bytes)
+    }
+
+    /// A line or a value without the white space around it.
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let isBlank: (UInt8) -> Bool = { " \t\r\n".utf8.contains($0) }
+        guard let last = bytes.lastIndex(where: { !isBlank($0) }) else { return [] }
+        return bytes[...last].drop(while: isBlank)
     }
 
     /// Adds a header line, including its end.
     mutating func addHeader(_ bytes: [UInt8], limit: Int) {
         headerBytes += bytes.count
         guard headerBytes <= limit else { return passedLimit = limit }
-        var line = Substring(String(decoding: bytes, as: UTF8.self))
-        while let last = line.unicodeScalars.last, last == "\r" || last == "\n" { line.unicodeScalars.removeLast() }
-        hasAllHeaders = hasAllHeaders || line.isEmpty
+        let line = Self.trimmed(bytes[...])
         // After an interim answer, such as 100, another one begins.
-        if line.hasPrefix("HTTP/") {
+        if line.starts(with: "HTTP/".utf8) {
             (headers, hasAllHeaders) = ([], false)
             return
         }
-        guard let colon = line.firstIndex(of: ":") else { return }
-        let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        headers.append(HTTPHeader(String(line[..<colon]), String(value)))
+        hasAllHeaders = hasAllHeaders || line.isEmpty
+        // A line behind the body is a trailer.
+        guard !hasAllHeaders, let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let value = Self.trimmed(line[(colon + 1)...])
+        let name = String(decoding: line[..<colon], as: UTF8.self)
+        headers.append(HTTPHeader(name, String(decoding: value, as: UTF8.self)))
     }
 }
 #endif

@@ -1,9 +1,10 @@
 #if HTTP
 import KiiCloud
-import KiiCloudHTTP
 import KiiCloudTesting
 import KiiPush
 import Testing
+
+@testable import KiiCloudHTTP
 
 @Suite("a server that fails at every point", .timeLimit(.minutes(5)))
 struct FaultTests {
@@ -52,6 +53,19 @@ struct FaultTests {
         bench.cloud.fail(.largeBody(4096))
         let request = try CloudRequest.readObject(bench.object).request(to: bench.server.app, token: bench.token)
         #expect(try await bench.transport.send(request).body.count == 4096)
+    }
+
+    @Test("a header's value has no white space around it, and neither an interim answer nor a trailer has headers")
+    func headers() {
+        var answer = AnswerParts()
+        for line in [
+            "HTTP/1.1 103 Early", "ETag: early", "", "HTTP/1.1 200 OK", "ETag: \t\"7\" \t", "Retry-After:2 ", "Empty:",
+            "", "ETag: trailer", "",
+        ] {
+            answer.addHeader(Array("\(line)\r\n".utf8), limit: 1000)
+        }
+        #expect(answer.headers.map { "\($0.name)=\($0.value)" } == ["ETag=\"7\"", "Retry-After=2", "Empty="])
+        #expect(answer.hasAllHeaders)
     }
 
     @Test("without a server nothing is sent, and the error says so")

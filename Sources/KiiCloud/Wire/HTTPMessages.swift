@@ -1,6 +1,6 @@
 /// A header of a request or an answer; printing it shows its name only.
 public struct HTTPHeader: Sendable, Hashable, CustomStringConvertible {
-    /// The name, compared without case.
+    /// The name; look-ups ignore its case.
     public let name: String
     private let secret: Secret
 
