@@ -9,10 +9,10 @@ import KiiPushTesting
 // A push names users, groups, things and objects without their contents: a client reads these, here at a cloud for
 // tests in this process.
 let cloud = TestCloud()
-cloud.set(KiiUser(id: "U-sender"), ["displayName": "Alice"])
-cloud.set(KiiUser(id: "U-1"), ["displayName": "Bob"])
-cloud.set(KiiGroup(id: "G-1"), ["name": "Kitchen"])
-cloud.set(KiiThing(id: "th.1"), ["_thingType": "oven"])
+cloud.set(.user(KiiUser(id: "U-sender")), ["displayName": "Alice"])
+cloud.set(.user(KiiUser(id: "U-1")), ["displayName": "Bob"])
+cloud.set(.group(KiiGroup(id: "G-1")), ["name": "Kitchen"])
+cloud.set(.thing(KiiThing(id: "th.1")), ["_thingType": "oven"])
 let client = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(id: "U-1"))))
 let receiver = PushReceiver(app: cloud.app.id)
 

@@ -7,7 +7,7 @@ import KiiPush
 
 let cloud = TestCloud()
 let (alice, bob) = (KiiUser(id: "alice"), KiiUser(id: "bob"))
-cloud.set(KiiGroup(id: "G-1"), ["name": "Kitchen", "owner": "alice"])
+cloud.set(.group(KiiGroup(id: "G-1")), ["name": "Kitchen", "owner": "alice"])
 let client = KiiClient(
     cloud.app, transport: cloud, tokens: FixedToken(cloud.logIn(.user(alice))), me: .user(alice))
 

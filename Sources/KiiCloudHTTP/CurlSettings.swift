@@ -1,5 +1,6 @@
 #if HTTP
 import KiiCloud
+import KiiPush
 
 /// Connection settings and limits of a ``CurlTransport``.
 ///
@@ -41,12 +42,10 @@ public struct CurlSettings: Sendable, Hashable {
     /// The standard settings.
     public init() {}
 
-    /// The most bytes of an answer's headers.
     static let headerLimit = 65_536
 }
 
 extension CurlSettings {
-    /// Validates the settings.
     func check() throws(CurlError) {
         guard connectLimit > .zero, requestLimit > .zero, idleLimit >= .zero else {
             throw .unusable("a time limit is not above zero")
@@ -63,16 +62,13 @@ extension CurlSettings {
         let text = key.utf8.dropFirst("sha256//".utf8.count).dropLast()
         // 32 bytes are 43 characters and one of padding.
         return text.count == 43
-            && text.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || [0x2B, 0x2F].contains(byte)
-            }
+            && text.allSatisfy { $0.isASCIILetter || $0.isDigit || "+/".utf8.contains($0) }
     }
 }
 
 /// The URL of a request, built from parts that cannot redirect it.
 struct RequestAddress: Sendable {
     let url: String
-    /// Whether it uses plain HTTP, to this machine.
     let isPlain: Bool
 
     /// Makes the URL.
@@ -98,15 +94,12 @@ struct RequestAddress: Sendable {
         ["127.0.0.1", "[::1]", "localhost"].contains { name in
             guard host.hasPrefix(name) else { return false }
             let rest = host.utf8.dropFirst(name.utf8.count)
-            return rest.isEmpty || rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(isDigit)
+            return rest.isEmpty || rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isDigit)
         }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
     private static func isOfHost(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            || ".-_:[]".utf8.contains(byte)
+        byte.isASCIILetter || byte.isDigit || ".-_:[]".utf8.contains(byte)
     }
 
     private static func isOfPath(_ byte: UInt8) -> Bool {

@@ -58,19 +58,10 @@ public final class TestCloud: HTTPTransport {
     /// Makes the next requests fail, with one fault each, in order.
     public func fail(_ faults: TestFault...) { state.withLock { $0.faults += faults } }
 
-    /// Removes all pending faults.
     package func stopFailing() { state.withLock { $0.faults = [] } }
 
-    /// Sets the record of a user.
-    public func set(_ user: KiiUser, _ fields: KeyedData) { set(.user(user), fields) }
-
-    /// Sets the record of a group.
-    public func set(_ group: KiiGroup, _ fields: KeyedData) { set(.group(group), fields) }
-
-    /// Sets the record of a thing.
-    public func set(_ thing: KiiThing, _ fields: KeyedData) { set(.thing(thing), fields) }
-
-    private func set(_ owner: KiiScope, _ fields: KeyedData) { state.withLock { $0.records[.record(owner)] = fields } }
+    /// Sets the record of a user, a group or a thing.
+    public func set(_ owner: KiiScope, _ fields: KeyedData) { state.withLock { $0.records[.record(owner)] = fields } }
 
     /// How many requests for the next endpoint are answered as not ready.
     package func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
@@ -133,7 +124,6 @@ public enum TestFault: Sendable, Hashable {
         case body
     }
 
-    /// Whether the request is still performed.
     var doesWork: Bool {
         switch self {
         case .status, .rubbish: false

@@ -63,9 +63,9 @@ struct CallTests {
     func owners() async throws {
         let bench = try Bench()
         let (client, group, thing) = (bench.client, KiiGroup(id: "g-5"), KiiThing(id: "th.53ae324be5a0"))
-        bench.cloud.set(bench.user, ["loginName": "ann"])
-        bench.cloud.set(group, ["name": "home"])
-        bench.cloud.set(thing, ["_vendorThingID": "v-1"])
+        bench.cloud.set(.user(bench.user), ["loginName": "ann"])
+        bench.cloud.set(.group(group), ["name": "home"])
+        bench.cloud.set(.thing(thing), ["_vendorThingID": "v-1"])
         #expect(try await client.perform(.readUser(bench.user))?["loginName"] == "ann")
         #expect(try await client.perform(.readGroup(group))?["name"] == "home")
         #expect(try await client.perform(.readThing(thing))?["_vendorThingID"] == "v-1")

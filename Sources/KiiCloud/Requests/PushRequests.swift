@@ -18,9 +18,7 @@ extension CloudRequest where Answer == PushMessageID {
             return PushMessageID(text: try $0.text("pushMessageID", in: try $0.members()))
         }
     }
-}
 
-extension CloudRequest where Answer == PushMessageID {
     /// Sends a push to a topic, if the check finds no problem.
     static func checkedSend(
         _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, app: String

@@ -104,9 +104,9 @@ struct ConfirmedWriteTests {
     func refresh() async throws {
         let (client, cloud) = (client(), cloud)
         let (user, group, thing) = (KiiUser(id: "u-1"), KiiGroup(id: "g-1"), KiiThing(id: "th.1"))
-        cloud.set(user, ["loginName": "ann"])
-        cloud.set(group, ["name": "home"])
-        cloud.set(thing, ["_vendorThingID": "v-1"])
+        cloud.set(.user(user), ["loginName": "ann"])
+        cloud.set(.group(group), ["name": "home"])
+        cloud.set(.thing(thing), ["_vendorThingID": "v-1"])
         try await client.write(object, .create(["n": 1]))
         let found = Mutex<[String?]>([])
         let receiver = PushReceiver(app: cloud.app.id)

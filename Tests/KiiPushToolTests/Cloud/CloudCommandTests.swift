@@ -66,8 +66,8 @@ struct CloudCommandTests {
     func refresh() async throws {
         defer { server.stop() }
         let object = KiiObject(bucket: Self.bucket, id: "o-1")
-        try await client.perform(.createObject(object, ["temp": 21, "text": "a\nb"]))
-        cloud.set(KiiUser(id: "u-1"), ["loginName": "ann"])
+        try await client.write(object, .create(["temp": 21, "text": "a\nb"]))
+        cloud.set(.user(KiiUser(id: "u-1")), ["loginName": "ann"])
         let text = try run(["refresh", "kiicloud://buckets/settings/objects/o-1"])
         #expect(text.code == 0 && text.output == "temp: 21\ntext: \"a\\nb\"\nversion 1\n", "\(text.output)")
         let json = try run(["refresh", "kiicloud://buckets/settings/objects/o-1", "--format", "json"])
