@@ -22,7 +22,6 @@ final class CurlQueue: Sendable {
         var threads = 0
         var closers: [@Sendable () -> Void] = []
 
-        /// Removes requests whose caller no longer waits.
         mutating func purge() {
             guard hasCancelled else { return }
             hasCancelled = false
@@ -34,7 +33,6 @@ final class CurlQueue: Sendable {
 
     // MARK: From tasks
 
-    /// Queues a request, or ends it if the queue is full.
     func add(_ exchange: Exchange) {
         let refusal = state.withLock { state -> CurlError? in
             if state.isClosed { return .closed }
@@ -58,7 +56,6 @@ final class CurlQueue: Sendable {
         if let refusal { exchange.finish(.failure(refusal)) }
     }
 
-    /// Records that a request was cancelled, queued or not.
     func cancel() {
         state.withLock { state in
             state.hasCancelled = true
@@ -81,11 +78,9 @@ final class CurlQueue: Sendable {
 
     // MARK: From the thread
 
-    /// The thread's next work.
     struct Orders {
         var begins: [Exchange] = []
         var expired: [Exchange] = []
-        /// When the oldest waiting request expires.
         var deadline: ContinuousClock.Instant?
         var isClosed = false
     }
@@ -116,7 +111,6 @@ final class CurlQueue: Sendable {
         }
     }
 
-    /// Records that a thread has ended and released everything.
     func end() {
         let closers = state.withLock { state -> [@Sendable () -> Void] in
             state.threads -= 1
@@ -142,7 +136,6 @@ private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
 final class Exchange: Sendable {
     let request: HTTPRequest
     let address: RequestAddress
-    /// When it times out.
     let deadline: ContinuousClock.Instant
 
     private let state = Mutex(State())
@@ -158,7 +151,6 @@ final class Exchange: Sendable {
         self.deadline = deadline
     }
 
-    /// Whether the caller no longer waits for the answer.
     var isOver: Bool { state.withLock { $0.result != nil } }
 
     /// Ends it; only the first call has an effect.
@@ -172,7 +164,6 @@ final class Exchange: Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Waits for its end.
     func answer() async throws -> HTTPResponse {
         try await withCheckedThrowingContinuation { waiter in
             let known = state.withLock { state in

@@ -8,7 +8,6 @@ struct CurlRounds: ~Copyable {
     private let multi: CurlMulti
     private let queue: CurlQueue
     private var running: [UInt: Transfer] = [:]
-    /// The start of the current idle time.
     private var idleSince: ContinuousClock.Instant?
 
     /// The longest sleep; new work wakes the thread earlier.
@@ -48,7 +47,6 @@ struct CurlRounds: ~Copyable {
         return idle(isClosed: orders.isClosed)
     }
 
-    /// How long to sleep while idle; nil if the thread is to end.
     private mutating func idle(isClosed: Bool) -> Duration? {
         let since = idleSince ?? .now
         idleSince = since
@@ -81,7 +79,6 @@ struct CurlRounds: ~Copyable {
         running = [:]
     }
 
-    /// Completes the transfers that libcurl has finished; false if there were none.
     private mutating func endDone() -> Bool {
         var hadDone = false
         while let (id, result) = multi.nextDone() {
@@ -121,13 +118,10 @@ struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, whic
 
     // MARK: On the thread
 
-    /// Adds a transfer; false if libcurl refuses it.
     func add(_ transfer: Transfer) -> Bool { unsafe curl_multi_add_handle(handle, transfer.handle) == CURLM_OK }
 
-    /// Removes a transfer, which ends it.
     func remove(_ transfer: Transfer) { unsafe _ = curl_multi_remove_handle(handle, transfer.handle) }
 
-    /// Does all work that does not block.
     func perform() {
         var count: Int32 = 0
         unsafe _ = curl_multi_perform(handle, &count)

@@ -123,11 +123,8 @@ extension CloudState {
 
 /// A documented call: the specific parts of its request.
 private struct Call {
-    /// The type of the body; nil for a call without one.
     var type: String?
-    /// The `Accept` header; nil for any answer.
     var accept: String?
-    /// Further optional headers.
     var conditions: [String] = []
     var override: String?
 
@@ -154,7 +151,6 @@ private struct Call {
 
     private static func kii(_ name: String) -> String { "application/vnd.kii.\(name)+json" }
 
-    /// The allowed headers.
     var headers: [String] {
         conditions + (type == nil ? [] : ["content-type"]) + (override == nil ? [] : ["x-http-method-override"])
     }

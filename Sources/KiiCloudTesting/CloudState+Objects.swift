@@ -110,7 +110,6 @@ extension CloudState {
         return .of(201, ["pushMessageID": .string(nextID("push"))])
     }
 
-    /// Notifies a bucket's subscribers of an object's change.
     private mutating func push(_ event: KiiEvent, of object: KiiObject, by sender: Sender, modifiedAt: Int64?) {
         let fixture = PayloadFixture.pushToApp(
             bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope, sender: sender.id,

@@ -18,7 +18,6 @@ struct CloudState {
     var objects: [KiiObject: Kept] = [:]
     var topics: Set<KiiTopic> = []
     var subscriptions: Set<CloudPlace> = []
-    /// The ids of the installed devices.
     var devices: Set<String> = []
     var endpointDelays = 0
     var pushes: [PushSubscriber: [RawPayload]] = [:]
@@ -97,7 +96,6 @@ struct CloudState {
 }
 
 extension CloudPlace {
-    /// The code for a record that does not exist.
     fileprivate var missingRecord: String {
         switch self {
         case .record(.group): "GROUP_NOT_FOUND"

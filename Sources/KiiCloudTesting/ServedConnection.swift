@@ -8,7 +8,6 @@ struct ServedConnection {
     private let descriptor: Int32
     private let cloud: TestCloud
     private let hosts: Set<String>
-    /// Bytes that were read but not yet processed.
     private var unread: [UInt8] = []
 
     private static let mostBytes = 1 << 20
@@ -19,7 +18,6 @@ struct ServedConnection {
         self.hosts = hosts
     }
 
-    /// Answers requests in sequence, until one side closes the connection.
     mutating func serve() {
         while let request = nextRequest() {
             let (response, fault) = cloud.answer(request.request, alsoWrong: request.violations)
@@ -43,7 +41,6 @@ struct ServedConnection {
         }
     }
 
-    /// Reads the available bytes; false at the end.
     private mutating func read() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = retrying { unsafe recv(descriptor, &bytes, bytes.count, 0) }
@@ -154,7 +151,6 @@ struct ReceivedRequest {
     /// The end of the headers, after the empty line; nil until it has arrived.
     static func endOfHeaders(_ bytes: [UInt8]) -> Int? { bytes.firstRange(of: [13, 10, 13, 10])?.upperBound }
 
-    /// How long the body is.
     static func bodyLength(_ head: ArraySlice<UInt8>) -> Int {
         for line in lines(head) where line.lowercased().hasPrefix("content-length:") {
             return max(Int(line.dropFirst("content-length:".count).drop { $0 == " " }) ?? 0, 0)

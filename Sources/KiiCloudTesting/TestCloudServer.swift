@@ -50,10 +50,8 @@ public final class TestCloudServer: Sendable {
     /// Also accepts requests for another host's name, such as that of a proxy before it.
     public func answer(alsoTo host: String) { state.withLock { _ = $0.hosts.insert(host) } }
 
-    /// The number of connections so far.
     package var acceptedConnections: Int { state.withLock { $0.accepted } }
 
-    /// The number of open connections.
     package var openConnections: Int { state.withLock { $0.open.count } }
 
     /// Closes all connections and the port; later connections are refused.

@@ -4,7 +4,6 @@ extension HTTPResponse {
     /// The limits for reading an answer: an object has at most 65,534 characters.
     private static let limits = PayloadLimits(bytes: 1 << 20, members: 16_384)
 
-    /// Why the call failed; for statuses that mean failure.
     func error() -> CloudError {
         let wait = self[header: "Retry-After"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
         if status == 429 { return CloudError(.tooManyRequests, status: status, retryAfter: wait) }
@@ -37,13 +36,11 @@ extension HTTPResponse {
         CloudError(.notUnderstood, status: status, message: what)
     }
 
-    /// A required text of the answer.
     func text(_ key: String, in members: KeyedData) throws(CloudError) -> String {
         guard let text = members[key]?.string, !text.isEmpty else { throw notUnderstood("there is no \(key)") }
         return text
     }
 
-    /// Throws unless the status is one of those.
     func expect(_ statuses: Int...) throws(CloudError) {
         guard statuses.contains(status) else { throw error() }
     }

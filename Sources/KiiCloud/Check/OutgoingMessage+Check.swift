@@ -48,7 +48,6 @@ extension OutgoingMessage {
         return problems + receiverProblems(preview)
     }
 
-    /// A delivery option that the network refuses.
     private func optionProblem(_ network: PushNetwork) -> SendProblem? {
         if network == .fcm, let time = fcm.timeToLive, !(0...FCMFields.mostTimeToLive).contains(time) {
             return SendProblem(
@@ -63,7 +62,6 @@ extension OutgoingMessage {
 
     // MARK: Values and keys
 
-    /// The values that Kii does not accept.
     private func valueProblems(_ data: KeyedData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
         data.members.compactMap { key, value in
             let place = "\(path).\(Suggestion.shown(key))"

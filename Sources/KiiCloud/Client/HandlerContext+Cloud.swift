@@ -10,7 +10,6 @@ extension ObjectWrite {
         }
     }
 
-    /// The same write with a handler's stamp among the fields.
     fileprivate func stamped(_ stamp: String) -> ObjectWrite {
         switch self {
         case .create(let fields): .create(fields.stamped(stamp))
@@ -127,7 +126,6 @@ extension OutgoingMessage {
 }
 
 extension KeyedData {
-    /// The fields with this stamp, or with none.
     fileprivate func stamped(_ stamp: String?) -> KeyedData {
         var fields = self
         fields[Lineage.key] = stamp.map { .string($0) }

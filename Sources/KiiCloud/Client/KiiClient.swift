@@ -74,7 +74,6 @@ public struct KiiClient: Sendable {
         }
     }
 
-    /// Returns the time since this call.
     private static func stopwatch<Watch: Clock<Duration>>(_ clock: Watch) -> () -> Duration {
         let start = clock.now
         return { start.duration(to: clock.now) }

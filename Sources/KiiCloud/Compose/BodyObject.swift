@@ -5,7 +5,6 @@ struct BodyObject {
     private let path: String
     private let members: [PlacedValue.Member]
 
-    /// The whole body.
     init(_ text: [UInt8]) throws(MessageBodyError) {
         let root: PlacedValue
         do throws(DecodeError) {
@@ -26,7 +25,6 @@ struct BodyObject {
         }
     }
 
-    /// Refuses a member that is not among `names`.
     func allow(_ names: [String]) throws(MessageBodyError) {
         for member in members where !names.containsExactly(member.key) {
             throw MessageBodyError(

@@ -20,7 +20,6 @@ extension OutgoingMessage {
 }
 
 extension DataValue {
-    /// The fields that all networks have, and those of one that are set.
     fileprivate static func network(
         _ isEnabled: Bool, _ data: KeyedData, _ fields: [(key: String, value: DataValue?)] = []
     ) -> DataValue {

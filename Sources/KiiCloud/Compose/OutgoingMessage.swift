@@ -40,7 +40,6 @@ public struct OutgoingMessage: Sendable, Hashable {
     /// Whether the push goes to a network.
     public func isEnabled(_ network: PushNetwork) -> Bool { fields(network).isEnabled }
 
-    /// The data that only one network's devices get.
     func ownData(_ network: PushNetwork) -> KeyedData { fields(network).data }
 
     private func fields(_ network: PushNetwork) -> (isEnabled: Bool, data: KeyedData) {
@@ -52,7 +51,6 @@ public struct OutgoingMessage: Sendable, Hashable {
         }
     }
 
-    /// The name of a network's fields in the request.
     func name(of network: PushNetwork) -> String {
         network == .fcm && fcm.isNamedGCM ? "gcm" : network.rawValue
     }

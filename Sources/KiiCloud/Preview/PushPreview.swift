@@ -9,7 +9,6 @@ public struct PushPreview: Sendable {
     public let network: PushNetwork
     /// The payload: one object, as one line of JSON.
     public let text: String
-    /// The payload as a value.
     package let object: DataValue
 
     /// The size that counts towards the network's limit, in bytes of UTF-8: the payload, and for FCM also the
@@ -47,12 +46,10 @@ extension OutgoingMessage {
         PushPreview(self, network, address)
     }
 
-    /// The data that a network's devices get.
     func data(for network: PushNetwork) -> KeyedData { data.merging(ownData(network)) }
 }
 
 extension DataValue {
-    /// FCM's text for a value, since it supports only strings.
     fileprivate var fcmText: String { string ?? jsonText }
 }
 
@@ -65,7 +62,6 @@ extension FCMFields {
 }
 
 extension APNSFields {
-    /// Apple's dictionary, as Kii's server builds it from the fields.
     fileprivate var appleDictionary: DataValue {
         var members: [(key: String, value: DataValue)] = []
         if let alert { members.append(("alert", alert.object(\.appleName, locArgs: "loc-args"))) }

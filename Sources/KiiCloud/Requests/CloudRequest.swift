@@ -71,7 +71,6 @@ struct CloudPath: Sendable, CustomStringConvertible {
     private var root = "api"
     private var segments: [String] = []
 
-    /// A path within a scope.
     init(_ scope: KiiScope, _ segments: String...) {
         switch scope {
         case .app: self.segments = segments
@@ -89,7 +88,6 @@ struct CloudPath: Sendable, CustomStringConvertible {
 
     init(_ topic: KiiTopic) { self.init(topic.scope, "topics", topic.name) }
 
-    /// A command that Thing-IF sent to a thing.
     init(command id: String, of thing: KiiThing) {
         self.init(.app, "targets", "thing:\(thing.id)", "commands", id)
         root = "thing-if"

@@ -41,7 +41,6 @@ struct KeyedDigest {
         v0 ^= word
     }
 
-    /// Adds a part: its meaning, its length and its bytes.
     // Not inlined: a key has seven parts, and seven copies of this loop are slower than seven calls.
     @inline(never)
     mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, _ range: Range<Int>) {

@@ -9,10 +9,7 @@ struct FieldTable {
 
     private(set) var wrongTypes: FieldSet = []
 
-    /// The time of the push, in milliseconds since 1970.
     private(set) var when: Int64?
-
-    /// The time of the object's modification, in milliseconds since 1970.
     private(set) var modifiedAt: Int64?
 
     subscript(field: KiiField) -> JSONToken { tokens[Int(field.rawValue)] }
@@ -107,7 +104,6 @@ struct FieldSet: OptionSet, Hashable {
         FieldSet(.scopeThingID),
     ]
 
-    /// The keys of a bucket or a scope, which only Kii sends, in either style.
     static let resourceKeys = bucketKeys.union(scopeKeys)
 
     /// The keys, in either style, that hardly anybody but Kii sends.
@@ -116,7 +112,6 @@ struct FieldSet: OptionSet, Hashable {
     /// The keys that prove nothing of Kii when they stand alone.
     static let ofOthers: FieldSet = [FieldSet(.topic), FieldSet(.type)]
 
-    /// The keys that name the owner of a scope.
     static let scopeOwners: FieldSet = [FieldSet(.scopeUserID), FieldSet(.scopeGroupID), FieldSet(.scopeThingID)]
 
     /// The keys that name an object: they identify a Push to App on APNs only.

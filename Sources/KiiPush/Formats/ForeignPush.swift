@@ -72,14 +72,12 @@ extension ForeignPush {
     private static let mostKeys = 64
 }
 
-/// A push that a format has claimed and read.
 package final class ForeignContent: Sendable {
     package let format: String
     let evidence: [String]
     let rivals: [String]
     /// The push; its data are in the message's buffer.
     package let push: ForeignPush
-    /// The size of the payload's own text in the buffer.
     let payloadCount: Int
     /// Where the data are in the buffer; nil if they are the payload's root members.
     let dataRange: Range<Int>?

@@ -15,7 +15,6 @@ enum FormText {
         return (bytes, offsets)
     }
 
-    /// The byte that is escaped at an index; nil if none is.
     private static func byte(_ escaped: [UInt8], at index: Int) -> UInt8? {
         guard escaped[index] == UInt8(ascii: "%"), index + 2 < escaped.count,
             let high = Character(Unicode.Scalar(escaped[index + 1])).hexDigitValue,

@@ -72,6 +72,5 @@ public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the field holds a time in milliseconds rather than text.
     var isTime: Bool { self == .when || self == .objectModifiedAt }
 }

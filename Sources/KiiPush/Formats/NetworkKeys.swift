@@ -2,7 +2,6 @@
 ///
 /// From Google's list of reserved keys, those that reach a device, and JPush's own extras.
 enum NetworkKeys {
-    /// Apple's dictionary, in a payload of APNs.
     static let aps = "aps"
 
     /// The key of the stamp, which counts the handlers that a message has passed through.
@@ -14,7 +13,6 @@ enum NetworkKeys {
     /// FCM's id of a message for Apple's devices, beside `aps`.
     static let fcmIDForApple = "gcm.message_id"
 
-    /// The prefix of JPush's own extras.
     static let jpush = "cn.jpush.android."
 
     /// Whether the network adds this key, differently for each delivery.

@@ -2,7 +2,6 @@
 ///
 /// Both styles are recognised while the payload is read, because the member that decides between them may come last.
 struct RootKey {
-    /// The number of known keys, and of slots for their values.
     static let count = 34
 
     /// The key's slot: the short fields, then the long ones, then `aps`, then the stamp.

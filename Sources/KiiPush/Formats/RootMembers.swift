@@ -2,7 +2,6 @@
 ///
 /// A sender's own keys are only checked and counted here; `MessageData` finds them on demand.
 struct RootMembers {
-    /// The values of the known keys, by slot.
     private(set) var slots = InlineArray<34, JSONToken>(repeating: .absent)
 
     /// A bit for each slot that has a value, so that the others need not be read.
@@ -10,7 +9,6 @@ struct RootMembers {
 
     /// A bit for each key that is not known; see ``KeyBits``.
     private var otherBits: UInt64 = 0
-    /// Whether there is one of JPush's extras.
     private(set) var hasJPush = false
     /// Whether there is an object, or a text that may be one, in which a payload may be.
     private(set) var hasObject = false
@@ -89,7 +87,6 @@ struct RootMembers {
         return FieldSet(rawValue: UInt32(truncatingIfNeeded: named))
     }
 
-    /// Whether it has an `aps` object.
     // By a span, because other ways to read an element copy all of them first.
     var hasAppleDictionary: Bool { slots.span[RootKey.aps.slot].kind == .object }
 

@@ -95,7 +95,6 @@ public struct ThingCommand: Sendable, Hashable {
 }
 
 extension DataValue {
-    /// The text of an id: a non-blank string, or a number.
     var idText: String? {
         switch self {
         case .string(let text): text.utf8.contains { $0 > 0x20 } ? text : nil

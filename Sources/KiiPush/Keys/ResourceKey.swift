@@ -51,7 +51,6 @@ package struct ResourceKey: Sendable, Hashable {
     package let digest: DedupeKey
     package init(digest: DedupeKey) { self.digest = digest }
 
-    /// The object of a message; nil if it has none.
     init?(objectOf message: PushMessage, _ secret: DedupeSecret) {
         guard message.storage.classified.hasObject, let place = ResourceDigest(of: message.storage, secret) else {
             return nil
@@ -83,7 +82,6 @@ extension ResourceKey {
         }
     }
 
-    /// The topic of a message in its scope; nil if it has none.
     package init?(topicOf message: PushMessage) {
         guard message.storage.classified.hasTopic, let place = ResourceDigest(of: message.storage, .published) else {
             return nil
@@ -102,7 +100,6 @@ extension ResourceKey {
         }
     }
 
-    /// The sender of a message; nil if it names none.
     package init?(senderOf message: PushMessage) {
         let classified = message.storage.classified
         guard classified.sender.isPresent else { return nil }
@@ -119,7 +116,6 @@ extension ResourceKey {
         self.init { $0.add(PlacePart.mqttTopic, topic) }
     }
 
-    /// A text of the user's own.
     package init(own text: String) { self.init { $0.add(PlacePart.own, text) } }
 
     private init(_ foreign: ForeignContent, subject: String) {

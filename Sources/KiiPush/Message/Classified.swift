@@ -161,7 +161,6 @@ package struct Classified {
         }
     }
 
-    /// Whether the scope is known and has the id that it needs.
     var scopeIsComplete: Bool { scopeKind == .app || scopeKind != .unknown && scopeID.isPresent }
 
     private mutating func noteHandles() {
@@ -266,7 +265,6 @@ extension KiiURIParts {
 }
 
 extension MessageScope.Kind {
-    /// The field with the id of a scope's owner; nil if the scope has none.
     var ownerField: KiiField? {
         switch self {
         case .user: .scopeUserID

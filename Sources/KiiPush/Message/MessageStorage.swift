@@ -17,7 +17,6 @@ package final class MessageStorage: Sendable {
     package let foreign: ForeignContent?
     let fields: FieldTable
     let aps: JSONToken
-    /// The value of the stamp's key, of any type.
     let stamp: JSONToken
     package let classified: Classified
     let certainty: Certainty

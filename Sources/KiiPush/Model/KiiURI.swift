@@ -115,7 +115,6 @@ extension KiiURI {
         }
     }
 
-    /// The object that the URI names; nil if it names none, or an administrator's.
     package var object: KiiObject? {
         guard case .object(_, _, let id) = resource else { return nil }
         return bucket.map { KiiObject(bucket: $0, id: id) }

@@ -72,7 +72,6 @@ struct KiiURIParts {
         return count >= 2 ? (segments, count) : nil
     }
 
-    /// Reads the owner's sort; false if the segment names none.
     private mutating func readOwner(_ text: Span<UInt8>, _ segment: Range<Int>) -> Bool {
         if text.matches(segment, "users") {
             scopeKind = .user

@@ -138,7 +138,6 @@ private struct UnkeyedDataContainer: UnkeyedDecodingContainer {
 
     mutating func superDecoder() throws -> any Decoder { try next { $0 } }
 
-    /// Reads the present element, and advances if that succeeds.
     private mutating func next<Result>(_ read: (DataDecoder) throws -> Result) throws -> Result {
         let path = codingPath + [StepKey(intValue: currentIndex)]
         guard !isAtEnd else {

@@ -60,7 +60,6 @@ public enum DataValue: Sendable, Hashable {
     /// Senders put structured values into strings. Of members with the same key, the first counts.
     public init?(json: String) { self.init(json: json, limits: .ofString) }
 
-    /// The same within other limits.
     package init?(json: String, limits: PayloadLimits) {
         let text = json.utf8.span
         guard let token = try? JSONToken(only: text, limits) else { return nil }
@@ -158,6 +157,5 @@ public enum DataValue: Sendable, Hashable {
 }
 
 extension [(key: String, value: DataValue)] {
-    /// The value of the first member with a key.
     func value(of key: String) -> DataValue? { first { $0.key.isExactly(key) }?.value }
 }

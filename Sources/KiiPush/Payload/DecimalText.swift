@@ -30,7 +30,6 @@ package struct DecimalText: Hashable {
 
     package init?(_ text: String) { self.init(text.utf8.span, 0..<text.utf8.count) }
 
-    /// The exponent after the `e`.
     private static func power(_ text: ArraySlice<UInt8>) -> Int {
         var power = 0
         for digit in text where digit.isDigit {

@@ -46,7 +46,6 @@ extension JSONReader {
 }
 
 extension JSONToken {
-    /// The value that is all of a text.
     package init(only text: Span<UInt8>, _ limits: PayloadLimits) throws(DecodeError) {
         guard text.count <= limits.bytes else { throw limits.tooLarge }
         var reader = JSONReader(limits: limits)
@@ -59,6 +58,5 @@ extension JSONToken {
 extension PayloadLimits {
     /// For text that was read within its limits before.
     package static let checked = PayloadLimits(bytes: .max, depth: 64, members: .max)
-    /// For JSON in a string of a payload.
     static let ofString = PayloadLimits(bytes: 16 << 20)
 }

@@ -125,7 +125,6 @@ package struct JSONReader {
         return token
     }
 
-    /// Reads a value that is not a string; `byte` is the one at the position.
     @inline(never)
     private mutating func readOther(_ text: Span<UInt8>, _ byte: UInt8, depth: Int) throws(DecodeError) -> JSONToken {
         if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { return try readContainer(text, depth: depth) }

@@ -5,7 +5,6 @@ package struct JSONWriter {
 
     package init() {}
 
-    /// The text of an object; `body` writes its members.
     package static func object(_ body: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
         writer.object(body)
@@ -111,7 +110,6 @@ package struct JSONWriter {
 
     package mutating func member(_ key: String, _ texts: [String]) { list(key, texts) { $0.string($1) } }
 
-    /// Writes an array; `body` writes each element.
     package mutating func list<Element>(
         _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
     ) {
@@ -119,7 +117,6 @@ package struct JSONWriter {
         array { writer in for element in elements { body(&writer, element) } }
     }
 
-    /// Writes an array of objects; `body` writes the members of each.
     package mutating func objects<Element>(
         _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
     ) {

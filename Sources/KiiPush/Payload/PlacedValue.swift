@@ -4,7 +4,6 @@
 package struct PlacedValue {
     package struct Member {
         package let key: String
-        /// The position of the key's opening quote.
         package let keyOffset: Int
         package let value: PlacedValue
     }
@@ -17,7 +16,6 @@ package struct PlacedValue {
         self.init(bytes, try JSONToken(only: bytes.span, limits))
     }
 
-    /// A value of a text that was checked before.
     package init(_ bytes: [UInt8], _ token: JSONToken) { (self.bytes, self.token) = (bytes, token) }
 
     /// The position of its first byte: of a string, the opening quote.
@@ -38,7 +36,6 @@ package struct PlacedValue {
         return found
     }
 
-    /// The elements of an array; nil for any other value.
     package var elements: [PlacedValue]? {
         guard token.kind == .array else { return nil }
         let text = bytes.span

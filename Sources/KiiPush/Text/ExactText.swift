@@ -2,7 +2,6 @@
 // sorts each run of combining marks to compare them: a quarter of a second for one hash of 64 KiB of them.
 
 extension String {
-    /// Whether two texts are the same, to the byte.
     package func isExactly(_ other: String) -> Bool {
         let bytes = utf8.span
         return bytes.matches(0..<bytes.count, other)
@@ -46,7 +45,6 @@ extension String {
     }
 }
 
-/// A text that is compared and hashed by its bytes.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 

@@ -7,7 +7,6 @@ extension String {
         return quoted
     }
 
-    /// Appends a text in the form of ``quotedAsJSON``.
     package mutating func append(quoted text: String) {
         self += "\""
         if text.utf8.allSatisfy(\.isPlain) { self += text } else { append(escaped: text) }

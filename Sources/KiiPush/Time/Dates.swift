@@ -56,7 +56,6 @@ private struct FixedDigits {
         return digits.isEmpty ? nil : padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// The offset from UTC in minutes.
     mutating func offset() -> Int64? {
         if take("Z", "z") { return 0 }
         let isAhead = take("+")
@@ -79,7 +78,6 @@ package enum GregorianDate {
             + (fraction ? ".\(milliseconds.digits(3))Z" : "Z")
     }
 
-    /// The date this many days after 1 January 1970.
     package static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         // Counted from 1 March of the year 0, so that a leap day ends its year; 400 years are 146,097 days.
         let (era, dayOfEra) = divide(days + 719_468, by: 146_097)
