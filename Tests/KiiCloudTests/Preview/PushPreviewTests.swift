@@ -41,17 +41,6 @@ struct PushPreviewTests {
         #expect(mqtt[.sourceURI] == "kiicloud://groups/g-5/topics/doors" && mqtt[.senderURI] == "kiicloud://users/u-1")
     }
 
-    @Test("the guide's message to a user's topic has its own data on APNs only")
-    func documentedUser() throws {
-        var message = OutgoingMessage()
-        message.apns.data = ["item": "Do Something", "Done": 1]
-        message.apns.contentAvailable = true
-        let address = Samples.address(.user(KiiUser(id: "u-77")), sender: .user(id: "u-77"))
-        let apns = try PushMessage(message.preview(.apns, sentTo: address).payload)
-        #expect(apns.data.keys == ["item", "Done"] && apns.aps?.contentAvailable == true)
-        #expect(try PushMessage(message.preview(.mqtt, sentTo: address).payload).data.isEmpty)
-    }
-
     @Test("a network's own data overrides the data for all, and Kii's keys override both")
     func layers() throws {
         var message = OutgoingMessage(data: ["text": "all", "more": 1, "topic": "mine"])

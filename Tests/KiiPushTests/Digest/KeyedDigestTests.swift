@@ -66,13 +66,6 @@ struct KeyedDigestTests {
         #expect(DedupeKey(first: 0x1F, second: 0).description == "000000000000001f0000000000000000")
         #expect(DedupeKey(first: .max, second: 1).description == "ffffffffffffffff0000000000000001")
     }
-
-    @Test("random secrets differ")
-    func random() {
-        let secrets = Set((0..<100).map { _ in DedupeSecret.random() })
-        #expect(secrets.count == 100)
-        #expect(!secrets.contains(.published))
-    }
 }
 
 struct DigestTableTests {

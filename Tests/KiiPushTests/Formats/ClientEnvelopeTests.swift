@@ -89,18 +89,6 @@ struct ClientEnvelopeTests {
         #expect(message.kind != .pushToApp && message[.bucketID] == nil && !message.data.isEmpty)
     }
 
-    @Test("refuses a wrapped payload with a duplicate key")
-    func keyTwice() throws {
-        let doubled = #"{"bucketID":"b","bucketID":"c"}"#
-        let object = #expect(throws: DecodeError.self) { try PushMessage(json: #"{"additionalData":\#(doubled)}"#) }
-        #expect(
-            object?.code == .duplicateKey && object?.offset == 34
-                && object?.detail.hasPrefix("in additionalData: ") == true)
-        let text = #expect(throws: DecodeError.self) { try PushMessage(json: #"{"data":\#(doubled.quotedAsJSON)}"#) }
-        #expect(
-            text?.code == .duplicateKey && text?.offset == 9 && text?.detail.hasPrefix("in data, at byte 16") == true)
-    }
-
     // MARK: Where nobody reads them
 
     @Test(

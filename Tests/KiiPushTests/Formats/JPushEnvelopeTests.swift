@@ -93,15 +93,6 @@ struct JPushEnvelopeTests {
         #expect(code("{{{{{") == nil)
     }
 
-    @Test("both layers of escapes are decoded")
-    func escapes() throws {
-        let inner = #"{"topic":"t","objectScopeType":"APP","say":"\"é\" \ud83d\ude00\n"}"#
-        let message = try PushMessage(json: Self.extras(Self.message(inner)))
-        #expect(message.topic?.name == "t")
-        #expect(message.data["say"] == .string("\"é\" 😀\n"))
-        #expect(message.data.keys == ["say"])
-    }
-
     @Test("extras beside an opened message are not part of the push")
     func neighbours() throws {
         let payload = Self.extras(Self.message(#"{"topic":"t","mine":1}"#), #""bucketID":"b""#, #""theirs":2"#)

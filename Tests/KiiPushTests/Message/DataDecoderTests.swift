@@ -221,21 +221,6 @@ struct DataDecoderTests {
         for type in types { try check(type) }
     }
 
-    @Test("a time that a type reads as a number comes as one")
-    func times() throws {
-        struct Time: Decodable, Equatable {
-            var milliseconds: Double
-            init(_ milliseconds: Double) { self.milliseconds = milliseconds }
-            init(from decoder: any Decoder) throws {
-                milliseconds = try decoder.singleValueContainer().decode(Double.self)
-            }
-        }
-        #expect(
-            try decode([String: Time].self, #""a":1403844866395,"b":"1403844866395""#)
-                == ["a": Time(1_403_844_866_395), "b": Time(1_403_844_866_395)])
-        #expect(throws: DecodingError.self) { try decode([String: Time].self, #""a":"2014-06-27""#) }
-    }
-
     @Test("only the sender's data is decoded, not Kii's fields")
     func onlyData() throws {
         struct Topic: Decodable { var topic: String }

@@ -85,14 +85,6 @@ struct SourceURITests {
         #expect(message.bucket == nil && message.object == nil && message.scopeUser == nil)
     }
 
-    @Test("a contradicting source does not change what the keys say")
-    func keysStay() throws {
-        let message = try PushMessage(
-            json: #"{"bucketID":"b","objectID":"o","objectScopeType":"APP","sourceURI":"kiicloud://users/U/buckets/b"}"#
-        )
-        #expect(message.object == KiiObject(bucket: KiiBucket(scope: .app, name: "b"), id: "o"))
-    }
-
     @Test(
         "a bare user is the recipient: it fills no scope, and is no event source",
         arguments: [
