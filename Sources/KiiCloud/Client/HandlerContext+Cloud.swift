@@ -1,15 +1,5 @@
 public import KiiPush
 
-/// A write of an object's fields.
-public enum ObjectWrite: Sendable, Hashable {
-    /// Creates the object; fails if it exists with other fields.
-    case create(KeyedData)
-    /// Replaces all fields of the object; if a version is named, only that version.
-    case replace(KeyedData, ifMatch: String? = nil)
-    /// Changes some fields; if a version is named, only of that version.
-    case patch(KeyedData, ifMatch: String? = nil)
-}
-
 extension ObjectWrite {
     /// Whether it would change a record apart from its stamp.
     fileprivate func changes(_ record: ObjectRecord) -> Bool {

@@ -9,6 +9,16 @@ extension CloudRequest where Answer == ObjectRecord? {
     }
 }
 
+/// A write of an object's fields.
+public enum ObjectWrite: Sendable, Hashable {
+    /// Creates the object; fails if it exists with other fields.
+    case create(KeyedData)
+    /// Replaces all fields of the object; if a version is named, only that version.
+    case replace(KeyedData, ifMatch: String? = nil)
+    /// Changes some fields; if a version is named, only of that version.
+    case patch(KeyedData, ifMatch: String? = nil)
+}
+
 extension CloudRequest where Answer == Written {
     /// Creates an object with an id that the server assigns.
     public static func createObject(in bucket: KiiBucket, _ fields: KeyedData) -> Self {
@@ -19,7 +29,7 @@ extension CloudRequest where Answer == Written {
         }
     }
 
-    /// Writes an object; sent once, unlike ``KiiClient/write(_:_:)``.
+    /// Writes an object, sent once: unlike ``KiiClient/write(_:_:)``, a creation fails whenever the object exists.
     public static func writeObject(_ object: KiiObject, _ write: ObjectWrite) -> Self {
         let (method, fields, more): (HTTPRequest.Method, KeyedData, [HTTPHeader]) =
             switch write {

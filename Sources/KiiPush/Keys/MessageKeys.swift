@@ -14,7 +14,7 @@ extension PushMessage {
     ///
     /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
     /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. The
-    /// app is `app` if the payload names none. A ``RouteDedupe`` identifies the messages of a route by an id in their data.
+    /// app is `app` if the payload names none. A ``RouteDedupe`` identifies a route's messages by an id in their data.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         dedupeKeys(app, secret, at: ResourceDigest(of: storage, secret))
     }
