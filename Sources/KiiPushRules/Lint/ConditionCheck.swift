@@ -103,6 +103,11 @@ extension RulesLint {
                 rule, condition,
                 "only a \(kind) has '\(condition)', and 'kind' requires another; leave one of them out")
         }
+        if criteria.mqtt != nil, criteria.transport?.exactTexts?.allSatisfy(Self.lacksMQTT) == true {
+            return reportNever(
+                rule, "mqtt",
+                "only a message over MQTT has 'mqtt', and 'transport' requires another; leave one of them out")
+        }
         let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
         if let scope, profile.kinds.isEmpty {
             let certainties = (criteria.certainty + [.ambiguous]).map(\.rawValue.quotedAsJSON)
@@ -129,7 +134,6 @@ extension RulesLint {
 
     private mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
         guard let scopes = profile.scopes else { return }
-        if PossibleScope.hasTooManyPairs(rule.criteria) { hasComparedScopes = false }
         guard !scopes.isEmpty else {
             return reportNever(
                 rule, rule.criteria.scopeID == nil ? "scope" : "scopeID",
@@ -219,6 +223,11 @@ extension RulesLint {
                 .unknownTransport, rule, at: "transport",
                 "no transport of this SDK is called '\(Suggestion.shown(text))'; did you mean '\(nearest)'?")
         }
+    }
+
+    /// Whether it is a transport of this SDK other than MQTT; one of a program's own may be over MQTT too.
+    private static func lacksMQTT(_ transport: String) -> Bool {
+        transport != Transport.mqtt.name && (transports + ["stdin", "unix"]).containsExactly(transport)
     }
 
     /// The names of the transports that deliver Kii's pushes.

@@ -79,7 +79,7 @@ struct RuleFeeds {
             guard pairsLeft > 0 else { break }
             guard profiles[number].mayTake(written) else { continue }
             takers.append(number)
-            if rules.rules[number].options.flow == .stop, profiles[number].takesAll(of: written) { break }
+            if rules.rules[number].options.flow == .stop, profiles[number].covers(written) { break }
         }
         return takers
     }

@@ -25,7 +25,7 @@ public struct RuleFinding: Sendable, Hashable {
         case notServed
         /// A rule only matches messages of an identity of `me`, which the loop guard drops.
         case onlyOwnMessages
-        /// An earlier rule with the same conditions, or without any, takes every message that a rule would match.
+        /// An earlier rule takes every message that a rule would match.
         case shadowed
         /// A rule names a handler that the program does not register.
         case unknownHandler
@@ -44,7 +44,7 @@ public struct RuleFinding: Sendable, Hashable {
 
         /// A condition that every message satisfies.
         case alwaysHolds
-        /// Two rules differ only in their ids, and the first passes its messages on to the second.
+        /// A rule does the same as an earlier one, which takes all of its messages and passes them on to it.
         case sameRule
         /// A handler is named only by rules that never call it.
         case unreachableHandler

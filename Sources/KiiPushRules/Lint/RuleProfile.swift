@@ -9,8 +9,14 @@ struct RuleProfile {
     let certainty: [Certainty]
     /// The scopes that they allow; nil for any, or none.
     let scopes: [PossibleScope]?
-    /// The number of its buckets, objects, topics or ids, whichever is largest; at least 1.
+    /// The number of texts of its longest pattern, or of its ids; at least 1.
     let size: Int
+    private var patterns: [(path: WritableKeyPath<RouteCriteria, TextPattern?>, pattern: TextPattern)] = []
+    /// The conditions that are no patterns, as the rules file writes them.
+    private var texts: Set<ExactText> = []
+    private var scope: ExactText?
+    /// For each condition that lists what it matches, the list; a rule that this one covers has one text of each.
+    private(set) var lists: [[ExactText]] = []
 
     init(_ criteria: RouteCriteria) {
         self.criteria = criteria
@@ -29,8 +35,28 @@ struct RuleProfile {
         certainty = criteria.certainty.filter { mayBeLikely || $0 != .likely }
         scopes = PossibleScope.all(of: criteria)
         let ids = (scopes ?? []).reduce(0) { $0 + $1.ids.reduce(0) { $0 + $1.alternatives.count } }
-        let names = [criteria.bucket, criteria.object, criteria.topic].map { $0?.alternatives.count ?? 1 }
-        size = names.reduce(ids) { max($0, $1) }
+        let all = WhenCondition.allCases.compactMap { $0.pattern.flatMap { criteria[keyPath: $0.path] } }
+        size = all.reduce(max(1, ids)) { max($0, $1.alternatives.count) }
+        for condition in criteria.conditions(isRoot: false) { add(condition) }
+    }
+
+    private mutating func add(_ condition: RuleCondition) {
+        func label(_ text: String) -> ExactText {
+            ExactText("\(condition.name) \(condition.key?.quotedAsJSON ?? "") \(text)")
+        }
+        switch condition {
+        case .key(.kind), .key(.certainty), .key(.scopeID): break
+        case .key(.scope): scope = label(condition.text(criteria))
+        // A star alone has a meaning of its own in a command.
+        case .key(let key) where key != .command && key.pattern != nil:
+            guard let path = key.pattern?.path, let pattern = criteria[keyPath: path] else { return }
+            patterns.append((path, pattern))
+            if let texts = pattern.exactTexts { lists.append(texts.map(label)) }
+        case .key, .data, .group:
+            let text = label(condition.text(criteria))
+            texts.insert(text)
+            lists.append([text])
+        }
     }
 
     /// Whether the messages carry no data: Kii's servers add none to a Push to App.
@@ -39,38 +65,30 @@ struct RuleProfile {
     /// Whether the conditions, apart from those on data, exclude every message.
     var isEmpty: Bool { kinds.isEmpty || certainty.isEmpty || scopes?.isEmpty == true }
 
-    // MARK: Conditions around a part
+    // MARK: Comparison
+
+    /// Whether this rule surely matches every message that the other one matches; compares patterns, but no ranges.
+    func covers(_ other: RuleProfile) -> Bool {
+        let given = other.criteria
+        return criteria.isGap == given.isGap && criteria.kinds.isSuperset(of: other.kinds)
+            && other.certainty.allSatisfy(criteria.certainty.contains) && texts.isSubset(of: other.texts)
+            && patterns.allSatisfy { Self.covers($0.pattern, given[keyPath: $0.path]) }
+            && ((scope == nil || scope == other.scope) && Self.covers(criteria.scopeID, given.scopeID)
+                || coversScopes(of: given))
+    }
 
     /// Whether surely no message meets both; ignores combined conditions.
-    func contradicts(_ around: RuleProfile) -> Bool { canBeCompared(with: around) && !mayTake(around) }
-
-    /// Whether every message that meets the others surely meets these.
-    func includes(_ around: RuleProfile) -> Bool {
-        canBeCompared(with: around) && criteria.data.isEmpty && takesAll(of: around)
+    ///
+    /// What holds for certain messages holds for all. Very long patterns are not compared.
+    func contradicts(_ around: RuleProfile) -> Bool {
+        isShort(with: around) && [self, around].allSatisfy { !$0.criteria.isGap && $0.certainty.contains(.certain) }
+            && !mayTake(around)
     }
 
-    /// Whether what holds for certain messages holds for all, and the comparison is short.
-    private func canBeCompared(with other: RuleProfile) -> Bool {
-        size * other.size <= 10_000
-            && [self, other].allSatisfy { !$0.criteria.isGap && $0.certainty.contains(.certain) }
-    }
+    /// Whether every message that meets the others surely meets these; very long patterns are not compared.
+    func includes(_ around: RuleProfile) -> Bool { isShort(with: around) && covers(around) }
 
-    // MARK: Pushes of writes: certain, of one scope, without a sender
-
-    /// Whether this rule surely matches every push of a write.
-    func takesAll(of written: RuleProfile) -> Bool {
-        let given = written.criteria
-        guard criteria.kinds.isSuperset(of: written.kinds), criteria.certainty.contains(.certain),
-            criteria.events == nil, criteria.sender == nil, criteria.transport == nil, criteria.format == nil,
-            criteria.type == nil, criteria.command == nil, criteria.mqtt == nil, !criteria.isGap,
-            criteria.groups.isEmpty
-        else { return false }
-        return Self.covers(criteria.bucket, given.bucket) && Self.covers(criteria.object, given.object)
-            && Self.covers(criteria.topic, given.topic) && coversScopes(of: given)
-            && criteria.data.allSatisfy {
-                written.hasNoData ? DataSample.missing.meets($0.predicate) : $0.predicate.alwaysHolds
-            }
-    }
+    private func isShort(with other: RuleProfile) -> Bool { size * other.size <= 10_000 }
 
     /// Whether a pattern surely matches what another one matches.
     private static func covers(_ wanted: TextPattern?, _ given: TextPattern?) -> Bool {
@@ -92,15 +110,16 @@ struct RuleProfile {
 
     /// False only if this rule matches no push of a write; ignores combined conditions.
     func mayTake(_ written: RuleProfile) -> Bool {
-        func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
-            guard let left, let right else { return true }
+        let given = written.criteria
+        // Of an event with two names and of a command's several actions, two patterns may match different ones.
+        let compared: [WhenCondition] = [.bucket, .object, .topic, .format, .type, .transport]
+        let mayMeet = compared.compactMap(\.pattern?.path).allSatisfy { path in
+            guard let left = criteria[keyPath: path], let right = given[keyPath: path] else { return true }
             return left.mayMeet(right)
         }
-        let given = written.criteria
-        guard !criteria.isGap, !kinds.isDisjoint(with: written.kinds), certainty.contains(.certain),
-            mayMeet(criteria.bucket, given.bucket), mayMeet(criteria.object, given.object),
-            mayMeet(criteria.topic, given.topic)
-        else { return false }
+        guard mayMeet, !criteria.isGap, !kinds.isDisjoint(with: written.kinds), certainty.contains(.certain) else {
+            return false
+        }
         if let scopes, let others = written.scopes {
             let haveCommon = scopes.contains { mine in others.contains { mine.mayBe($0) } }
             guard haveCommon else { return false }
@@ -122,15 +141,8 @@ struct PossibleScope {
         kind == other.kind && ids.allSatisfy { id in other.ids.allSatisfy { id.mayMeet($0) } }
     }
 
-    /// The most pairs of a scope and a scope's id, one of them a pattern, that are compared; of more, each may meet.
+    /// The most pairs of a scope and a scope's id of one rule that are compared; of more, each may meet.
     private static let mostPairs = 10_000
-
-    /// Whether a rule has more pairs than are compared.
-    static func hasTooManyPairs(_ criteria: RouteCriteria) -> Bool {
-        guard let scope = criteria.scope, let scopeID = criteria.scopeID else { return false }
-        return scope.alternatives.count * scopeID.alternatives.count > mostPairs
-            && (scope.exactIDs == nil || scopeID.exactTexts == nil)
-    }
 
     /// The scopes that a rule's messages can have; nil if its conditions do not restrict them, empty if they exclude
     /// all.
@@ -144,12 +156,7 @@ struct PossibleScope {
             let owned = owners.map { PossibleScope(kind: $0, ids: ids, mayLackID: false) }
             return criteria.scopeID == nil ? [PossibleScope(kind: .app, ids: [], mayLackID: false)] + owned : owned
         }
-        let texts = criteria.scopeID?.exactTexts.map { Set($0.map { ExactText($0) }) }
-        let isTooLong = hasTooManyPairs(criteria)
-        func mayMeet(_ id: TextPattern, _ scopeID: TextPattern) -> Bool {
-            if let texts, let own = id.exactTexts { return own.contains { texts.contains(ExactText($0)) } }
-            return isTooLong || id.mayMeet(scopeID)
-        }
+        let isTooLong = scope.alternatives.count * (criteria.scopeID?.alternatives.count ?? 0) > mostPairs
         return scope.alternatives.compactMap { alternative in
             switch alternative.kind {
             case .app: if criteria.scopeID != nil { return nil }
@@ -157,7 +164,7 @@ struct PossibleScope {
             case .user, .group, .thing: break
             }
             let ids = [alternative.id, criteria.scopeID].compactMap(\.self)
-            if ids.count == 2, !mayMeet(ids[0], ids[1]) { return nil }
+            if ids.count == 2, !isTooLong, !ids[0].mayMeet(ids[1]) { return nil }
             return PossibleScope(kind: alternative.kind, ids: ids, mayLackID: ids.isEmpty && !isComplete)
         }
     }

@@ -40,8 +40,6 @@ struct RulesLint {
     var unmatched: Set<Int> = []
     /// The scopes that are served; nil for all.
     var served: ServedScopes?
-    /// Whether the conditions `scope` and `scopeID` of each rule were compared.
-    var hasComparedScopes = true
     /// The device's own identities, by id.
     let me: [ExactText: [Sender]]
 
@@ -57,7 +55,7 @@ struct RulesLint {
         checkSettings()
         checkSettingIDs()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }
-        if !hasComparedScopes || served?.isComplete == false { reportIncomplete("scopes") }
+        if served?.isComplete == false { reportIncomplete("scopes") }
         checkShadows()
         checkDedupe()
         let feeds = RuleFeeds(rules, profiles)

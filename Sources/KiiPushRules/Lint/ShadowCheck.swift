@@ -2,43 +2,34 @@
 
 import KiiPush
 
-/// Finds an earlier rule that matches everything that a rule matches: one with the same conditions, or without any.
-///
-/// Conditions are the same if the rules file writes them with the same text; patterns and ranges are not compared.
+/// Finds an earlier rule that matches everything that a rule matches.
 struct EarlierRules {
-    private var byConditions: [ExactText: Int] = [:]
-    /// The rules without conditions, except on the certainty.
-    private var open: [(number: Int, certainty: [Certainty])] = []
+    private var rules: [(number: Int, profile: RuleProfile)] = []
+    /// The rules by what one of their conditions lists; under nil, those without such a condition.
+    private var byText: [ExactText?: [Int]] = [:]
+    /// The most pairs of texts of two rules that are still compared.
+    private var pairsLeft = 500_000
 
-    /// The first rule with the same conditions.
-    func same(_ rule: ComparedRule) -> Int? { byConditions[rule.text] }
+    /// Whether all were compared.
+    var isComplete: Bool { pairsLeft > 0 }
 
     /// The first rule that matches everything that a rule matches.
-    func covering(_ rule: ComparedRule) -> Int? {
-        let certainty = rule.criteria.certainty
-        let open = rule.criteria.isGap ? nil : open.first { certainty.allSatisfy($0.certainty.contains) }?.number
-        return [same(rule), open].compactMap(\.self).min()
+    mutating func covering(_ rule: RuleProfile) -> Int? {
+        let candidates = ([nil] + rule.lists.map(\.first)).flatMap { byText[$0] ?? [] }
+        for index in candidates.sorted() where pairsLeft > 0 {
+            pairsLeft -= rule.size * rules[index].profile.size
+            if rules[index].profile.covers(rule) { return rules[index].number }
+        }
+        return nil
     }
 
     /// Adds a rule, behind all others.
-    mutating func add(_ number: Int, _ rule: ComparedRule) {
-        if same(rule) == nil { byConditions[rule.text] = number }
-        var unconditional = RouteCriteria()
-        unconditional.certainty = rule.criteria.certainty
-        if rule.criteria == unconditional { open.append((number, unconditional.certainty)) }
-    }
-}
-
-/// The conditions of a rule with their text, which takes long to write.
-struct ComparedRule {
-    let criteria: RouteCriteria
-    let text: ExactText
-
-    init(_ criteria: RouteCriteria) {
-        var writer = JSONWriter()
-        criteria.write(to: &writer)
-        self.criteria = criteria
-        text = ExactText((criteria.isGap ? "gap " : "") + writer.text)
+    mutating func add(_ number: Int, _ rule: RuleProfile) {
+        func shared(_ list: [ExactText]) -> Int { list.reduce(0) { max($0, byText[$1]?.count ?? 0) } }
+        // By the condition that the fewest rules have, so that few are compared.
+        let list: [ExactText?] = rule.lists.min { shared($0) < shared($1) } ?? [nil]
+        for text in list { byText[text, default: []].append(rules.count) }
+        rules.append((number, rule))
     }
 }
 
@@ -48,26 +39,27 @@ extension RulesLint {
         var closed = EarlierRules()
         var byAction: [RoutingRule.Action: EarlierRules] = [:]
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
-            let compared = ComparedRule(rule.criteria)
-            if let earlier = closed.covering(compared) {
-                let isSame = closed.same(compared) == earlier
+            let profile = profiles[number]
+            if let earlier = closed.covering(profile) {
                 dead.insert(number)
                 unmatched.insert(number)
                 report(
                     .shadowed, rule, behind: earlier,
-                    "the rule \(name(rule)) never takes a message: the earlier rule \(place(of: earlier)) "
-                        + "\(isSame ? "has the same conditions and " : "")takes them all; put it before, or give that "
-                        + "one \"continue\": true")
+                    "the rule \(name(rule)) never takes a message: the earlier rule \(place(of: earlier)) takes them "
+                        + "all; put it before, or give that one \"continue\": true")
                 continue
             }
-            if let earlier = byAction[rule.action]?.same(compared) {
+            if let earlier = byAction[rule.action]?.covering(profile) {
                 report(
                     .sameRule, rule, behind: earlier,
-                    "the rule \(name(rule)) does the same as \(place(of: earlier)) for the same messages, so they are "
-                        + "handled twice; leave one out")
+                    "the rule \(name(rule)) does the same as \(place(of: earlier)), which takes its messages too, so "
+                        + "they are handled twice; leave one out")
             }
-            if rule.options.flow == .stop { closed.add(number, compared) }
-            byAction[rule.action, default: EarlierRules()].add(number, compared)
+            if rule.options.flow == .stop { closed.add(number, profile) }
+            byAction[rule.action, default: EarlierRules()].add(number, profile)
+        }
+        if !closed.isComplete || byAction.values.contains(where: { !$0.isComplete }) {
+            reportIncomplete("rules with earlier ones")
         }
     }
 
@@ -89,17 +81,18 @@ extension RulesLint {
         guard rules.rules.contains(where: { $0.options.dedupe != nil }) else { return }
         var passing = EarlierRules()
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
-            defer { if rule.options.flow == .continue { passing.add(number, ComparedRule(rule.criteria)) } }
+            let profile = profiles[number]
+            defer { if rule.options.flow == .continue { passing.add(number, profile) } }
             guard let dedupe = rule.options.dedupe, let place = rule.dedupePosition else { continue }
             let key = "'\(Suggestion.shown(dedupe.key))'"
             if let why = neverCounts(dedupe, rule) {
                 report(.unusedID, place, rule.id, "the rule \(name(rule)) never finds an id in \(key): \(why)")
-            } else if profiles[number].hasNoData {
+            } else if profile.hasNoData {
                 report(
                     .dataOfPushToApp, place, rule.id,
                     "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule "
                         + "\(name(rule)); leave 'dedupe' out")
-            } else if let earlier = passing.covering(ComparedRule(rule.criteria)) {
+            } else if let earlier = passing.covering(profile) {
                 report(
                     .unusedID, rule, at: place, behind: earlier,
                     "the id of the rule \(name(rule)) never counts: the first rule that takes a message names it, and "

@@ -27,6 +27,7 @@ struct LintConditionTests {
             (#"{"topic":"t","data":{"n":{"anyOf":[1,2],"greater":7}}}"#, ["3:39 neverMatches"]),
             (#"{"topic":"t","data":{"n":{"equals":21.0,"not":2.1e1}}}"#, ["3:39 neverMatches"]),
             (#"{"topic":"t","data":{"aps":"x"}}"#, ["3:39 neverMatches"]),
+            (#"{"transport":["unix","fcm"],"mqtt":{"topic":"t"}}"#, ["3:46 neverMatches"]),
         ])
     func never(when: String, expected: [String]) throws {
         let found = try LintSamples.findings(LintSamples.file([LintSamples.rule("r", when)]))
@@ -42,6 +43,7 @@ struct LintConditionTests {
             #"{"kind":["directPush","pushToApp"],"bucket":"b"}"#,
             #"{"kind":"pushToUser","certainty":["likely","ambiguous"]}"#,
             #"{"scope":["APP","APP_AND_USER"],"scopeID":"U1"}"#, #"{"scope":"user:U*","scopeID":"*2"}"#,
+            #"{"transport":["unix","mqtt"],"mqtt":{"topic":"t"}}"#, #"{"transport":"own","mqtt":{"topic":"t"}}"#,
             #"{"scope":"*"}"#, #"{"kind":"directPush","scope":"user:U1","certainty":"ambiguous"}"#,
             #"{"kind":["directPush","pushToUser"],"scope":"user:U1"}"#,
             #"{"topic":"t","data":{"n":{"greater":5,"less":5.001}}}"#,

@@ -31,7 +31,7 @@ struct LintPropertyTests {
             let message = try PushMessage(payload)
             let taken = table.match(message.storage).routes.ids
             #expect(dead.isDisjoint(with: taken), "seed \(seed)")
-            for rule in rules.rules where !rule.criteria.groups.isEmpty {
+            for rule in rules.rules {
                 let buffer = message.storage.buffer
                 let matches = rule.criteria.matchesContent(buffer.span, message.storage)
                 let holds = rule.explain(message).allSatisfy { $0.holds || $0.name == "certainty" }
