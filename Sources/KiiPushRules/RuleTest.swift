@@ -161,7 +161,7 @@ extension RulesReader {
         case "kill": return killTarget(value, known).map { .kill($0) }
         case "revive": return killTarget(value, known).map { .revive($0) }
         case "gap":
-            guard let cause: Gap.Cause = choice(value, "a gap's cause") else { return nil }
+            guard let cause: Gap.Cause = choice(value, "cause of a gap") else { return nil }
             let gap = Gap(cause, transport: transport(of: object), reason: "a test's")
             return .receive(
                 RuleTestStep.Incoming(

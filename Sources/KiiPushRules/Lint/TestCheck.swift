@@ -54,6 +54,9 @@ extension RulesLint {
         if expect.code != nil, let outcome, outcome != "undecodable" {
             fail(expect, "code", "the outcome '\(outcome)' has no code; only 'undecodable' has one")
         }
+        if outcome == "quarantined" {
+            fail(expect, "outcome", "only a service ends a message as 'quarantined', and a test has none; leave it out")
+        }
         if outcome == "undecodable" {
             let stated = [
                 ("rules", expect.rules?.isEmpty == false), ("handlers", expect.handlers?.isEmpty == false),

@@ -31,7 +31,7 @@ package struct RuleCoverage: Sendable {
         }
     }
 
-    /// The outcomes that a test can see: it has no service.
+    /// The outcomes that a test may see: it has no service.
     private static let allOutcomes = RuleExpectation.outcomes.filter { $0 != "quarantined" && $0 != "superseded" }
 
     private var rules: [CoveredRule]
