@@ -64,13 +64,16 @@ struct InspectPrintedTests {
     }
 
     @Test(
-        "bytes in hexadecimal and as numbers are read, in both of Apple's forms",
+        "bytes in hexadecimal, in dumps, in Base64 and as numbers are read",
         arguments: [
             "<7b22746f 70696322 3a227422 7d>", "{length = 13, bytes = 0x7b22746f706963223a2274227d}",
             "Received: <7b22746f 70696322 3a227422 7d>\n",
             "Optional({length = 13, bytes = 0x7b22746f 706963223a2274227d })",
             "7b22746f706963223a2274227d", "0x7B22746F706963223A2274227D\n", "7b 22 74 6f 70 69 63 22 3a 22 74 22 7d",
-            "[123, 34, 116, 111, 112, 105, 99, 34, 58, 34, 116, 34, 125]",
+            "[123, 34, 116, 111, 112, 105, 99, 34, 58, 34, 116, 34, 125]", "eyJ0b3BpYyI6\nInQifQ==\n",
+            "00000000: 7b22 746f 7069 6322  {\"topic\"\n00000008: 3a22 7422 7d         :\"t\"}\n",
+            "00000000  7b 22 74 6f 70  69 63 22  |{\"topic\"|\n00000008  3a 22 74 22 7d  |:\"t\"}|\n0000000d\n",
+            "000000 7b 22 74 6f 70 69 63 22\n000008 3a 22 74 22 7d\n00000d\n",
         ])
     func bytes(text: String) async throws { #expect(try await report(text) == (try await report(#"{"topic":"t"}"#))) }
 
@@ -84,13 +87,14 @@ struct InspectPrintedTests {
     }
 
     @Test(
-        "bytes of Python are read, with either quote, their escapes, and a log's prefix",
+        "bytes of Python and in a shell's quotes are read, with escapes and a log's prefix",
         arguments: [
             (#"b'{"topic": "t"}'"#, #"{"topic":"t"}"#),
             (#"lab/door b'{"topic":"t"}'"# + "\n", #"{"topic":"t"}"#),
             (#"INFO:root:(b'{"topic":"t"}',)"#, #"{"topic":"t"}"#),
             (#"b'\r\n{\n\t"topic":"caf\xc3\xa9 \'\\"\\\\"}\n'"#, #"{"topic":"café '\"\\"}"#),
             (#"b"{\x22topic\x22:\"it's\"}""#, #"{"topic":"it's"}"#),
+            (#"'{"topic":"a\"b"}'"#, #"{"topic":"a\"b"}"#), (#"$'{"topic":"it\'s"}'"#, #"{"topic":"it's"}"#),
         ])
     func python(text: String, payload: String) async throws {
         #expect(try await report(text) == (try await report(payload)))

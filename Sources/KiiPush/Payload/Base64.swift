@@ -1,5 +1,5 @@
 /// Strict Base64 (RFC 4648, section 4): padded, without other characters or leftover bits.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     static func encode(_ bytes: [UInt8]) -> String {
@@ -20,7 +20,7 @@ enum Base64 {
     /// Decodes a text; white space is ignored, because long texts are often wrapped.
     ///
     /// - Throws: ``DecodeError/Code-swift.enum/badEncoding`` with the byte, counted from `base`.
-    static func decode(_ text: Span<UInt8>, base: Int) throws(DecodeError) -> [UInt8] {
+    package static func decode(_ text: Span<UInt8>, base: Int) throws(DecodeError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3)
         var (bits, digits, padding): (UInt32, Int, Int) = (0, 0, 0)

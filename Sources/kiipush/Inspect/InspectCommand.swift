@@ -25,7 +25,10 @@ struct InspectCommand: CommandWithOptions {
         .format("text for people (the default), or json: one object a line") { $0.format = $1 },
     ])
 
-    mutating func check(_ operands: [String]) { files = operands }
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.checkStandardInput(operands)
+        files = operands
+    }
 
     func run(_ console: Console) async -> ExitCode {
         var inspection = Inspection(options: self, console: console)
@@ -43,7 +46,8 @@ struct InspectCommand: CommandWithOptions {
             .text(
                 "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
                     + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
-                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal, or a map of Java.")
+                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a "
+                    + "map of Java.")
         ],
         options: table.texts, operands: .file,
         notes: [

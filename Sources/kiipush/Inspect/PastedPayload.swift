@@ -31,7 +31,10 @@ struct PastedPayload {
             let raw = RawPayload(bytes, transport: transport)
             self.init(raw, try PushMessage(raw, limits: Self.limits, app: app))
         } catch {
-            guard error.code != .notAPush, let printed = try Self.printed(bytes, transport, app) else { throw error }
+            // The offset that begins a dump looks like the status of a reply of Kii's API.
+            guard error.code != .notAPush || PrintedBytes.isDump(bytes),
+                let printed = try Self.printed(bytes, transport, app)
+            else { throw error }
             self = printed
         }
     }
@@ -43,7 +46,7 @@ struct PastedPayload {
         _ bytes: [UInt8], _ transport: Transport?, _ app: String?
     ) throws(DecodeError) -> PastedPayload? {
         if let (inner, offset) = try PrintedBytes.read(bytes) ?? QuotedPayload.read(bytes)
-            ?? PythonBytes.read(bytes)
+            ?? QuotedBytes.read(bytes)
         {
             let raw = RawPayload(inner, transport: transport)
             return PastedPayload(raw, try decode(raw, app) { $0.moved(to: offset, inside: "what is printed here") })

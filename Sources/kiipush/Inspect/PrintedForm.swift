@@ -69,10 +69,10 @@ enum PrintedForm {
         if ["{'", ": '"].contains(where: text.contains(exactly:)) {
             return "this is a dictionary of Python or JavaScript, not JSON; print it with json.dumps or JSON.stringify"
         }
-        if let start = PythonBytes.start(in: bytes), bytes[(start + 2)...].first == UInt8(ascii: "{"),
-            PythonBytes.read(bytes) == nil
+        if let quote = QuotedBytes.quote(in: bytes)?.index, bytes[(quote + 1)...].first == UInt8(ascii: "{"),
+            QuotedBytes.read(bytes) == nil
         {
-            return "these bytes, as Python prints them, do not end with their quote; print the whole payload's text"
+            return "the bytes in quotes do not end with their quote; print the whole payload's text"
         }
         if error.code == .unexpectedCharacter, isUnquoted(bytes, error.offset) {
             return "this is a map as Dart or JavaScript prints it, not JSON; print it with jsonEncode or JSON.stringify"
@@ -110,8 +110,9 @@ extension UInt8 {
 /// Reads the bytes of a payload that a log prints as numbers.
 ///
 /// The two descriptions of `NSData`, `<7b226170 73223a7b>` and `{length = 8, bytes = 0x7b226170 73223a7b}`; plain
-/// hexadecimal; and Swift's list of bytes, `[123, 34, 97]`. Text before a description, such as a log's prefix, is
-/// skipped. A payload begins with a brace, so anything else is no payload's bytes.
+/// hexadecimal; a dump of `xxd`, `hexdump -C` or `od -tx1 -Ax`; Base64; and Swift's list of bytes, `[123, 34, 97]`.
+/// Text before a description, such as a log's prefix, is skipped. A payload begins with a brace, so anything else is no
+/// payload's bytes.
 enum PrintedBytes {
     /// The bytes that a text prints, with their offset; nil if it prints none, an error if it leaves out bytes.
     static func read(_ text: [UInt8]) throws(DecodeError) -> (bytes: [UInt8], offset: Int)? {
@@ -130,8 +131,28 @@ enum PrintedBytes {
         }
         guard let first = text.firstIndex(where: { $0 > 0x20 }) else { return nil }
         if text[first] == UInt8(ascii: "[") { return list(text, first) }
+        if isDump(text) { return bytes(digits(ofDump: text)).map { ($0, first) } }
         let start = text[first...].starts(with: "0x".utf8) ? first + 2 : first
-        return try payload(text, start..<text.count, until: nil)
+        if let bytes = try payload(text, start..<text.count, until: nil) { return bytes }
+        let decoded = try? Base64.decode(text.span, base: 0)
+        return decoded?.first == UInt8(ascii: "{") ? decoded.map { ($0, first) } : nil
+    }
+
+    /// Whether a text begins with the offset of a dump's first line.
+    static func isDump(_ text: [UInt8]) -> Bool {
+        let offset = text.prefix { $0 == UInt8(ascii: "0") }
+        return offset.count >= 6 && text.dropFirst(offset.count).first.map { " :".utf8.contains($0) } == true
+    }
+
+    /// The hexadecimal digits of a dump, without the offset before and the text behind those of each line.
+    private static func digits(ofDump text: [UInt8]) -> [UInt8] {
+        text.split(separator: UInt8(ascii: "\n")).flatMap { line -> [UInt8] in
+            let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+            // xxd ends the digits with two spaces, and hexdump with a bar.
+            let isXxd = words.first?.last == ":"
+            let digits = words.dropFirst().prefix { isXxd ? !$0.isEmpty : $0.first != "|" }
+            return digits.joined().compactMap(\.hexDigitValue).map { UInt8($0) }
+        }
     }
 
     /// Hexadecimal digits up to `end`, which may have spaces between them.
@@ -172,22 +193,23 @@ enum PrintedBytes {
     }
 }
 
-/// Reads the bytes of a payload as Python prints them: `b'{"topic": "t"}'`, or `b"…"` if they have an apostrophe.
+/// Reads the bytes of a payload as Python prints them, `b'{"topic": "t"}'` or `b"…"`, or in the quotes of a shell,
+/// `'{"topic": "t"}'` or `$'…'`.
 ///
-/// Text before them, such as a log's prefix, is skipped; behind them, only brackets and commas may follow.
-enum PythonBytes {
+/// Text before them, such as a log's prefix, is skipped, but not before plain quotes; behind them, only brackets and
+/// commas may follow.
+enum QuotedBytes {
     /// The payload, with the offset of its bytes; nil if there is none.
     static func read(_ text: [UInt8]) -> (bytes: [UInt8], offset: Int)? {
-        guard let start = start(in: text) else { return nil }
-        let quote = text[start + 1]
+        guard let (start, isPlain) = quote(in: text) else { return nil }
         var bytes: [UInt8] = []
-        var left = text[(start + 2)...]
+        var left = text[(start + 1)...]
         while let byte = left.popFirst() {
-            if byte == quote {
+            if byte == text[start] {
                 let isWhole = left.allSatisfy { $0 <= 0x20 || ")],".utf8.contains($0) }
                 return isWhole && bytes.first { $0 > 0x20 } == UInt8(ascii: "{") ? (bytes, start) : nil
             }
-            if byte == UInt8(ascii: "\\") {
+            if byte == UInt8(ascii: "\\"), !isPlain {
                 guard let byte = escape(&left) else { return nil }
                 bytes.append(byte)
             } else {
@@ -197,12 +219,14 @@ enum PythonBytes {
         return nil
     }
 
-    /// The beginning of the first literal: a `b` that ends no word, and a quote.
-    static func start(in text: [UInt8]) -> Int? {
-        text.indices.dropLast().first { index in
-            guard text[index] == UInt8(ascii: "b"), "'\"".utf8.contains(text[index + 1]) else { return false }
-            return index == 0 || !Character(Unicode.Scalar(text[index - 1])).isLetter
-        }
+    /// The first quote, behind a `b` or `$` that ends no word, or at the beginning: that one is plain, without escapes.
+    static func quote(in text: [UInt8]) -> (index: Int, isPlain: Bool)? {
+        let first = text.firstIndex { $0 > 0x20 } ?? 0
+        if first < text.count, text[first] == UInt8(ascii: "'") { return (first, true) }
+        return text.indices.dropFirst().first { index in
+            guard "'\"".utf8.contains(text[index]), "b$".utf8.contains(text[index - 1]) else { return false }
+            return index == 1 || !Character(Unicode.Scalar(text[index - 2])).isLetter
+        }.map { ($0, false) }
     }
 
     /// The byte of an escape behind its backslash; nil for one that Python does not print.
