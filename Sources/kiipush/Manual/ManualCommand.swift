@@ -17,6 +17,9 @@ struct ManualCommand {
             options, operands throws(Arguments.Mistake) in
             guard operands.count <= 1 else { throw Arguments.Mistake(text: "it takes one directory") }
             options.directory = operands.first
+            if let name = operands.first, names.contains(name) {
+                throw Arguments.Mistake(text: "--page \(name) prints that page; ./\(name) is a directory")
+            }
             if let page = options.page {
                 if options.directory != nil { throw Arguments.Mistake(text: "--page prints, and needs no directory") }
                 guard names.contains(page) else {

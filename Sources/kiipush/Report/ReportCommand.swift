@@ -54,9 +54,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         try params.check(rules: rules)
         if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
         capture = operands.first ?? ""
-        if capture == "-", rules == "-" {
-            throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
-        }
+        try Arguments.checkStandardInput([capture, rules])
         try Arguments.checkOutput("--output", output, inputs: [capture, rules, params.file])
     }
 
@@ -71,7 +69,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
-                return console.fail("\(escaped(capture)):1:1: the capture is empty; nothing to report")
+                return console.fail("\(escaped(capture)):1:1: the capture has no messages; nothing to report")
             }
             return page(report, console) && isWhole ? .fine : .failed
         } catch { return console.fail(escaped("\(error)")) }

@@ -31,9 +31,7 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
         guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
         guard !corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
         (old, new) = (operands[0], operands[1])
-        guard [old, new, corpus].count(where: { $0 == "-" }) <= 1 else {
-            throw Arguments.Mistake(text: "standard input can be only one of the files")
-        }
+        try Arguments.checkStandardInput([old, new, corpus])
     }
 
     func run(_ console: Console) async -> ExitCode {
@@ -44,7 +42,7 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
             if diff.messages == 0 {
-                console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to compare")
+                console.error("\(escaped(corpus)):1:1: the corpus has no messages; nothing to compare")
             }
             switch format {
             case .text where diff.messages == 0: break

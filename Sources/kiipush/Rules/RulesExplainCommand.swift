@@ -36,9 +36,7 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         guard operands.count == 2 else { throw Arguments.Mistake(text: "expected a rules file and a payload") }
         (file, payload) = (operands[0], operands[1])
-        if file == "-", payload == "-", !isText {
-            throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
-        }
+        if !isText { try Arguments.checkStandardInput(operands) }
     }
 
     private var source: String { isText ? "text" : payload }

@@ -28,9 +28,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
         files = operands
-        guard (operands + [corpus]).count(where: { $0 == "-" }) <= 1 else {
-            throw Arguments.Mistake(text: "standard input can be only one of the files")
-        }
+        try Arguments.checkStandardInput(operands + [corpus])
     }
 
     func run(_ console: Console) async -> ExitCode {
@@ -49,7 +47,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
                     isEmpty = false
                     return try findings.take(bytes, number)
                 }
-            if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to check") }
+            if isEmpty { console.error("\(escaped(corpus)):1:1: the corpus has no messages; nothing to check") }
             for finding in findings.all {
                 switch format {
                 case .text:

@@ -45,6 +45,8 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
         files = operands
+        try Arguments.checkStandardInput(operands)
+        if junit == "-" { throw Arguments.Mistake(text: "--junit takes a file: standard output has the results") }
         try Arguments.checkOutput("--junit", junit, inputs: operands + [params.file])
     }
 

@@ -27,11 +27,16 @@ struct WrongCommandLineTests {
         rules lint --param thing r.json => --param takes a name and a value, such as thing=th.7
         rules lint --param =x r.json => --param takes a name and a value, such as thing=th.7
         rules test => expected a rules file
+        rules test --junit - f => --junit takes a file: standard output has the results
+        manual receive => --page receive prints that page; ./receive is a directory
         rules test --covrage f => unknown option --covrage; did you mean --coverage?
         rules test --fail-under 101 f => --fail-under takes a number from 0 to 100, not '101'
         rules test --fail-under x f => --fail-under takes a number from 0 to 100, not 'x'
         rules explain a => expected a rules file and a payload
-        rules explain - - => standard input cannot be both the rules and the payload
+        rules explain - - => standard input can be only one of the files
+        rules test - - => standard input can be only one of the files
+        inspect - - => standard input can be only one of the files
+        report -o /nowhere/p --rules - - => standard input can be only one of the files
         rules diff a b => --corpus FILE is missing
         rules diff a b --corpus c --limit -1 => --limit takes a number from 0 to 10000, not '-1'
         rules graph => expected one rules file

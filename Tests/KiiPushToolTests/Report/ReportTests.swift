@@ -200,11 +200,11 @@ extension ReportTests {
             (["-o", place], .usage, ToolRun.mistake("report", "expected one capture, or --watch")),
             (
                 ["-", "--rules", "-", "-o", place], .usage,
-                ToolRun.mistake("report", "standard input cannot be both the capture and the rules")
+                ToolRun.mistake("report", "standard input can be only one of the files")
             ),
             (
                 [empty.path, "-o", place], .failed,
-                "\(empty.path):1:1: the capture is empty; nothing to report"
+                "\(empty.path):1:1: the capture has no messages; nothing to report"
             ),
             (
                 [tapped.path, "-o", place, "--app", "a"], .failed,

@@ -89,7 +89,7 @@ struct RulesDiffToolTests {
     func empty(corpus: String) async throws {
         let run = try await diff(Self.rules("a"), Self.rules("b"), corpus)
         #expect(run.code == .unanswered && run.output.isEmpty)
-        #expect(run.errors == ["C:1:1: the corpus is empty; nothing to compare"])
+        #expect(run.errors == ["C:1:1: the corpus has no messages; nothing to compare"])
     }
 
     @Test("a bare payload is told how to become a step; a mistyped key is told what it may be")

@@ -54,7 +54,7 @@ struct RulesLintToolTests {
         let empty = try TemporaryFile("\n", name: "corpus.jsonl")
         let unchecked = await ToolRun("rules", "lint", "--corpus", empty.path, rules.path)
         #expect(unchecked.code == .failed)
-        #expect(unchecked.errors == ["\(empty.path):1:1: the corpus is empty; nothing to check"])
+        #expect(unchecked.errors == ["\(empty.path):1:1: the corpus has no messages; nothing to check"])
         let none = await ToolRun("rules", "lint", "--corpus", "/nowhere/x", rules.path)
         #expect(none.code == .failed && none.errors == ["/nowhere/x: cannot be read: No such file or directory"])
     }
