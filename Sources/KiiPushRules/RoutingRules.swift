@@ -118,9 +118,12 @@ public struct RoutingRules: Sendable {
         values = reader.parameters.values
     }
 
-    static let keys = ["version", "params", "app", "me", "serving", "dedupe", "loop", "delivery", "rules", "tests"]
+    static let keys = [
+        "version", "params", "app", "me", "serving", "dedupe", "loop", "delivery", "rules", "tests", "$schema",
+    ]
 
     private mutating func readSettings(_ object: RulesObject, _ reader: inout RulesReader) {
+        if let node = object["$schema"] { _ = reader.string(node, "where the schema is, for an editor") }
         if let node = object["app"] { app = reader.name(node, "the id of an app", fills: true) }
         if let node = object["me"] { (me, positions["me"]) = (reader.identities(node), reader.positions(node)) }
         if let node = object["serving"] {
