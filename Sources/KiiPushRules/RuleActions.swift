@@ -42,13 +42,11 @@ struct RuleCompiler {
     /// - Throws: `RulesError` if an id is taken, a handler is not registered, or the actions that a rule needs are
     /// missing.
     func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
-        var problems: [RulesError.Problem] = []
-        var omitted = 0
+        var problems = RulesError.Collected()
         var routes: [Route] = []
         routes.reserveCapacity(rules.count)
         func report(_ position: SourcePosition, _ what: @autoclosure () -> String) {
-            guard problems.count < RulesError.mostProblems else { return omitted += 1 }
-            problems.append(RulesError.Problem(file: file, position: position, what: what()))
+            problems.add(RulesError.Problem(file: file, position: position, what: what()))
         }
         for parameter in secrets.missing {
             report(parameter.position, "the secret parameter '\(parameter.name)' has no value; give it one")
@@ -63,7 +61,7 @@ struct RuleCompiler {
                     id: rule.id, criteria: rule.criteria, options: rule.options, standardMaxAge: maxAge,
                     handler: handler, handlerName: rule.handlerName))
         }
-        guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
+        if let error = problems.error { throw error }
         return routes
     }
 

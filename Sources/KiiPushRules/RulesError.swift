@@ -44,6 +44,21 @@ public struct RulesError: Error, Sendable, Hashable {
     }
 }
 
+extension RulesError {
+    /// Problems as they are found; further ones than are kept are only counted.
+    struct Collected {
+        private var problems: [Problem] = []
+        private var omitted = 0
+
+        mutating func add(_ problem: @autoclosure () -> Problem) {
+            if problems.count < mostProblems { problems.append(problem()) } else { omitted += 1 }
+        }
+
+        /// All of them, as one error; nil if there are none.
+        var error: RulesError? { problems.isEmpty ? nil : RulesError(problems, omitted: omitted) }
+    }
+}
+
 extension RulesError: CustomStringConvertible {
     /// The problems, one a line, and the number of further ones.
     public var description: String {

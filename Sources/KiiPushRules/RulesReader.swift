@@ -27,8 +27,7 @@ struct RulesObject {
 /// Reads a syntactically valid rules file, and collects every problem with its position.
 struct RulesReader {
     let source: RulesSource
-    private var problems: [RulesError.Problem] = []
-    private var omitted = 0
+    private var problems = RulesError.Collected()
     /// The parameters that placeholders may name.
     var parameters = ParameterTable()
 
@@ -38,14 +37,12 @@ struct RulesReader {
     // MARK: Problems
 
     mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
-        guard problems.count < RulesError.mostProblems else { return omitted += 1 }
-        problems.append(RulesError.Problem(file: source.file, position: position(offset), what: what()))
+        let source = source
+        problems.add(RulesError.Problem(file: source.file, position: source.position(of: offset), what: what()))
     }
 
     /// Records a problem, which may be one of another text, such as a file of values.
-    mutating func report(_ problem: RulesError.Problem) {
-        if problems.count < RulesError.mostProblems { problems.append(problem) } else { omitted += 1 }
-    }
+    mutating func report(_ problem: RulesError.Problem) { problems.add(problem) }
 
     /// Records that a value has the wrong type.
     mutating func report(_ node: PlacedValue, expected: String) {
@@ -70,7 +67,7 @@ struct RulesReader {
     }
 
     /// All problems so far, as one error.
-    var error: RulesError? { problems.isEmpty ? nil : RulesError(problems, omitted: omitted) }
+    var error: RulesError? { problems.error }
 
     func position(_ offset: Int) -> SourcePosition { source.position(of: offset) }
 

@@ -134,22 +134,4 @@ struct CombinedConditionTests {
             RulesSamples.problems(RulesSamples.when(wide(102))).map { $0.drop { $0 != " " } }
                 == [" a rule combines at most 100 objects of conditions"])
     }
-
-    @Test(
-        "a mistake in a combined condition is reported at its place",
-        arguments: [
-            (#"{"any":[]}"#, "1:47: expected a condition, found an empty list"),
-            (#"{"any":{"topic":"t"}}"#, "1:47: expected a list of objects with conditions, found an object"),
-            (#"{"all":[{}]}"#, "1:48: expected a condition, found none"),
-            (#"{"not":{"topc":"t"}}"#, "1:48: unknown key 'topc'; did you mean 'topic'?"),
-            (#"{"not":{"certainty":"*"}}"#, "1:48: 'certainty' concerns the whole rule; write it directly in 'when'"),
-            (#"{"data.temp":1}"#, "1:41: unknown key 'data.temp'; write the key of the data inside \"data\": {…}"),
-        ])
-    func refused(when: String, problem: String) {
-        let problems = RulesSamples.problems(RulesSamples.when(when))
-        #expect(problems.count == 1)
-        // The list of known keys may stand before the advice.
-        let parts = problem.split(separator: "; ", maxSplits: 1)
-        #expect(parts.allSatisfy { problems.first?.contains($0) == true }, "\(problems)")
-    }
 }

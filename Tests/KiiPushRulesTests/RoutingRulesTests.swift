@@ -100,11 +100,6 @@ struct RoutingRulesTests {
         #expect(incoming.bytes == Array(payload.utf8))
     }
 
-    @Test("bytes are read like the same text")
-    func bytes() throws {
-        #expect(try RoutingRules(Array(RulesSamples.full.utf8)).rules.map(\.id) == rules.rules.map(\.id))
-    }
-
     @Test("a rule's longest pause is at least its back-off")
     func backoff() throws {
         let rules = try RoutingRules(

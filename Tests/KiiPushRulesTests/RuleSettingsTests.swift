@@ -33,22 +33,6 @@ struct RuleAgeTests {
         #expect(receiver.routes.map(\.maxAge) == [.seconds(5400), .seconds(5400), .seconds(30), nil])
     }
 
-    @Test(
-        "refuses a wrong limit at its position",
-        arguments: [
-            (#""0s""#, "1:35: expected a duration longer than 0"),
-            (#"30"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found a number"),
-            (#"true"#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found true"),
-            (#""soon""#, "1:35: expected a duration such as \"10s\": a number and ms, s, m, h or d, found 'soon'"),
-        ])
-    func refused(value: String, problem: String) {
-        let problems = RulesSamples.problems(#"{"version":1,"delivery":{"maxAge":\#(value)},"rules":[]}"#)
-        #expect(problems == [problem])
-        #expect(
-            RulesSamples.problems(Self.file("", tests: #"[{"name":"t","now":-1,"steps":[]}]"#))
-                == ["1:52: expected a whole number from 0 to 253402300799999, found -1"])
-    }
-
     // MARK: Lint
 
     @Test("warns of a limit that leaves no time for a second attempt")
@@ -158,21 +142,6 @@ struct RuleAgeTests {
 struct RulesDedupeTests {
     private static func file(_ dedupe: String) -> String {
         "{\"version\":1,\"rules\":[\n{\"id\":\"r\",\"then\":{\"handler\":\"h\"},\"dedupe\":\(dedupe)}]}"
-    }
-
-    private static let field = "2:49: expected a field of the data, such as \"data.messageId\""
-
-    @Test(
-        "each mistake is named with its place",
-        arguments: [
-            ("7", "2:43: expected an object with by, found a number"), ("{}", "2:43: the key 'by' is missing"),
-            (#"{"by":7}"#, "\(field), found a number"), (#"{"by":"messageId"}"#, "\(field), found 'messageId'"),
-            (#"{"by":"data."}"#, "\(field), found 'data.'"), (#"{"by":""}"#, "\(field), found an empty string"),
-            (#"{"by":"data.\t"}"#, "\(field) without control characters"),
-            (#"{"by":"data.a","window":"1s"}"#, "2:58: unknown key 'window'; known: by"),
-        ])
-    func mistakes(dedupe: String, expected: String) {
-        #expect(RulesSamples.problems(Self.file(dedupe)) == [expected])
     }
 
     @Test("the text after 'data.' is the key, byte for byte")

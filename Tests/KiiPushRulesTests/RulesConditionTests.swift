@@ -101,26 +101,6 @@ struct RuleExplanationTests {
         }
     }
 
-    @Test("the checks of a route hold together just when it takes the message", arguments: 0..<30)
-    func explanations(seed: UInt64) throws {
-        var source = RandomRouting(seed: seed &+ 1000)
-        for _ in 0..<300 {
-            var criteria = source.route().criteria
-            criteria.data = [.data("bucketID", .exists(false)), .data("n", .not(3))].filter { _ in
-                source.count(in: 0...1) == 0
-            }
-            if source.count(in: 0...3) == 0 { criteria.transport = "m*" }
-            let message = try PushMessage(source.payload())
-            let checks = criteria.explain(message)
-            let content = checks.filter { $0.name != "certainty" }
-            #expect(content.allSatisfy(\.holds) == criteria.takes(message))
-            #expect(
-                checks.filter { $0.name == "certainty" }.map(\.holds) == [
-                    criteria.certainty.contains(message.certainty)
-                ])
-        }
-    }
-
     @Test("every condition is explained, also behind the first that fails, with what is expected and what is there")
     func explanation() throws {
         let rule = try RoutingRules(

@@ -13,11 +13,8 @@ struct RulesErrorTests {
     private static let sender = "expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
     private static let objectURI = "expected the kiicloud:// URI of an object, found"
     private static let targetURI = "expected the kiicloud:// URI of a bucket, an object or a topic, found"
+    private static let field = "expected a field of the data, such as \"data.messageId\""
     private static let count = "expected a whole number from 0 to 1000000000, found"
-    /// What is said of the numbers of earlier versions.
-    private static let rate =
-        "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
-        + "duration such as \"6s\" for one message in that time"
 
     /// The rows of a table of `what is wrong => where, and what is said of it`.
     private static func rows(_ table: String) -> [(String, String)] {
@@ -57,6 +54,7 @@ struct RulesErrorTests {
             {"version":1,"rulse":[],"rules":[]} => 1:14: unknown key 'rulse'; did you mean 'rules'?
             {"version":1,"rules":[],"rules":[]} => 1:25: the key 'rules' is a duplicate in this object
             {"version":1,"rules":[],"r\u0075les":[]} => 1:25: the key 'rules' is a duplicate in this object
+            {"version":1,"rules":[],"$schema":7} => 1:35: expected where the schema is, for an editor, found a number
             {"version":1,"rules":[],"app":7} => 1:31: expected the id of an app, found a number
             {"version":1,"rules":[],"app":""} => 1:31: expected the id of an app, found an empty string
             """#))
@@ -81,15 +79,15 @@ struct RulesErrorTests {
             "dedupe":{"count":1.5} => 2:19: \#(count) 1.5
             "dedupe":{"count":"5"} => 2:19: \#(count) a string
             "dedupe":null => 2:10: expected an object with window, count and weak, found null
-            "loop":{"rate":{"messages":0}} => 2:16: \#(rate)
-            "loop":{"rate":false} => 2:16: \#(rate)
-            "loop":{"ownBucket":"warn"} => 2:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate
+            "loop":{"ownBucket":"warn"} => 2:9: unknown key 'ownBucket'; known: hops, echo, writesAs
             "loop":{"writesAs":["x"]} => 2:21: \#(identity), found 'x'
             "delivery":{"attempts":0} => 2:24: expected a whole number from 1 to 1000, found 0
             "delivery":{"order":"objct"} => 2:21: unknown order 'objct'; did you mean 'object'?
             "delivery":{"onFailure":"stop"} => 2:25: unknown answer 'stop'; did you mean 'skip'?
             "delivery":{"backoff":"2s","maxBackoff":"1s"} => 2:41: expected at least the backoff, 2s
             "delivery":{"timeout":"0ms"} => 2:23: expected a duration longer than 0
+            "delivery":{"maxAge":true} => 2:22: \#(duration) true
+            "delivery":{"maxAge":"0s"} => 2:22: expected a duration longer than 0
             """#))
     func settings(setting: String, expected: String) {
         #expect(RulesSamples.problems("{\n\(setting),\n\"version\":1,\"rules\":[]}") == [expected])
@@ -146,10 +144,16 @@ struct RulesErrorTests {
             "writes":["kiicloud://users/U1"] => 3:11: \#(targetURI) 'kiicloud://users/U1'
             "loop":{"ownBucket":"warm"} => 3:21: unknown answer to a write to the own bucket 'warm'; did you mean \#
             'warn'?
-            "loop":{"rate":false} => 3:16: \#(rate)
             "pace":false => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found false
             "pace":"0s" => 3:8: expected a duration longer than 0
             "delivery":{"atempts":1} => 3:13: unknown key 'atempts'; did you mean 'attempts'?
+            "dedupe":7 => 3:10: expected an object with by, found a number
+            "dedupe":{} => 3:10: the key 'by' is missing
+            "dedupe":{"by":7} => 3:16: \#(field), found a number
+            "dedupe":{"by":"messageId"} => 3:16: \#(field), found 'messageId'
+            "dedupe":{"by":"data."} => 3:16: \#(field), found 'data.'
+            "dedupe":{"by":"data.\t"} => 3:16: \#(field) without control characters
+            "dedupe":{"by":"data.a","window":"1s"} => 3:25: unknown key 'window'; known: by
             """#))
     func rest(rest: String, expected: String) {
         rules(rule: "{\"id\":\"a\",\"then\":{\"print\":true},\n\(rest)}", expected: expected)
@@ -193,6 +197,14 @@ struct RulesErrorTests {
             {"data":{"a":[]}} => 2:14: an empty list matches nothing; "*" matches any value
             {"data":{"a":{"prefix":1}}} => 2:24: expected a string, found a number
             {"data":{"a":1,"a":2}} => 2:16: the key 'a' is a duplicate in this object
+            {"any":[]} => 2:8: expected a condition, found an empty list
+            {"any":{"topic":"t"}} => 2:8: expected a list of objects with conditions, found an object
+            {"all":[{}]} => 2:9: expected a condition, found none
+            {"not":{"topc":"t"}} => 2:9: unknown key 'topc'; did you mean 'topic'?
+            {"not":{"certainty":"*"}} => 2:9: 'certainty' concerns the whole rule; write it directly in 'when'
+            {"data.temp":1} => 2:2: unknown key 'data.temp'; known: kind, scope, scopeID, bucket, object, topic, \#
+            events, sender, certainty, transport, data, format, type, command, mqtt, any and 2 more; write the key of \#
+            the data inside "data": {…}
             {"data":{"a":{"not":{"not":{"exits":true}}}}} => 2:29: unknown operator 'exits'; did you mean 'exists'?
             """#))
     func conditions(when: String, expected: String) {
@@ -207,6 +219,7 @@ struct RulesErrorTests {
             {"steps":[]} => 2:1: the key 'name' is missing
             {"name":"n"} => 2:1: the key 'steps' is missing
             {"name":"n","steps":{}} => 2:21: expected a list of steps, found an object
+            {"name":"n","now":-1,"steps":[]} => 2:19: expected a whole number from 0 to 253402300799999, found -1
             {"name":"n","steps":[],"only":true} => 2:24: unknown key 'only'; known: name, now, params, steps
             """#))
     func tests(test: String, expected: String) {
@@ -230,6 +243,8 @@ struct RulesErrorTests {
             {"write":"kiicloud://users/U1/buckets/b"} => 3:10: \#(objectURI) 'kiicloud://users/U1/buckets/b'
             {"write":"kiicloud://users/U1/buckets/b/objects/o","expect":{}} => 3:52: 'expect' needs a payload; no \#
             message arrives at a step with 'write'
+            {"gap":"lost"} => 3:8: unknown cause of a gap 'lost'; known: sessionLost, sessionUnknown, notAccepted, \#
+            stateHealed, firstStart, deadLetterReplaced
             {"gap":"firstStart","mqtt":7,"expect":{}} => 3:21: 'mqtt' needs a payload; no broker sends a gap
             {"payload":{},"fail":["relod"]} => 3:23: unknown handler 'relod'; did you mean 'reload'?
             {"payload":{},"transport":1} => 3:27: expected the name of a transport, found a number

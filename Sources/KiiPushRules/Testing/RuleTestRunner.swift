@@ -171,14 +171,10 @@ struct RuleTestRun {
         let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
         for (key, expected, actual) in wrong {
             guard let expected else { continue }
-            failures.append(
-                RuleTestFailure(
-                    file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
-                    step: place.number, stepPosition: place.position, row: row, key: key, expected: expected,
-                    actual: actual,
-                    what: "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")"
-                        + unknownName(key, expect),
-                    stages: stages, rules: verdicts))
+            let found = "found \(actual?.jsonText ?? "nothing")\(unknownName(key, expect))"
+            fail(
+                expect.positions[key] ?? expect.position, place, "\(key): expected \(expected.jsonText), \(found)",
+                (key, expected, actual), stages, verdicts)
         }
     }
 
@@ -197,12 +193,14 @@ struct RuleTestRun {
     }
 
     private mutating func fail(
-        _ position: SourcePosition, _ place: (number: Int, position: SourcePosition)?, _ what: String
+        _ position: SourcePosition, _ place: (number: Int, position: SourcePosition)?, _ what: String,
+        _ compared: (key: String, expected: DataValue, actual: DataValue?)? = nil, _ stages: [String] = [],
+        _ verdicts: [RuleVerdict] = []
     ) {
         failures.append(
             RuleTestFailure(
                 file: rules.file, position: position, test: test.name, step: place?.number,
-                stepPosition: place?.position, row: row, key: nil, expected: nil, actual: nil, what: what, stages: [],
-                rules: []))
+                stepPosition: place?.position, row: row, key: compared?.key, expected: compared?.expected,
+                actual: compared?.actual, what: what, stages: stages, rules: verdicts))
     }
 }
