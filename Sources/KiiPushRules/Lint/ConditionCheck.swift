@@ -105,7 +105,8 @@ extension RulesLint {
         }
         if criteria.mqtt != nil, criteria.transport?.exactTexts?.allSatisfy(Self.lacksMQTT) == true {
             return reportNever(
-                rule, "mqtt", "only a message over MQTT has 'mqtt', and 'transport' requires another; leave one of them out")
+                rule, "mqtt",
+                "only a message over MQTT has 'mqtt', and 'transport' requires another; leave one of them out")
         }
         let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
         if let scope, profile.kinds.isEmpty {

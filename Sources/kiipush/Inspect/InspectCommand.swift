@@ -46,8 +46,8 @@ struct InspectCommand: CommandWithOptions {
             .text(
                 "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
                     + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
-                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a map of "
-                    + "Java.")
+                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a "
+                    + "map of Java.")
         ],
         options: table.texts, operands: .file,
         notes: [

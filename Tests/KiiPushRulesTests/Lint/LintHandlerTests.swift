@@ -59,7 +59,7 @@ struct LintHandlerTests {
             (#"{"payload":{},"expect":{"rules":["c","a"]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{},"expect":{"rules":["a","c"]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{},"expect":{"rules":["c"],"kind":"pushToApp"}}"#, ["8:61 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"superseded"}}"#, ["8:47 impossibleTest"]),
+            (#"{"payload":{},"expect":{"outcome":"quarantined"}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{},"expect":{"outcome":"handled","layer":"echo"}}"#, ["8:67 impossibleTest"]),
             (#"{"payload":{},"expect":{"outcome":"looped","layer":"echo"}}"#, []),
             (#"{"payload":{},"expect":{"outcome":"handled","code":"empty"}}"#, ["8:67 impossibleTest"]),
