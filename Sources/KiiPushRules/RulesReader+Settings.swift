@@ -94,14 +94,23 @@ extension RulesReader {
     ) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool, writesAsPositions: [SourcePosition]) {
         var settings = LoopSettings.standard
         let expected = "an object with hops, echo and writesAs"
-        guard let object = object(node, expected, keys: ["hops", "echo", "writesAs"]) else {
+        guard let object = object(node, expected, keys: ["hops", "echo", "writesAs", "rate"]) else {
             return (settings, [], false, [])
         }
+        if let node = object["rate"] { reportRate(node) }
         if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
         if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
         let statesNumbers = ["hops", "echo"].contains { object[$0] != nil }
         guard let writers = object["writesAs"] else { return (settings, [], statesNumbers, []) }
         return (settings, identities(writers), statesNumbers, positions(writers))
+    }
+
+    /// The numbers of earlier versions.
+    private mutating func reportRate(_ node: PlacedValue) {
+        report(
+            node.offset,
+            "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
+                + "duration such as \"6s\" for one message in that time")
     }
 
     /// The key `pace` of a rule: `"standard"`, `"unlimited"`, or a duration.
@@ -117,7 +126,8 @@ extension RulesReader {
     }
 
     mutating func ruleLoop(_ node: PlacedValue) -> RouteOptions.OwnBucket? {
-        guard let object = object(node, "an object with ownBucket", keys: ["ownBucket"]) else { return nil }
+        guard let object = object(node, "an object with ownBucket", keys: ["ownBucket", "rate"]) else { return nil }
+        if let node = object["rate"] { reportRate(node) }
         return object["ownBucket"].flatMap { choice($0, "answer to a write to the own bucket") }
     }
 

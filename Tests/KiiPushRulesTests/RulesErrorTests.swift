@@ -15,6 +15,10 @@ struct RulesErrorTests {
     private static let targetURI = "expected the kiicloud:// URI of a bucket, an object or a topic, found"
     private static let field = "expected a field of the data, such as \"data.messageId\""
     private static let count = "expected a whole number from 0 to 1000000000, found"
+    /// What is said of the numbers of earlier versions.
+    private static let rate =
+        "'rate' is no longer a setting of the loop guard; a rule has a \"pace\": \"standard\", \"unlimited\", or a "
+        + "duration such as \"6s\" for one message in that time"
 
     /// The rows of a table of `what is wrong => where, and what is said of it`.
     private static func rows(_ table: String) -> [(String, String)] {
@@ -79,7 +83,9 @@ struct RulesErrorTests {
             "dedupe":{"count":1.5} => 2:19: \#(count) 1.5
             "dedupe":{"count":"5"} => 2:19: \#(count) a string
             "dedupe":null => 2:10: expected an object with window, count and weak, found null
-            "loop":{"ownBucket":"warn"} => 2:9: unknown key 'ownBucket'; known: hops, echo, writesAs
+            "loop":{"rate":{"messages":0}} => 2:16: \#(rate)
+            "loop":{"rate":false} => 2:16: \#(rate)
+            "loop":{"ownBucket":"warn"} => 2:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate
             "loop":{"writesAs":["x"]} => 2:21: \#(identity), found 'x'
             "delivery":{"attempts":0} => 2:24: expected a whole number from 1 to 1000, found 0
             "delivery":{"order":"objct"} => 2:21: unknown order 'objct'; did you mean 'object'?
@@ -144,6 +150,7 @@ struct RulesErrorTests {
             "writes":["kiicloud://users/U1"] => 3:11: \#(targetURI) 'kiicloud://users/U1'
             "loop":{"ownBucket":"warm"} => 3:21: unknown answer to a write to the own bucket 'warm'; did you mean \#
             'warn'?
+            "loop":{"rate":false} => 3:16: \#(rate)
             "pace":false => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found false
             "pace":"0s" => 3:8: expected a duration longer than 0
             "delivery":{"atempts":1} => 3:13: unknown key 'atempts'; did you mean 'attempts'?
