@@ -125,7 +125,7 @@ struct KillAgentTests {
     func noSwitch(options: [String]) throws {
         let run = try ChildRun(["receive", "--rules", folder.path, "--stdin"] + options)
         #expect(run.code == 0)
-        #expect(run.errors.hasPrefix("<6>kiipush: no kill switch: "), "\(run.errors)")
+        #expect(run.errors.hasPrefix("<4>kiipush: no kill switch: "), "\(run.errors)")
     }
 
     @Test("who an agent is survives its way as JSON, whatever the directory is called")

@@ -8,7 +8,7 @@ extension AgentRun {
     /// Reports what the chain lacks: that nothing can be switched off from outside, and that it forgets.
     func tellOfChain() {
         if state == nil {
-            log.note("no kill switch: 'kiipush kill' works on a state directory; \(settings.stateAdvice)")
+            log.trouble("no kill switch: 'kiipush kill' works on a state directory; \(settings.stateAdvice)")
         } else if receiver.loopGuard == nil {
             log.trouble("no kill switch: the receiver's chain has no loop guard")
         }

@@ -63,7 +63,7 @@ struct WrongCommandLineTests {
         receive --rules r --mqtt mqtt://h/t --ca-file c => \
         a CA file is of no use without TLS; write mqtts, or a portSSL
         receive --rules r --mqtt mqtt://h/t --password-file p => a password needs a user
-        receive --rules r --mqtt mqtt://h => expected a topic, found none
+        receive --rules r --mqtt mqtt://h => expected a topic: name one, as in mqtt://host/topic
         receive --rules r --mqtt mqtt://h --mqtt-topic a# => \
         --mqtt-topic 'a#': expected '#' only as the last level, alone
         receive --rules r --mqtt mqtt://h --mqtt-topic 2:cmd/# => \
