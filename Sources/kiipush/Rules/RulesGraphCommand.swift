@@ -171,15 +171,7 @@ struct MermaidText {
 
     /// A text inside a quoted label: characters with a meaning there, or in HTML, become numeric entities.
     private static func escape(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "#", "<", ">", "&", "`", "\\", ";", "%", "*", "_", "~", "|", "{", "}", "[", "]":
-                escaped += "#\(scalar.value);"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
+        text.replacingScalars { "\"#<>&`\\;%*_~|{}[]".unicodeScalars.contains($0) ? "#\($0.value);" : nil }
     }
 }
 

@@ -224,7 +224,6 @@ private struct RulesTestRun {
         }
         return code
     }
-
 }
 
 /// How many tests ran, and their results.
