@@ -12,7 +12,8 @@ extension PushService {
     /// durable inbox for the next process, else to their transports, whose receipts end with nil.
     ///
     /// When it has returned, nothing of it still runs, except handlers that did not return when they were cancelled. It
-    /// waits for each transport, and for a record that the inbox is writing, however long that takes.
+    /// waits for each transport, for an answer that is being sent, and for a record that the inbox is writing, however
+    /// long that takes.
     ///
     /// - Returns: how many messages ended, were cancelled, or are left.
     /// - Throws: the error of a transport, or of an inbox that cannot be read; ``ServiceUsed`` for a second call. It

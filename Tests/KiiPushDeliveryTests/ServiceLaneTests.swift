@@ -139,7 +139,7 @@ struct ServiceLaneTests {
         }.opened()
         let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
         try await until { receipts[3].word == "handled" }
-        #expect(bench.service.status.handling == 0)
+        #expect(policy == .skip || bench.service.status.handling == 0)
         if policy == .skip { try await until { receipts[2].word == "handled" } }
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
         let own = bench.log.events.filter { $0 != "r 4" }

@@ -87,6 +87,7 @@ public struct UnsentAnswer: Sendable, Hashable {
 /// - ``send(_:)`` returns only when the network has confirmed the answer. If the process ends before that was recorded,
 ///   the answer is sent again.
 /// - It may be called at any time, also while there is no connection; it then waits, or throws and is called again.
+/// - ``send(_:)`` returns soon after its task is cancelled: a service that stops waits for it.
 public protocol AnswerSender: Sendable {
     /// Its name, under which an inbox keeps its answers; the same in each process.
     var name: String { get }
