@@ -76,6 +76,23 @@ struct AnswerTests {
         }
     }
 
+    @Test("an answer is confirmed though the inbox can store nothing of what a kept session brings")
+    func withoutRoom() async throws {
+        let broker = try Broker()
+        let settings = broker.settings { ($0.version, $0.subscriptions) = (.v5, [.init("cmd/+/set")]) }
+        try await running(settings, TestIntake()) { _ in }
+        try await broker.sawEnd()
+        // More than the broker sends without acknowledgements.
+        try broker.publish((1...30).map(String.init), to: "cmd/a/set")
+        let intake = TestIntake()
+        intake.refuse(.failed(TestError()))
+        try await running(settings, intake, connects: false) { transport in
+            try await transport.send(Self.answer(7, to: "answers/me"))
+            intake.refuse(nil)
+            try await eventually("all came") { Set(intake.texts).count == 30 }
+        }
+    }
+
     @Test("what can never be delivered is refused with the reason, and a cancelled send ends")
     func refused() async throws {
         let broker = try Broker([

@@ -11,8 +11,9 @@ struct AgentTransports: Sendable {
     let answers: [any AnswerSender]
     /// Whether every unacknowledged payload is redelivered.
     let bringsAgain: Bool
-    /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
-    private let session: (transport: String, note: @Sendable () throws -> Void)?
+    /// The transport of a broker whose session this agent keeps, and where it records that.
+    private let broker: (any PushTransport)?
+    private let files: SessionFiles?
 
     /// Makes them, which accept nothing yet; throws ``AgentError``, or an error of the MQTT settings.
     init(
@@ -25,6 +26,7 @@ struct AgentTransports: Sendable {
             throw AgentError("one source can be .mqtt; make a further one with MQTTTransport, and a client id for it")
         }
         let files = state.map { SessionFiles(directory: $0.directory) }
+        self.files = files
         let transports = try sources.map { source -> any PushTransport in
             switch source {
             case let source as MQTTSource: try source.transport(files)
@@ -32,7 +34,7 @@ struct AgentTransports: Sendable {
             default: source
             }
         }
-        session = zip(sources, transports).first { $0.0 is MQTTSource }.flatMap { Self.session(of: $0.1, files) }
+        broker = zip(sources, transports).first { $0.0 is MQTTSource }?.1
         sockets = transports.compactMap { $0 as? SocketTransport }
         answers = transports.compactMap { $0 as? any AnswerSender }
         bringsAgain = transports.allSatisfy { !$0.abilities.isDisjoint(with: [.refuses, .redelivers]) }
@@ -47,19 +49,12 @@ struct AgentTransports: Sendable {
         all = [StateTransport(log: log, isHealed: state?.healing?.isNew == true)] + watched
     }
 
-    /// Records that a broker has a session, if this transport is connected to one that lasts.
-    func noteSession(_ transport: String) throws { if session?.transport == transport { try session?.note() } }
-
-    private static func session(
-        of transport: any PushTransport, _ files: SessionFiles?
-    ) -> (String, @Sendable () throws -> Void)? {
+    /// Records that a broker has a session for this agent, so that the next start knows if it was lost, if this transport
+    /// is connected to one that lasts.
+    func noteSession(_ transport: String) throws {
         #if MQTT
-        guard let files, let transport = transport as? MQTTTransport, !transport.settings.cleanSession else {
-            return nil
-        }
-        return (transport.name, { try files.noteSession(transport.settings) })
-        #else
-        return nil
+        guard let files, let broker = broker as? MQTTTransport, broker.name == transport else { return }
+        if !broker.settings.cleanSession { try files.noteSession(broker.settings) }
         #endif
     }
 }

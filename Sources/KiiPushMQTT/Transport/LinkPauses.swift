@@ -12,6 +12,9 @@ struct Backoff {
         self.longest = max(longest, self.first)
     }
 
+    /// Makes the next pause the first.
+    mutating func reset() { last = .zero }
+
     /// Whether a connection has lasted so long that the pauses start again.
     func isLong(_ held: Duration) -> Bool { held >= max(last * 4, first * 10) }
 
@@ -19,7 +22,7 @@ struct Backoff {
     mutating func next(afterLinkOf held: Duration, random: Double) -> Duration {
         // Two devices with the same client id disconnect each other whenever they connect: only a connection that lasts
         // much longer than the pause before it counts as a success.
-        if isLong(held) { last = .zero }
+        if isLong(held) { reset() }
         last = last == .zero ? first : min(last * 2, longest)
         return last * (0.8 + 0.4 * min(max(random, 0), 1))
     }
@@ -28,7 +31,6 @@ struct Backoff {
 /// Pauses after connections that ended, and the reports about them: a value without clock and socket.
 struct LinkPauses {
     private let clientID: String
-    private let settings: MQTTSettings
     private var backoff: Backoff
     private var refusalBackoff: Backoff
     /// The last reported reason of the broker's refusal; nil if another event was reported since.
@@ -40,13 +42,9 @@ struct LinkPauses {
     private static let suspectLinks = 3
 
     init(_ settings: MQTTSettings, clientID: String) {
-        (self.settings, self.clientID) = (settings, clientID)
+        self.clientID = clientID
         backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
-        refusalBackoff = Self.refusalBackoff(settings)
-    }
-
-    private static func refusalBackoff(_ settings: MQTTSettings) -> Backoff {
-        Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
+        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
     /// Counts a lost connection, which was subscribed for that long; returns the report, and the next pause.
@@ -77,6 +75,6 @@ struct LinkPauses {
     /// Makes the next refusal count as the first.
     mutating func noteAdmission() {
         toldRefusal = nil
-        refusalBackoff = Self.refusalBackoff(settings)
+        refusalBackoff.reset()
     }
 }

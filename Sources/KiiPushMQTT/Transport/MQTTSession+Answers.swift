@@ -106,8 +106,10 @@ extension MQTTSession {
     }
 
     /// Queues the answers that wait; each ends when the broker has confirmed it.
+    ///
+    /// Before the subscriptions are granted, too: messages of a kept session that the inbox cannot store come sooner.
     func publishAnswers(_ link: borrowing MosquittoClient) {
-        guard subscribedAt != nil, link.descriptor >= 0 else { return }
+        guard isAccepted, link.descriptor >= 0 else { return }
         for item in transport.outgoing.waiting {
             do throws(End) {
                 transport.outgoing.published(item, as: try link.publish(item.answer))

@@ -16,9 +16,9 @@ extension MQTTSession {
 
     func round(_ link: borrowing MosquittoClient, until deadline: Instant?) throws(End) {
         try handOver()
-        publishAnswers(link)
         try write(link)
-        let mayRead = (arrivals.payloads.isEmpty || isHeld) && unacknowledged < Self.mostUnacknowledged
+        let isClear = arrivals.payloads.isEmpty || isHeld || seeksConfirmation
+        let mayRead = isClear && unacknowledged < Self.mostUnacknowledged
         // Detects a peer's hang-up even while nothing is read.
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
@@ -98,6 +98,13 @@ extension MQTTSession {
             && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession) != nil
     }
 
+    /// Whether the confirmation of an answer may lie behind messages that the inbox cannot store, perhaps because answers
+    /// fill it: so many of them are read as a broker sends without acknowledgements.
+    private var seeksConfirmation: Bool {
+        transport.outgoing.awaitsConfirmation && arrivals.payloads.count <= Int(MosquittoClient.window)
+            && arrivals.bytes < Self.mostBytes
+    }
+
     private func write(_ link: borrowing MosquittoClient) throws(End) {
         guard maySend else { return }
         let retried = unended.retried
@@ -105,6 +112,7 @@ extension MQTTSession {
             let whence = settings.cleanSession ? "a clean session loses them" : "the broker sends all again"
             throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
         }
+        publishAnswers(link)
         let isTogether = unacknowledged > 1
         unacknowledged = 0
         try link.write(isTogether: isTogether)
@@ -146,8 +154,9 @@ extension MQTTSession {
                 case .full: break
                 case .stopping: throw .stopped
                 case .failed(let error):
-                    // A clean session or quality of service 0 redelivers nothing: these payloads are the only copies.
-                    guard !arrivals.allComeAgain else {
+                    // A clean session or quality of service 0 redelivers nothing: these payloads are the only copies. A
+                    // new connection could not confirm an answer sooner than this one.
+                    guard !arrivals.allComeAgain || transport.outgoing.awaitsConfirmation else {
                         throw .lost("the inbox could not store the payloads: \(error)")
                     }
                     batches.pauseAfterFailure()

@@ -70,6 +70,9 @@ final class Outgoing: Sendable {
     /// The answers that wait; each waits until it is published or refused.
     var waiting: [Item] { state.withLock { $0.waiting } }
 
+    /// Whether this connection has published an answer that the broker has not confirmed.
+    var awaitsConfirmation: Bool { state.withLock { !$0.published.isEmpty } }
+
     /// Records that an answer was published as the packet of an id, unless it was cancelled meanwhile.
     func published(_ item: Item, as id: Int32) {
         state.withLock { state in

@@ -116,18 +116,13 @@ extension Connection {
 
     /// Inserts a dead letter under a new number.
     private mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
-        let payload = letter.payload
-        try run(
+        try each(
             """
-            INSERT INTO deadLetters (id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
-                payloadArrivedAfter, payload, mqtt, attempts, rulesGeneration, cause)
+            INSERT INTO deadLetters (reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
+                payloadArrivedAfter, payload, mqtt, attempts, rulesGeneration, cause, id)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .integer(id),
-            .text(letter.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
-            .text(payload.transport?.name), .text(payload.transportMessageID),
-            .integer(payload.isRedelivered ? 1 : 0), .integer(letter.payloadArrivedAfter), .blob(payload.bytes),
-            .text(payload.mqtt?.json),
-            .integer(Int64(letter.attempts)), .integer(Int64(letter.rulesGeneration)), .text(letter.cause))
+            """, letter.columns(time) + [.integer(id)]
+        ) { _ in }
         try insertRoutes(letter.routes, id)
         for (position, key) in letter.keys.enumerated() {
             try run(
@@ -138,19 +133,15 @@ extension Connection {
 
     /// Merges a newer dead letter into that of a number, and keeps the newer payload.
     private mutating func fold(_ newer: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
-        let payload = newer.payload
-        try run(
+        try each(
             """
             UPDATE deadLetters SET count = count + 1, bytesLost = bytesLost + length(payload),
                 firstBoot = coalesce(firstBoot, boot), firstMonotonic = coalesce(firstMonotonic, monotonic),
                 firstWall = coalesce(firstWall, wall), reason = ?, boot = ?, monotonic = ?, wall = ?, transport = ?,
                 transportMessageID = ?, isRedelivered = ?, payloadArrivedAfter = ?, payload = ?, mqtt = ?, attempts = ?,
                 rulesGeneration = ?, cause = ? WHERE id = ?
-            """, .text(newer.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
-            .text(payload.transport?.name), .text(payload.transportMessageID),
-            .integer(payload.isRedelivered ? 1 : 0), .integer(newer.payloadArrivedAfter), .blob(payload.bytes),
-            .text(payload.mqtt?.json),
-            .integer(Int64(newer.attempts)), .integer(Int64(newer.rulesGeneration)), .text(newer.cause), .integer(id))
+            """, newer.columns(time) + [.integer(id)]
+        ) { _ in }
         try setRoutes(newer.routes, id)
     }
 
@@ -180,9 +171,16 @@ extension Connection {
 }
 
 extension DeadLetter {
-    /// How long after the dead letter's time its payload arrived, in nanoseconds, if the payload has a time.
-    fileprivate var payloadArrivedAfter: Int64? {
-        payload.arrivedAt.map { $0.nanoseconds.since(arrivedAt.nanoseconds) }
+    /// Its columns from the reason to the cause.
+    fileprivate func columns(_ time: StoredTime) -> [SQLValue] {
+        // How long after the dead letter's time its payload arrived, in nanoseconds.
+        let payloadArrivedAfter = payload.arrivedAt.map { $0.nanoseconds.since(arrivedAt.nanoseconds) }
+        return [
+            .text(reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
+            .text(payload.transport?.name), .text(payload.transportMessageID),
+            .integer(payload.isRedelivered ? 1 : 0), .integer(payloadArrivedAfter), .blob(payload.bytes),
+            .text(payload.mqtt?.json), .integer(Int64(attempts)), .integer(Int64(rulesGeneration)), .text(cause),
+        ]
     }
 }
 #endif
