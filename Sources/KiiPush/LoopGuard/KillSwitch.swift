@@ -35,23 +35,21 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether two targets are the same; ids of routes to the byte.
-    public static func == (left: KillTarget, right: KillTarget) -> Bool {
-        switch (left, right) {
-        case (.everything, .everything): true
-        case (.bucket(let left), .bucket(let right)): left == right
-        case (.route(let left), .route(let right)): left.isExactly(right)
-        default: false
+    private var parts: (bucket: KiiURI?, route: ExactText?) {
+        switch self {
+        case .everything: (nil, nil)
+        case .bucket(let uri): (uri, nil)
+        case .route(let id): (nil, ExactText(id))
         }
     }
 
+    /// Whether two targets are the same; ids of routes to the byte.
+    public static func == (left: KillTarget, right: KillTarget) -> Bool { left.parts == right.parts }
+
     /// Hashes the target.
     public func hash(into hasher: inout Hasher) {
-        switch self {
-        case .everything: hasher.combine(0)
-        case .bucket(let uri): hasher.combine(uri)
-        case .route(let id): id.hashExactly(into: &hasher)
-        }
+        hasher.combine(parts.bucket)
+        hasher.combine(parts.route)
     }
 }
 

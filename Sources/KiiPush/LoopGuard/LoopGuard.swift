@@ -29,13 +29,12 @@ import Synchronization
 ///   a row wait, a further one has no pace.
 /// - 4,096 routes have a budget of declared writes; at a further one, all budgets begin anew.
 /// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
-public final class LoopGuard: Middleware, WriteWatch {
+public final class LoopGuard: Middleware {
     let clock: MiddlewareClock
-    private let secret = DedupeSecret.ofProcess
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     private let state: Mutex<LoopState>
-    private let riskListeners = Listeners<LoopRisk>()
+    let riskListeners = Listeners<LoopRisk>()
     private let paceListeners = Listeners<PacedKey>()
 
     /// Makes a guard.
@@ -51,7 +50,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         clock: (any ReceiverClock)? = nil
     ) {
         self.clock = MiddlewareClock(clock)
-        state = Mutex(LoopState(Identities(me: me, writesAs: writesAs), settings))
+        state = Mutex(LoopState(identities: Identities(me: me, writesAs: writesAs), settings: settings))
     }
 
     /// The layers that are on, and their numbers; a change applies from the next message on and resets nothing.
@@ -62,40 +61,23 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Changes settings and identities at once, so that no message is judged by one of them only.
     package func change(me: [Sender], writesAs: [Sender], _ settings: @Sendable (LoopSettings) -> LoopSettings) {
-        let identities = Identities(me: me, writesAs: writesAs)
         state.withLock { state in
-            state.settings = settings(state.settings)
-            state.identities = identities
+            (state.settings, state.identities) = (settings(state.settings), Identities(me: me, writesAs: writesAs))
         }
     }
 
     /// The identities of this device, as they were last set.
-    package var identities: (me: [Sender], writesAs: [Sender]) {
-        state.withLock { ($0.identities.me, $0.identities.writesAs) }
-    }
+    package var identities: Identities { state.withLock { $0.identities } }
 
     // MARK: In the chain
 
     /// Drops messages that this device caused or that are switched off, and lets those wait that exceed their pace.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         let (verdict, news) = state.withLock { state in
-            (judge(&message, &state), state.paces.hasNews ? state.paces.takeNews() : [])
+            (state.judge(&message) { clock.wallNow }, state.paces.takeNews())
         }
         for key in news { paceListeners.call(key) }
         return verdict
-    }
-
-    private func judge(_ message: inout RoutedMessage, _ state: inout LoopState) -> Verdict {
-        var layer = state.layerThatEnds(&message)
-        if layer == nil {
-            if state.passesAtOnce(&message) { return .pass }
-            state.paces.align(message.admittedAt) { clock.wallNow }
-            state.hear(&message, isInLane: false)
-            if state.stopKilled(&message) { layer = .killSwitch }
-        }
-        guard let layer else { return message.routes.isEmpty ? .pass : state.pace(&message) }
-        state.leave(&message)
-        return .drop(.looped(layer))
     }
 
     /// Records the arrival of a message that a service accepts, or has accepted before and takes up again: it waits in
@@ -106,7 +88,9 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Records that a message that was heard no longer waits: it ended without asking, or waits outside of memory.
     package func forget(_ message: RoutedMessage) {
-        if message.heard != .no { state.withLock { $0.paces.leave(message) } }
+        if message.heard == .no { return }
+        var message = message
+        state.withLock { $0.paces.leave(&message) }
     }
 
     /// Whether the newest change of a message's object should take the place of older ones that wait.
@@ -171,50 +155,41 @@ public final class LoopGuard: Middleware, WriteWatch {
     package func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> [String] {
         let now = clock.now
         return state.withLock { state in
-            guard !state.killSwitch.isIdle(at: now), state.settings.layers.contains(.killSwitch) else { return [] }
+            guard state.isOn(.killSwitch), !state.killSwitch.isIdle(at: now) else { return [] }
             return state.killSwitch.stops(message, routes, at: now).routes.map(\.id)
         }
     }
 
     // MARK: What handlers write
 
-    var now: MonotonicInstant { clock.now }
-
-    var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
-
-    var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
-
+    /// Declares a write to an object, at some earlier time or now.
     package func announce(
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
     ) -> OwnWrite {
-        let (key, now) = (ResourceKey(object, secret), clock.now)
+        let (key, now) = (ResourceKey(object, .ofProcess), clock.now)
         let number = state.withLock { state in
             state.writes.announce(
                 key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
-        return OwnWrite(loopGuard: self, key: key, number: number)
+        return OwnWrite(expected: (self, key, number))
     }
 
-    func complete(_ write: OwnWrite, modifiedAt: Int64?) {
-        guard let key = write.key else { return }
+    /// Records that an expected write has succeeded.
+    func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?) {
         let now = clock.now
-        state.withLock { $0.writes.complete(write.number, of: key, modifiedAt: modifiedAt, now: now) }
+        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now) }
     }
 
-    func withdraw(_ write: OwnWrite) {
-        guard let key = write.key else { return }
-        state.withLock { $0.writes.remove(write.number, of: key) }
-    }
+    /// Records that an expected write has failed.
+    func withdraw(_ number: UInt64, of key: ResourceKey) { state.withLock { $0.writes.remove(number, of: key) } }
 
+    /// Takes a message that writes from a route's budget.
     func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now.seconds
-        let (time, news): (Double?, PacedKey?) = state.withLock { state in
-            guard state.settings.layers.contains(.pace) else { return (nil, nil) }
-            let time = state.budgets.spend(route, for: messageID, now)
-            return (time, time == nil ? nil : state.budgets.takeNews(of: route, now))
-        }
-        if let news { paceListeners.call(news) }
-        if let time { throw WriteBudgetSpent(route: route, endsAt: MonotonicInstant(seconds: time)) }
+        let refusal = state.withLock { $0.isOn(.pace) ? $0.budgets.spend(route, for: messageID, now) : nil }
+        guard let refusal else { return }
+        if let news = refusal.news { paceListeners.call(news) }
+        throw WriteBudgetSpent(route: route, endsAt: MonotonicInstant(seconds: refusal.endsAt))
     }
 
     /// Calls `listener` with each expected write that could start a loop, before the write happens.
@@ -223,15 +198,15 @@ public final class LoopGuard: Middleware, WriteWatch {
         riskListeners.add(listener)
     }
 
-    func report(_ risk: LoopRisk) { riskListeners.call(risk) }
-
     // MARK: Stamps
 
+    /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     var origin: String {
         // An id that a stamp cannot carry counts as none.
         state.withLock { $0.identities.me.first?.id }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
+    /// Whether an object has not been modified since another device's stamp was first found in it.
     func isCurrent(_ stamp: Lineage, _ modifiedAt: Int64) -> Bool {
         state.withLock { $0.stamps.isCurrent(stamp, modifiedAt) }
     }

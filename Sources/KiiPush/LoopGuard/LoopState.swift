@@ -1,53 +1,64 @@
 /// The state of a loop guard: a state machine without a clock of its own.
 struct LoopState {
     var identities: Identities
-    var settings: LoopSettings {
-        didSet { layers = LayerMask(settings.layers) }
-    }
-    private var layers: LayerMask
-    private let secret = DedupeSecret.ofProcess
+    var settings: LoopSettings
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
     var stamps = FoundStamps()
     var paces = Paces()
     var budgets = WriteBudgets()
 
-    init(_ identities: Identities, _ settings: LoopSettings) {
-        self.identities = identities
-        self.settings = settings
-        layers = LayerMask(settings.layers)
+    private static let layers = LoopLayer.allCases.count
+
+    /// Whether a layer is on; usually all are, and a set would cost five hashes for each message.
+    func isOn(_ layer: LoopLayer) -> Bool { settings.layers.count == Self.layers || settings.layers.contains(layer) }
+
+    /// Judges a message: it ends, waits, or passes.
+    mutating func judge(_ message: inout RoutedMessage, _ wall: () -> Int64?) -> Verdict {
+        message.isCounted = false
+        if let layer = layerThatEnds(&message) {
+            paces.leave(&message)
+            return .drop(.looped(layer))
+        }
+        if isOn(.pace), message.heard == .no, message.bypass == .none, killSwitch.isIdle(at: message.admittedAt),
+            paces.passAtOnce(&message)
+        {
+            return .pass
+        }
+        paces.align(message.admittedAt, wall)
+        hear(&message, isInLane: false)
+        if stopKilled(&message) {
+            paces.leave(&message)
+            return .drop(.looped(.killSwitch))
+        }
+        guard isOn(.pace), message.heard != .no else { return .pass }
+        if message.bypass == .superseded {
+            paces.leave(&message, isSuperseded: true)
+            return .pass
+        }
+        return paces.ask(&message)
     }
 
-    /// The layers that are on, as booleans: a set would cost five hashes for each message.
-    private struct LayerMask {
-        let identity: Bool
-        let echo: Bool
-        let lineage: Bool
-        let pace: Bool
-        let killSwitch: Bool
-
-        init(_ layers: Set<LoopLayer>) {
-            identity = layers.contains(.identity)
-            echo = layers.contains(.echo)
-            lineage = layers.contains(.lineage)
-            pace = layers.contains(.pace)
-            killSwitch = layers.contains(.killSwitch)
-        }
+    /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
+    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
+        guard isOn(.pace), message.bypass != .all, message.heard == .no, !message.routes.isEmpty else { return }
+        // Outside of a lane, the layers before this one have just found that it is not.
+        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isInLane && isOwn(message))
     }
 
     // MARK: What ends a message
 
-    /// The layer that drops a whole message.
+    /// The layer that drops a message, but for the kill switch.
     // It does not change the message; `inout` avoids a copy.
-    mutating func layerThatEnds(_ message: inout RoutedMessage) -> LoopLayer? {
-        if layers.identity, identities.isMe(message.message) { return .identity }
+    private mutating func layerThatEnds(_ message: inout RoutedMessage) -> LoopLayer? {
+        if isOn(.identity), identities.isMe(message.message) { return .identity }
         // A replayed message arrived before the writes that are expected now.
-        if layers.echo, !writes.isIdle, message.bypass != .all, let (object, event) = ownEvent(message),
+        if isOn(.echo), !writes.isIdle, message.bypass != .all, let (object, event) = ownEvent(message),
             writes.take(object, event, now: message.admittedAt)
         {
             return .echo
         }
-        if layers.lineage, message.message.storage.stamp.isPresent,
+        if isOn(.lineage), message.message.storage.stamp.isPresent,
             let hops = message.message.lineage?.hops, hops > settings.hops
         {
             return .lineage
@@ -55,9 +66,21 @@ struct LoopState {
         return nil
     }
 
+    /// Stops the routes that are switched off; returns whether that drops the whole message.
+    private mutating func stopKilled(_ message: inout RoutedMessage) -> Bool {
+        guard isOn(.killSwitch), !killSwitch.isIdle(at: message.admittedAt) else { return false }
+        let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
+        if isWhole || killed.isEmpty { return isWhole }
+        // It waits on for the others alone.
+        paces.leave(&message)
+        message.stopRoutes(.looped(.killSwitch)) { route in killed.contains { $0 === route } }
+        hear(&message, isInLane: true, isAgain: true)
+        return false
+    }
+
     /// What may be the event of an own write.
     private func ownEvent(_ message: RoutedMessage) -> (ResourceKey, OwnWrites.Event)? {
-        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, secret) else { return nil }
+        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, .ofProcess) else { return nil }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
@@ -66,61 +89,9 @@ struct LoopState {
 
     /// Whether this device caused a message by a write that its handlers have declared, or that names it.
     private func isOwn(_ message: RoutedMessage) -> Bool {
-        if layers.identity, identities.isMe(message.message) { return true }
-        guard layers.echo, !writes.isIdle, let (object, event) = ownEvent(message) else { return false }
+        if isOn(.identity), identities.isMe(message.message) { return true }
+        guard isOn(.echo), !writes.isIdle, let (object, event) = ownEvent(message) else { return false }
         return writes.expects(object, event)
-    }
-
-    /// Drops a message that is killed as a whole, and stops the routes that are killed.
-    mutating func stopKilled(_ message: inout RoutedMessage) -> Bool {
-        guard layers.killSwitch, !killSwitch.isIdle(at: message.admittedAt) else { return false }
-        let (isWhole, killed) = killSwitch.stops(message, message.routes, at: message.admittedAt)
-        if isWhole { return true }
-        for route in killed {
-            message.stopRoutes(.looped(.killSwitch)) { $0 === route }
-            if message.heard != .no { paces.leaveStopped(message, route) }
-        }
-        if message.routes.isEmpty { message.heard = .no }
-        return false
-    }
-
-    // MARK: What lets it wait
-
-    /// Lets a message pass that has just come and need not wait; what most messages outside of a service need.
-    mutating func passesAtOnce(_ message: inout RoutedMessage) -> Bool {
-        guard message.heard == .no, layers.pace, killSwitch.isIdle(at: message.admittedAt),
-            case .none = message.bypass, paces.passAtOnce(message)
-        else { return false }
-        message.isCounted = true
-        return true
-    }
-
-    /// Asks whether a message that was heard may be handled now.
-    mutating func pace(_ message: inout RoutedMessage) -> Verdict {
-        guard layers.pace, message.heard != .no else { return .pass }
-        if case .superseded = message.bypass {
-            leave(&message, isSuperseded: true)
-            return .pass
-        }
-        let (verdict, isFromFloor) = paces.ask(&message)
-        if case .later = verdict { return verdict }
-        (message.heard, message.isCounted) = (.no, isFromFloor)
-        return verdict
-    }
-
-    /// Records that a message no longer waits, if it was heard; a `superseded` one is counted.
-    mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false) {
-        if message.heard != .no { paces.leave(message, isSuperseded: isSuperseded) }
-        message.heard = .no
-    }
-
-    /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
-    mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
-        if case .all = message.bypass { return }
-        guard layers.pace, message.heard == .no, !message.routes.isEmpty else { return }
-        // Outside of a lane, the layers before this one have just found that it is not.
-        let isOwn = isInLane && isOwn(message)
-        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isOwn)
     }
 }
 

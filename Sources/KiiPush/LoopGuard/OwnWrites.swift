@@ -70,7 +70,7 @@ struct OwnWrites {
     }
 
     private var waiting: [ResourceKey: [Announcement]] = [:]
-    /// All expected writes in the order of their end, including those whose event arrived or that failed.
+    /// All expected writes in the order of their declaration, including those whose event arrived or that failed.
     private var order = ShortQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
     private var lastNumber: UInt64 = 0
     private var count = 0
@@ -120,8 +120,8 @@ struct OwnWrites {
         guard var writes = waiting[key] else { return false }
         let match = Self.match(writes, event)
         if let time = event.modifiedAt {
-            for index in writes.indices {
-                if let own = writes[index].modifiedAt, own < time { writes[index].isOvertaken = true }
+            for index in writes.indices where writes[index].modifiedAt ?? .max < time {
+                writes[index].isOvertaken = true
             }
             // If the write is not done yet, its time will show whether this was its event.
             if let match, writes[match].graceEnd == nil { writes[match].takenAt = time }

@@ -1,36 +1,36 @@
-/// The key by which a route's messages are paced, beside that of all new keys.
+/// A key by which messages are paced, and its limits.
 struct PaceKey {
-    /// The object, else the topic and the sender, else the conversation.
-    let own: ResourceKey
-    /// Whether that is an object, whose newest change says all that older ones say.
-    let isObject: Bool
+    let id: ResourceKey
+    let level: PacedKey.Level
     let limits: Pace.Limits
 
-    /// The key of a message for a route.
+    init(_ id: ResourceKey, _ level: PacedKey.Level, _ limits: Pace.Limits) {
+        (self.id, self.level, self.limits) = (id, level, limits)
+    }
+
+    /// The key of a message for a route: its object, else the topic and the sender, else the conversation.
     // Takes the parts of a routed message: a method of it would be called with a copy of the whole.
-    init(_ message: PushMessage, at place: ResourceDigest?, for route: Route, _ secret: DedupeSecret) {
+    init(_ message: PushMessage, at place: ResourceDigest?, for route: Route) {
         let storage = message.storage
         let classified = storage.classified
         if classified.hasObject || classified.hasTopic && classified.senderKind != .none {
             // The deduplicator's digest, unless its secret differs, like that of a store which outlives the process.
-            let known = place.flatMap { $0.secret == secret ? $0 : nil }
-            if let digest = known ?? ResourceDigest(of: storage, secret) {
-                self.init(digest.narrow.half, route, isObject: classified.hasObject)
+            let known = place.flatMap { $0.secret == .ofProcess ? $0 : nil }
+            if let digest = known ?? ResourceDigest(of: storage, .ofProcess) {
+                self.init(digest.narrow.half, route, classified.hasObject ? .object : .letters)
                 return
             }
         }
-        let conversation = KeyedDigest(conversationOf: message, secret)
-        self.init(conversation.half, route, isObject: false)
+        self.init(KeyedDigest(conversationOf: message, .ofProcess).half, route, .letters)
     }
 
     /// Half a digest of the resource and of the route is enough, and takes three rounds instead of eight.
     ///
     /// The second half of the key distinguishes the routes; within a route, the first half differs exactly if the
     /// digests do, and nobody can make two digests equal without the secret.
-    private init(_ digest: UInt64, _ route: Route, isObject: Bool) {
-        own = ResourceKey(digest: DedupeKey(first: digest ^ route.digest.first, second: route.digest.second))
-        self.isObject = isObject
-        limits = isObject ? route.objects : route.letters
+    private init(_ digest: UInt64, _ route: Route, _ level: PacedKey.Level) {
+        let key = DedupeKey(first: digest ^ route.digest.first, second: route.digest.second)
+        self.init(ResourceKey(digest: key), level, level == .object ? route.objects : route.letters)
     }
 }
 

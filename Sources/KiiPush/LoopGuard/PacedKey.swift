@@ -24,9 +24,9 @@ public struct PacedKey: Sendable, Hashable {
     /// Since when messages wait.
     public let since: MonotonicInstant
     /// How many wait now; of writes, how many were refused whose time to try again has not come.
-    public let waiting: Int
+    public internal(set) var waiting: Int
     /// How many were superseded since then.
-    public let superseded: Int
+    public internal(set) var superseded = 0
 
     /// Why they wait and what lifts that, in one line that names no value of a payload but the object or topic.
     public var sentence: String {

@@ -17,18 +17,21 @@ struct WriteBudgets {
 
     private var budgets: [ExactText: Budget] = [:]
 
-    /// Takes a message that writes from a route's budget; returns nil, or when it may write if the budget is spent.
+    /// Takes a message that writes from a route's budget; if the budget is spent, returns when it may write, and the route
+    /// unless that was reported within a minute.
     ///
     /// Further writes for the same message are free, so that one that needs many can succeed. Each refused message gets
     /// another time, so that those that come again then need not run in vain; at most an hour ahead.
-    mutating func spend(_ route: String, for messageID: UInt64, _ now: Double) -> Double? {
+    mutating func spend(
+        _ route: String, for messageID: UInt64, _ now: Double
+    ) -> (endsAt: Double, news: PacedKey?)? {
         let key = ExactText(route)
         // Too many routes: all begin anew.
         if budgets[key] == nil, budgets.count >= Paces.mostRoutes { budgets = [:] }
         var budget = budgets[key] ?? Budget(at: now)
         defer { budgets[key] = budget }
         if budget.last.contains(messageID) { return nil }
-        (budget.used, budget.at) = (max(0, budget.used - (now - budget.at) / Self.every), now)
+        (budget.used, budget.at) = (max(0, budget.used - max(0, now - budget.at) / Self.every), now)
         let lack = budget.used - (Pace.burst - 1)
         if lack <= 0 {
             budget.used += 1
@@ -37,7 +40,9 @@ struct WriteBudgets {
         }
         if budget.promised <= now { budget.refusedSince = now }
         budget.promised = min(max(now + lack * Self.every, budget.promised + Self.every), now + Pace.hour)
-        return budget.promised
+        guard now - budget.reportedAt >= PaceTable.reportPause else { return (budget.promised, nil) }
+        budget.reportedAt = now
+        return (budget.promised, Self.key(of: route, budget, now))
     }
 
     /// The routes whose messages wait for their budget.
@@ -45,17 +50,9 @@ struct WriteBudgets {
         budgets.compactMap { route, budget in budget.promised > now ? Self.key(of: route.text, budget, now) : nil }
     }
 
-    /// A route that has just refused a message, unless it was reported within a minute.
-    mutating func takeNews(of route: String, _ now: Double) -> PacedKey? {
-        guard let budget = budgets[ExactText(route)], now - budget.reportedAt >= PaceTable.reportPause
-        else { return nil }
-        budgets[ExactText(route)]?.reportedAt = now
-        return Self.key(of: route, budget, now)
-    }
-
     private static func key(of route: String, _ budget: Budget, _ now: Double) -> PacedKey {
         PacedKey(
             level: .writes, route: route, subject: "writes", since: MonotonicInstant(seconds: budget.refusedSince),
-            waiting: Int(((budget.promised - now) / every).rounded(.up)), superseded: 0)
+            waiting: Int(((budget.promised - now) / every).rounded(.up)))
     }
 }

@@ -62,7 +62,10 @@ extension Pace {
             self.burst = burst
             self.every = max(every, 1e-9)
             self.allowance = allowance
-            proofs = provesAtOnce ? .infinity : max(0, Pace.hourly - Pace.hour / self.every - burst - allowance)
+            let floor = Pace.hour / self.every
+            // At least what catches up needs, or a route with a fast pace of its own would have long pauses alone.
+            let proofs = max(Pace.hourly - floor - burst - allowance, floor * (Pace.growth - 1))
+            self.proofs = provesAtOnce ? .infinity : proofs
             self.newestWins = newestWins
         }
 

@@ -67,22 +67,18 @@ struct Pace {
 
         init(_ most: Double) { left = most }
 
-        /// Takes one; returns whether there was one.
-        mutating func take(_ now: Double) -> Bool {
-            guard left >= 1 else { return false }
-            spend(1, now)
-            return true
-        }
-
-        private mutating func spend(_ count: Double, _ now: Double) {
+        /// Takes so many, if it has them; returns whether it has.
+        mutating func take(_ now: Double, _ count: Double = 1) -> Bool {
+            guard left >= count else { return false }
             left -= count
             if left < 1, restored == .infinity { restored = now + Pace.hour }
+            return true
         }
 
         /// Takes back what was taken, as far as another account has as much.
         mutating func restore(_ most: Double, from other: inout Account, _ now: Double) {
             let moved = min(most - left, other.left)
-            other.spend(moved, now)
+            _ = other.take(now, moved)
             left += moved
             if left >= 1 { restored = .infinity }
         }

@@ -18,7 +18,7 @@ public struct HandlerContext: Sendable {
     let message: PushMessage
     /// A longer lineage than the message's, if the handler found one.
     private var lineage: Lineage? = nil
-    let loopGuard: (any WriteWatch)?
+    let loopGuard: LoopGuard?
     let recorder: TraceRecorder?
     private let answers: GivenAnswers?
 
@@ -73,7 +73,7 @@ public struct HandlerContext: Sendable {
     ///   its beginning, so declare a write before other effects.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, change, since: nil) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
+        return loopGuard?.announce(object, change) ?? OwnWrite(expected: nil)
     }
 
     /// Declares a new object in a bucket, whose id the server will make.
@@ -84,12 +84,13 @@ public struct HandlerContext: Sendable {
     /// Throws as ``willWrite(_:changing:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.clock.now)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
         try spendWrite()
-        guard let loopGuard, matched.options.ownBucket != .allow, loopGuard.judgesOwnBucket else { return }
+        guard let loopGuard, matched.options.ownBucket != .allow, loopGuard.settings.layers.contains(.ownBucket)
+        else { return }
         let cause: LoopRisk.Cause
         if let own = message.bucket, own.name.isExactly(bucket.name), own.scope == bucket.scope {
             cause = .sameBucket
@@ -99,7 +100,7 @@ public struct HandlerContext: Sendable {
             return
         }
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
-        loopGuard.report(risk)
+        loopGuard.riskListeners.call(risk)
         recorder?.note("write", "risk: \(cause.rawValue)")
         if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
@@ -119,7 +120,7 @@ public struct HandlerContext: Sendable {
     public var stamp: String {
         let maker = loopGuard?.origin ?? "-"
         let next = (lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: maker)
-        let waited = loopGuard.map { arrivedAt.duration(to: $0.now).inNanoseconds / 1_000_000 } ?? 0
+        let waited = loopGuard.map { arrivedAt.duration(to: $0.clock.now).inNanoseconds / 1_000_000 } ?? 0
         return next.stamped(at: message.serverTime?.addingClamped(waited), by: maker).stamp
     }
 
@@ -132,7 +133,7 @@ public struct HandlerContext: Sendable {
 
 extension HandlerContext {
     // Calls the memberwise initialiser, which copies nothing: see that of ``RoutedMessage``.
-    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: (any WriteWatch)?) {
+    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
             message: routed.message, loopGuard: loopGuard, recorder: routed.recorder, answers: routed.answers)
@@ -155,8 +156,9 @@ extension HandlerContext {
     /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it.
     public func continuing(_ stamp: String?, modifiedAt: Int64? = nil) throws -> HandlerContext {
         guard let found = stamp.flatMap({ Lineage($0) }), counts(found, modifiedAt) else { return self }
-        if let limit = loopGuard.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
-            throw LineageTooLong(hops: found.hops, limit: limit)
+        let settings = loopGuard?.settings ?? .standard
+        if settings.layers.contains(.lineage), found.hops > settings.hops {
+            throw LineageTooLong(hops: found.hops, limit: settings.hops)
         }
         var context = self
         // The write of one message does not lengthen the lineage of another.

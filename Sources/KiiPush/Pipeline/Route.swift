@@ -14,12 +14,11 @@ public final class Route: Sendable {
     package let handler: RouteHandler
     /// Whether no pace limits it.
     let isUnlimited: Bool
-    /// The limits of messages about an object, of letters, and of new keys.
+    /// The limits of messages about an object, and of letters.
     let objects: Pace.Limits
     let letters: Pace.Limits
-    let newKeys: Pace.Limits
     /// What counts its messages of new keys: the device, or the route itself if it has a pace of its own.
-    let sharedKey: ResourceKey
+    let newKeys: PaceKey
     /// The id as two words, for keys that include the route: the same in every process.
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
@@ -43,14 +42,18 @@ public final class Route: Sendable {
         let every: Double? = if case .every(let time) = options.pace { Double(time.inNanoseconds) / 1e9 } else { nil }
         objects = .objects(every: every)
         letters = .letters(every: every)
-        newKeys = .newKeys(every: min(every ?? Pace.letterEvery, Pace.letterEvery))
         maxAge = options.delivery == nil ? standardMaxAge : options.delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id)
         let routeKey = digest.finish()
         self.digest = routeKey
-        sharedKey = every == nil ? .device : ResourceKey(route: routeKey)
+        newKeys =
+            if let every {
+                PaceKey(ResourceKey(route: routeKey), .route, .newKeys(every: min(every, Pace.letterEvery)))
+            } else {
+                PaceKey(.device, .device, .newKeys())
+            }
         self.handlerName = handlerName ?? id
         step = "handle \(id)"
     }

@@ -25,23 +25,24 @@
 /// Over APNs, another device's update cannot be distinguished from this one's within those 10 seconds. If its event is
 /// dropped, this write's own event is handled instead, so the handler still sees the object's last state.
 public struct OwnWrite: Sendable {
-    let loopGuard: (any WriteWatch)?
-    let key: ResourceKey?
-    let number: UInt64
+    /// The guard that expects it, and as what; nil without a guard.
+    let expected: (by: LoopGuard, key: ResourceKey, number: UInt64)?
 
     /// Reports that the write succeeded.
     ///
     /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
     ///   with it, another device's event is recognised over every transport that carries the time.
-    public func done(modifiedAt: Int64? = nil) { loopGuard?.complete(self, modifiedAt: modifiedAt) }
+    public func done(modifiedAt: Int64? = nil) {
+        if let (loopGuard, key, number) = expected { loopGuard.complete(number, of: key, modifiedAt: modifiedAt) }
+    }
 
     /// Reports that the write failed, so that its event is no longer expected.
-    public func failed() { loopGuard?.withdraw(self) }
+    public func failed() { if let (loopGuard, key, number) = expected { loopGuard.withdraw(number, of: key) } }
 }
 
 /// A new object that a handler has declared, and whose id the server makes.
 public struct OwnCreation: Sendable {
-    let loopGuard: (any WriteWatch)?
+    let loopGuard: LoopGuard?
     let bucket: KiiBucket
     /// When it was declared; nil without a guard.
     let since: MonotonicInstant?

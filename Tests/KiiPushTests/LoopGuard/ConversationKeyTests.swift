@@ -138,16 +138,16 @@ struct ConversationKeyTests {
     func shared(pair: Pair) throws {
         let route = Route("r")
         let (first, second) = (try keys(pair.first, route), try keys(pair.second, route))
-        #expect(!first.isObject && !second.isObject)
-        #expect((first.own == second.own) == pair.isShared)
+        #expect(first.level == .letters && second.level == .letters)
+        #expect((first.id == second.id) == pair.isShared)
         // The deduplicator's digest, where there is one, gives the same keys.
-        #expect(try keys(pair.first, route, withPlace: true).own == first.own)
-        #expect(try keys(pair.first, Route("other")).own != first.own)
+        #expect(try keys(pair.first, route, withPlace: true).id == first.id)
+        #expect(try keys(pair.first, Route("other")).id != first.id)
     }
 
     private func keys(_ payload: RawPayload, _ route: Route, withPlace: Bool = false) throws -> PaceKey {
         let message = try PushMessage(payload)
-        let place = withPlace ? ResourceDigest(of: message.storage, .published) : nil
-        return PaceKey(message, at: place, for: route, .published)
+        let place = withPlace ? ResourceDigest(of: message.storage, .ofProcess) : nil
+        return PaceKey(message, at: place, for: route)
     }
 }

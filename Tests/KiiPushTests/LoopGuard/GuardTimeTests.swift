@@ -102,6 +102,14 @@ struct GuardTimeTests {
         #expect(loopGuard.killed.isEmpty)
     }
 
+    @Test("a clock that was set back spends no budget of writes")
+    func writes() {
+        var budgets = WriteBudgets()
+        for message in 1...20 as ClosedRange<UInt64> {
+            #expect(budgets.spend("r", for: message, message == 1 ? 10_000 : 0) == nil)
+        }
+    }
+
     @Test(
         "with a clock that was set back, an announced write still drops its event later")
     func echo() throws {

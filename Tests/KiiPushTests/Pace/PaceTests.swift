@@ -19,6 +19,7 @@ struct PaceTests {
         Kind(testDescription: "letters", limits: .letters()),
         Kind(testDescription: "an object of a pace of its own", limits: .objects(every: 2)),
         Kind(testDescription: "letters that are rare", limits: .letters(every: 60)),
+        Kind(testDescription: "letters that are frequent", limits: .letters(every: 0.1)),
         Kind(testDescription: "new keys", limits: .newKeys()),
     ]
 
@@ -56,11 +57,12 @@ struct PaceTests {
             while case .now = pace.ask(now, kind.limits) { count += 1 }
             return count
         }
+        func floor(_ time: Double) -> Double { min(kind.limits.burst, (time / kind.limits.every).rounded(.down)) }
         var pace = Pace(kind.limits, now: 0)
         #expect(passing(&pace, at: 0) == kind.limits.burst + kind.limits.allowance)
         var early = pace
-        #expect(passing(&early, at: 14.9) == (14.9 / kind.limits.every).rounded(.down))
-        #expect(passing(&pace, at: 15.1) == kind.limits.allowance + (15.1 / kind.limits.every).rounded(.down))
+        #expect(passing(&early, at: 14.9) == floor(14.9))
+        #expect(passing(&pace, at: 15.1) == kind.limits.allowance + floor(15.1))
     }
 
     @Test("a key beyond its burst pauses for six seconds, once in each slot, at the same time on all devices")
@@ -130,21 +132,6 @@ struct PaceTests {
         #expect(pace.ask(next + Self.pause(limits) + 0.001, limits) == .now(.floor), "it has no rate")
     }
 
-    @Test("clusters of letters each five or ten seconds are late by less than a minute, in any phase")
-    func clusters() {
-        for (count, period) in [(25, 5.0), (40, 10)] {
-            for phase in 0..<20 {
-                var lane = PaceLane(.letters())
-                for number in 0..<Int(3600 / period) {
-                    lane.come(count, at: (Double(number) + Double(phase) / 20) * period)
-                }
-                lane.pass(until: 3700)
-                let latest = lane.passes.map { $0.at - $0.came }.max() ?? 0
-                #expect(lane.queue.isEmpty && latest < 60, "\(count) each \(period) s, phase \(phase)")
-            }
-        }
-    }
-
     @Test("a pause ignores its first round trip, and its end, when other devices may have resumed")
     func counted() {
         let pause = Pace.nextPause(after: 500, isLong: false)
@@ -179,23 +166,30 @@ struct PaceTests {
         #expect(lane.passes.count == 311 && lane.superseded == 3 && lane.pace.waiting == 0)
     }
 
-    @Test("when the allowance is spent, the newest change replaces older ones; letters pass in order")
-    func floorOnly() {
-        for limits in [Pace.Limits.objects(), .letters()] {
-            var lane = PaceLane(limits)
-            lane.come(Int(limits.burst + limits.allowance), at: 0)
-            // Each that passes causes the next two, up to a hundred that wait.
-            while lane.now < 1000 {
-                let seen = lane.passes.count
-                if lane.queue.count < 100 { lane.come(2, at: lane.now + 0.3) }
-                while lane.passes.count == seen, lane.passToDue() {}
-            }
-            let passed = lane.passes.dropFirst(Int(limits.burst + limits.allowance)).count
-            #expect(passed <= Int(1000 / limits.every) + 1)
-            #expect((lane.superseded > 0) == limits.newestWins && !lane.wentBack)
-            #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted())
-            if limits.newestWins { #expect(lane.passes.allSatisfy { $0.at - $0.came < 17 }) }
+    @Test("when the allowance is spent, the newest change replaces older ones; others pass in order", arguments: kinds)
+    func floorOnly(kind: Kind) {
+        let limits = kind.limits
+        var lane = PaceLane(limits)
+        lane.come(kind.atOnce, at: 0)
+        // Each that passes causes the next two, up to a hundred that wait.
+        while lane.now < 1000 {
+            let seen = lane.passes.count
+            if lane.queue.count < 100 { lane.come(2, at: lane.now + 0.3) }
+            while lane.passes.count == seen, lane.passToDue() {}
         }
+        #expect(lane.passes.count <= kind.atOnce + Int(1000 / limits.every) + 1)
+        #expect((lane.superseded > 0) == limits.newestWins && !lane.wentBack)
+        #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted())
+        if limits.newestWins { #expect(lane.passes.allSatisfy { $0.at - $0.came < 17 }) }
+    }
+
+    @Test("a key with a fast pace of its own pauses for no longer than others", arguments: [true, false])
+    func fastPace(isObject: Bool) {
+        let limits: Pace.Limits = isObject ? .objects(every: 0.1) : .letters(every: 0.1)
+        var lane = PaceLane(limits)
+        lane.come(25, at: 0)
+        for number in 1...600 { lane.come(at: Double(number) / 2) }
+        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause(limits) + 0.01 })
     }
 
     @Test(

@@ -40,7 +40,7 @@ struct ChainProblemTests {
         let receivers = (0..<2).map { _ in
             [PushReceiver(clock: clock) { loopGuard }, PushReceiver(clock: clock) { given }]
         }
-        #expect(receivers.count == 2 && loopGuard.now == .seconds(1000) && given.now == .seconds(1000))
+        #expect(receivers.count == 2 && loopGuard.clock.now == .seconds(1000) && given.clock.now == .seconds(1000))
         // Clocks of the system all tell the same time.
         let system = LoopGuard(clock: SystemClock())
         for _ in 0..<2 { #expect(PushReceiver { system }.loopGuard === system) }
