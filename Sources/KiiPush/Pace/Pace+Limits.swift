@@ -34,6 +34,8 @@ extension Pace {
     static let spread = 3.3
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1
+    /// What part of honest messages a loop may add to them: so long it may go on at their pace when they have ended.
+    static let added = 0.25
     /// How long an unused rate counts, and is saved: the pause between two clusters.
     static let kept = 60.0
     /// How long after a pause has begun an object's newest change may still pass in advance: timers are late.

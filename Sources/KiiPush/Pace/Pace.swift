@@ -9,8 +9,9 @@
 ///
 /// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and at the end
 /// of the first pause an hour after it was spent. What passes by a rate is counted, too, and what is restored while
-/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate. So an hour's
-/// total is bounded, unless messages come by themselves.
+/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate, and another
+/// one follows when a quarter more time has passed. So an hour's total is bounded, unless messages come by themselves:
+/// when they end, a loop goes on at their pace for a quarter of their time.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -48,6 +49,9 @@ struct Pace {
     private var rate = 0.0
     private var room = 0.0
     private var lastUse = 0.0
+    /// Since when each pause has shown a rate, and when the last one has.
+    private var provedSince = Double.infinity
+    private var provedAt = 0.0
     /// Since when messages wait for a rate.
     private var waitsSince = Double.infinity
     /// How many were heard and have neither passed nor ended.
@@ -160,6 +164,10 @@ struct Pace {
 
     private mutating func decide(_ now: Double, _ limits: Limits, _ offset: Double) -> Answer {
         if now >= pause { return listen(now, limits) }
+        // A loop may have gone on at the pace of honest messages that have ended.
+        if isLong, rate > 0, now - provedAt > max(Self.kept, (provedAt - provedSince) * Self.added) {
+            plan(now, limits, offset)
+        }
         if room >= 1, isLong || proofs.take(now) {
             (room, lastUse) = (room - 1, now)
             return .now(.rate)
@@ -259,7 +267,10 @@ struct Pace {
         } else {
             // A first rate counts from when messages began to wait for it.
             let since = before == 0 ? max(min(waitsSince, pause), end - Self.kept) : pause
-            room = max(0, room + (rate - before) * (end - since))
+            let lack = (rate - before) * (end - since)
+            // Without a bound, no more than for those that wait.
+            room = max(0, room + (isLong ? min(lack, Double(waiting)) : lack))
+            (provedSince, provedAt) = (min(provedSince, pause), end)
             lastUse = end
         }
         waitsSince = .infinity
@@ -283,5 +294,5 @@ struct Pace {
         if rate > 0, now - lastUse > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 
-    private mutating func forgetRate() { (rate, room) = (0, 0) }
+    private mutating func forgetRate() { (rate, room, provedSince) = (0, 0, .infinity) }
 }

@@ -205,15 +205,35 @@ struct PaceTests {
         #expect(late.allSatisfy { $0.at - $0.came < 0.01 }, "\(late.map { $0.at - $0.came }.max() ?? 0)")
     }
 
-    @Test("beyond an hour's bound a long pause is needed, and after it steady traffic passes for the rest of the hour")
+    @Test(
+        "beyond an hour's bound, pauses are long, and steady traffic has one more when it has come for a quarter longer"
+    )
     func proven() {
         var lane = PaceLane(.objects())
         for number in 0..<7000 { lane.come(at: Double(number) / 2) }
         lane.pass(until: 3600)
         #expect(lane.passes.count == 7000 && lane.superseded == 0)
-        let late = lane.passes.filter { $0.at - $0.came > Self.pause(.objects()) + 0.01 }
-        #expect(late.allSatisfy { $0.at - $0.came < 16.91 } && !late.isEmpty)
-        #expect(Set(late.map { ($0.at / 60).rounded() }).count <= 2, "it is paused so once")
+        #expect(lane.passes.allSatisfy { $0.at - $0.came < 16.91 })
+        let ends = Set(lane.passes.filter { $0.at - $0.came > Self.pause(.objects()) + 0.01 }.map(\.at)).sorted()
+        #expect((2...12).contains(ends.count), "\(ends)")
+        for (before, next) in zip(ends, ends.dropFirst()) {
+            #expect(next - before > max(60, (before - (ends.first ?? 0)) / 4), "\(ends)")
+        }
+    }
+
+    @Test("a loop goes on at the pace of honest messages that have ended for a quarter of their time")
+    func afterHonest() throws {
+        var lane = PaceLane(.letters())
+        for number in 0..<6000 { lane.come(at: Double(number) / 2) }
+        var time = 3000.0
+        while time < 6600 {
+            lane.come(at: time)
+            while !lane.queue.isEmpty, lane.passToDue() {}
+            time = try #require(lane.passes.last).at + 0.5
+        }
+        let limits = Pace.Limits.letters()
+        let bound = 6000 / 4 + Pace.hour / limits.every + limits.allowance + limits.burst
+        #expect(Double(lane.passes.count { $0.came >= 3000 }) < bound)
     }
 
     @Test("forgets a rate after an idle minute", arguments: [(55.0, false), (65, true)])
