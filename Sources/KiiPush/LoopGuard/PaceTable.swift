@@ -51,8 +51,8 @@ struct PaceTable {
 
     // MARK: The keys of a message
 
-    /// Calls `body` with the pace of each of a message's routes, once if they share it; one that is new is made if `now`
-    /// is given, else left out.
+    /// Calls `body` with the pace of each of a message's routes, once if they share it; one that is new is made if
+    /// `now` is given, else left out.
     mutating func each(
         _ message: RoutedMessage, makingAt now: Double? = nil, _ body: (inout PaceTable, UInt32, PaceKey, Route) -> Void
     ) {

@@ -17,8 +17,8 @@ struct WriteBudgets {
 
     private var budgets: [ExactText: Budget] = [:]
 
-    /// Takes a message that writes from a route's budget; if the budget is spent, returns when it may write, and the route
-    /// unless that was reported within a minute.
+    /// Takes a message that writes from a route's budget; if the budget is spent, returns when it may write, and the
+    /// route unless that was reported within a minute.
     ///
     /// Further writes for the same message are free, so that one that needs many can succeed. Each refused message gets
     /// another time, so that those that come again then need not run in vain; at most an hour ahead.

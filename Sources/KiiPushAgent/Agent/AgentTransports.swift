@@ -49,8 +49,8 @@ struct AgentTransports: Sendable {
         all = [StateTransport(log: log, isHealed: state?.healing?.isNew == true)] + watched
     }
 
-    /// Records that a broker has a session for this agent, so that the next start knows if it was lost, if this transport
-    /// is connected to one that lasts.
+    /// Records that a broker has a session for this agent, so that the next start knows if it was lost, if this
+    /// transport is connected to one that lasts.
     func noteSession(_ transport: String) throws {
         #if MQTT
         guard let files, let broker = broker as? MQTTTransport, broker.name == transport else { return }

@@ -8,8 +8,8 @@ import Synchronization
 /// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
 /// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
 /// disconnected; while eight are connected, within half a second, and so is one that has not read its answer for five
-/// seconds. Unread answers have at most 64 MiB together, and each the first MiB beyond that: a client that exceeds it is
-/// disconnected.
+/// seconds. Unread answers have at most 64 MiB together, and each the first MiB beyond that: a client that exceeds it
+/// is disconnected.
 package struct ControlSocket: Sendable {
     package let path: String
 

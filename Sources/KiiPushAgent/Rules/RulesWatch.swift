@@ -6,8 +6,8 @@ import Synchronization
 /// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
 ///
 /// It looks at the file's state once per interval, by its path, so it notices when an editor, a deployment or another
-/// symbolic link replaces the file. A missing, unreadable, partial or wrong file is reported and changes nothing. So is a
-/// pipe, a device or a directory, for which it never waits.
+/// symbolic link replaces the file. A missing, unreadable, partial or wrong file is reported and changes nothing. So
+/// is a pipe, a device or a directory, for which it never waits.
 package final class RulesWatch: Sendable {
     package let path: String
 

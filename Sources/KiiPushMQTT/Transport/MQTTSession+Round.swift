@@ -98,8 +98,8 @@ extension MQTTSession {
             && arrivals.bytes < Self.mostBytes && possibleGap(hadSession: hadLink || settings.hadSession) != nil
     }
 
-    /// Whether the confirmation of an answer may lie behind messages that the inbox cannot store, perhaps because answers
-    /// fill it: so many of them are read as a broker sends without acknowledgements.
+    /// Whether the confirmation of an answer may lie behind messages that the inbox cannot store, perhaps because
+    /// answers fill it: so many of them are read as a broker sends without acknowledgements.
     private var seeksConfirmation: Bool {
         transport.outgoing.awaitsConfirmation && arrivals.payloads.count <= Int(MosquittoClient.window)
             && arrivals.bytes < Self.mostBytes
