@@ -29,12 +29,12 @@ import Synchronization
 ///   a row wait, a further one has no pace.
 /// - 4,096 routes have a budget of declared writes; at a further one, all budgets begin anew.
 /// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
-public final class LoopGuard: Middleware {
+public final class LoopGuard: Middleware, WriteWatch {
     let clock: MiddlewareClock
     /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     private let state: Mutex<LoopState>
-    let riskListeners = Listeners<LoopRisk>()
+    private let riskListeners = Listeners<LoopRisk>()
     private let paceListeners = Listeners<PacedKey>()
 
     /// Makes a guard.
@@ -161,6 +161,10 @@ public final class LoopGuard: Middleware {
     }
 
     // MARK: What handlers write
+
+    var now: MonotonicInstant { clock.now }
+
+    func report(_ risk: LoopRisk) { riskListeners.call(risk) }
 
     /// Declares a write to an object, at some earlier time or now.
     package func announce(

@@ -18,7 +18,7 @@ public struct HandlerContext: Sendable {
     let message: PushMessage
     /// A longer lineage than the message's, if the handler found one.
     private var lineage: Lineage? = nil
-    let loopGuard: LoopGuard?
+    let loopGuard: (any WriteWatch)?
     let recorder: TraceRecorder?
     private let answers: GivenAnswers?
 
@@ -73,7 +73,7 @@ public struct HandlerContext: Sendable {
     ///   its beginning, so declare a write before other effects.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, change) ?? OwnWrite(expected: nil)
+        return loopGuard?.announce(object, change, since: nil) ?? OwnWrite(expected: nil)
     }
 
     /// Declares a new object in a bucket, whose id the server will make.
@@ -84,7 +84,7 @@ public struct HandlerContext: Sendable {
     /// Throws as ``willWrite(_:changing:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.clock.now)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
@@ -100,7 +100,7 @@ public struct HandlerContext: Sendable {
             return
         }
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
-        loopGuard.riskListeners.call(risk)
+        loopGuard.report(risk)
         recorder?.note("write", "risk: \(cause.rawValue)")
         if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
@@ -120,7 +120,7 @@ public struct HandlerContext: Sendable {
     public var stamp: String {
         let maker = loopGuard?.origin ?? "-"
         let next = (lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: maker)
-        let waited = loopGuard.map { arrivedAt.duration(to: $0.clock.now).inNanoseconds / 1_000_000 } ?? 0
+        let waited = loopGuard.map { arrivedAt.duration(to: $0.now).inNanoseconds / 1_000_000 } ?? 0
         return next.stamped(at: message.serverTime?.addingClamped(waited), by: maker).stamp
     }
 
@@ -133,7 +133,7 @@ public struct HandlerContext: Sendable {
 
 extension HandlerContext {
     // Calls the memberwise initialiser, which copies nothing: see that of ``RoutedMessage``.
-    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
+    init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: (any WriteWatch)?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
             message: routed.message, loopGuard: loopGuard, recorder: routed.recorder, answers: routed.answers)

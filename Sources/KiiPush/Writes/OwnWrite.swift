@@ -26,7 +26,7 @@
 /// dropped, this write's own event is handled instead, so the handler still sees the object's last state.
 public struct OwnWrite: Sendable {
     /// The guard that expects it, and as what; nil without a guard.
-    let expected: (by: LoopGuard, key: ResourceKey, number: UInt64)?
+    let expected: (by: any WriteWatch, key: ResourceKey, number: UInt64)?
 
     /// Reports that the write succeeded.
     ///
@@ -42,7 +42,7 @@ public struct OwnWrite: Sendable {
 
 /// A new object that a handler has declared, and whose id the server makes.
 public struct OwnCreation: Sendable {
-    let loopGuard: LoopGuard?
+    let loopGuard: (any WriteWatch)?
     let bucket: KiiBucket
     /// When it was declared; nil without a guard.
     let since: MonotonicInstant?

@@ -1,13 +1,4 @@
-/// A key by which messages are paced, and its limits.
-struct PaceKey {
-    let id: ResourceKey
-    let level: PacedKey.Level
-    let limits: Pace.Limits
-
-    init(_ id: ResourceKey, _ level: PacedKey.Level, _ limits: Pace.Limits) {
-        (self.id, self.level, self.limits) = (id, level, limits)
-    }
-
+extension PaceKey {
     /// The key of a message for a route: its object, else the topic and the sender, else the conversation.
     // Takes the parts of a routed message: a method of it would be called with a copy of the whole.
     init(_ message: PushMessage, at place: ResourceDigest?, for route: Route) {
@@ -32,14 +23,4 @@ struct PaceKey {
         let key = DedupeKey(first: digest ^ route.digest.first, second: route.digest.second)
         self.init(ResourceKey(digest: key), level, level == .object ? route.objects : route.letters)
     }
-}
-
-extension ResourceKey {
-    /// All new keys of a route; the second half is one that a digest has only by a chance of one in 2^64.
-    init(route digest: DedupeKey) {
-        self.init(digest: DedupeKey(first: digest.first ^ digest.second, second: 0x726F_7574_6500_0001))
-    }
-
-    /// All new keys of a device's routes with the standard pace.
-    static let device = ResourceKey(digest: DedupeKey(first: 0, second: 0x6465_7669_6365_0001))
 }
