@@ -81,9 +81,6 @@ package struct RuleExpectation: Sendable {
         "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "quarantined",
         "superseded", "expired", "undecodable",
     ]
-
-    /// Those of them that no test sees, since it has no service.
-    static let outcomesOfService: Set<String> = ["quarantined", "superseded"]
 }
 
 extension RulesReader {

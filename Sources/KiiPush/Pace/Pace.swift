@@ -208,9 +208,10 @@ struct Pace {
 
     // MARK: Pauses
 
-    /// Plans the next pause, if none is planned.
+    /// Plans the next pause, if none is planned; a pace slower than one a minute is kept without any, since a key that
+    /// waits for a day must not ask each ten seconds.
     private mutating func plan(_ now: Double, _ limits: Limits, _ offset: Double) {
-        guard pause == .infinity else { return }
+        guard pause == .infinity, limits.every <= Self.kept else { return }
         if isLong == (proofs.left >= 1) {
             isLong.toggle()
             forgetRate()

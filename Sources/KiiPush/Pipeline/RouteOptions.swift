@@ -52,6 +52,8 @@ public enum RoutePace: Sendable, Hashable {
     /// A message each 8 seconds of one object, of which the newest change replaces older ones; else each 2 seconds.
     case standard
     /// After the first 20, one message in this time, without an allowance.
+    ///
+    /// A time longer than a minute holds for traffic that comes by itself, too.
     case every(Duration)
     /// As fast as they come, and with as many declared writes: nothing ends a loop of the route but its lineage, or a
     /// kill switch.

@@ -236,6 +236,16 @@ struct PaceTests {
         #expect(Double(lane.passes.count { $0.came >= 3000 }) < bound)
     }
 
+    @Test("a pace slower than one a minute is kept whatever comes, and who waits for it asks once")
+    func slow() {
+        var lane = PaceLane(.letters(every: 86_400))
+        lane.come(22, at: 0)
+        #expect(lane.passes.count == 20 && lane.due?.rounded() == 86_400)
+        for number in 1...1000 { lane.come(at: Double(number)) }
+        lane.pass(until: 200_000)
+        #expect(lane.passes.map { $0.at.rounded() } == [Double](repeating: 0, count: 20) + [86_400, 172_800])
+    }
+
     @Test("forgets a rate after an idle minute", arguments: [(55.0, false), (65, true)])
     func forgets(pause: Double, isForgotten: Bool) {
         var lane = PaceLane(.letters())
