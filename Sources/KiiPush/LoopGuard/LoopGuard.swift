@@ -166,7 +166,6 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     func report(_ risk: LoopRisk) { riskListeners.call(risk) }
 
-    /// Declares a write to an object, at some earlier time or now.
     package func announce(
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
     ) -> OwnWrite {
@@ -178,16 +177,13 @@ public final class LoopGuard: Middleware, WriteWatch {
         return OwnWrite(expected: (self, key, number))
     }
 
-    /// Records that an expected write has succeeded.
     func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?) {
         let now = clock.now
         state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now) }
     }
 
-    /// Records that an expected write has failed.
     func withdraw(_ number: UInt64, of key: ResourceKey) { state.withLock { $0.writes.remove(number, of: key) } }
 
-    /// Takes a message that writes from a route's budget.
     func spendWrite(of route: String, for messageID: UInt64) throws(WriteBudgetSpent) {
         let now = clock.now.seconds
         let refusal = state.withLock { $0.isOn(.pace) ? $0.budgets.spend(route, for: messageID, now) : nil }
@@ -204,13 +200,11 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     // MARK: Stamps
 
-    /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     var origin: String {
         // An id that a stamp cannot carry counts as none.
         state.withLock { $0.identities.me.first?.id }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    /// Whether an object has not been modified since another device's stamp was first found in it.
     func isCurrent(_ stamp: Lineage, _ modifiedAt: Int64) -> Bool {
         state.withLock { $0.stamps.isCurrent(stamp, modifiedAt) }
     }
