@@ -4,8 +4,6 @@ struct PaceTable {
     static let reportPause = 60.0
 
     private let capacity: Int
-    /// Whether its keys are those of all new keys together, and not those of a message's resource.
-    private let isShared: Bool
     private var entries: [(key: PaceKey, pace: Pace)] = []
     /// The indices in `entries` that are free again.
     private var free: [UInt32] = []
@@ -19,7 +17,7 @@ struct PaceTable {
     /// The keys that have just begun to let messages wait, until they are reported.
     private var news: [UInt32] = []
 
-    init(capacity: Int, isShared: Bool = false) { (self.capacity, self.isShared) = (capacity, isShared) }
+    init(capacity: Int) { self.capacity = capacity }
 
     /// The index of a key's pace, made if it is new; nil if the capacity is used up by keys that are paced.
     mutating func index(of key: PaceKey, _ now: Double) -> UInt32? {
@@ -47,58 +45,6 @@ struct PaceTable {
     subscript(index: UInt32) -> Pace {
         get { entries[Int(index)].pace }
         _modify { yield &entries[Int(index)].pace }
-    }
-
-    // MARK: The keys of a message
-
-    /// Calls `body` with the pace of each of a message's routes, once if they share it; one that is new is made if
-    /// `now` is given, else left out.
-    mutating func each(
-        _ message: RoutedMessage, makingAt now: Double? = nil, _ body: (inout PaceTable, UInt32, PaceKey, Route) -> Void
-    ) {
-        var hasDevice = false
-        for route in message.routes where !route.isUnlimited {
-            let key = isShared ? route.newKeys : PaceKey(message.message, at: message.place, for: route)
-            if key.level == .device, hasDevice { continue }
-            hasDevice = hasDevice || key.level == .device
-            let index = if let now { self.index(of: key, now) } else { find(key) }
-            if let index { body(&self, index, key, route) }
-        }
-    }
-
-    /// What the paces of a message's routes have answered: it passes all of them, or none.
-    struct Answers {
-        /// What let it pass; if they differ, the first of the sources.
-        fileprivate(set) var source = Pace.Source.rate
-        /// When it may ask again; nil if all that were asked let it pass.
-        fileprivate(set) var until: Double?
-        /// Those that let it pass, as they were before.
-        fileprivate var passed: [(key: PaceKey, before: Pace)] = []
-    }
-
-    /// Asks all paces of a message, also after one that lets it wait: each would listen alone, one after another.
-    mutating func ask(_ message: RoutedMessage, _ offset: Double) -> Answers {
-        var answers = Answers()
-        each(message, makingAt: message.time) { table, index, key, route in
-            let before = table[index]
-            switch table[index].ask(message.time, key.limits, offset) {
-            case .now(let source):
-                answers.source = min(answers.source, source)
-                answers.passed.append((key, before))
-            case .later(let time):
-                answers.until = max(answers.until ?? time, time)
-                table.record(index, message, route)
-            }
-        }
-        return answers
-    }
-
-    /// Takes back that a message passed.
-    mutating func undo(_ answers: Answers) {
-        for (key, before) in answers.passed {
-            // In a full table, the key of a later route may have taken its place.
-            if let index = find(key) { self[index] = before }
-        }
     }
 
     // MARK: Forgetting
@@ -137,11 +83,11 @@ struct PaceTable {
     // MARK: Reports
 
     /// Records that a message was told to wait.
-    private mutating func record(_ index: UInt32, _ message: RoutedMessage, _ route: Route) {
+    mutating func record(_ index: UInt32, _ message: RoutedMessage) {
         let (now, level) = (message.admittedAt, entries[Int(index)].key.level)
         if records[index] == nil || self[index].waiting == 1 && !isReported(index, now.seconds) {
             let key = PacedKey(
-                level: level, route: route.id, subject: message.message.paceSubject, since: now, waiting: 0)
+                level: level, route: message.routes.slowest?.id ?? "", subject: message.message.paceSubject, since: now, waiting: 0)
             records[index] = (key, .min)
             news.append(index)
         }

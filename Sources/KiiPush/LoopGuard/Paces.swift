@@ -1,4 +1,6 @@
 /// The paces of all keys of a guard: of each object, sender or conversation, and of all new ones together.
+///
+/// A message has one of each, with the limits of its slowest route; so it passes for all of its routes, or waits.
 struct Paces {
     /// How many keys are known at once; beyond that, one that nothing waits for is forgotten early.
     static let mostKeys = 16_384
@@ -6,7 +8,7 @@ struct Paces {
     static let mostRoutes = 4096
 
     private var own = PaceTable(capacity: mostKeys)
-    private var shared = PaceTable(capacity: mostRoutes, isShared: true)
+    private var new = PaceTable(capacity: mostRoutes)
     /// What the wall clock is ahead of the guard's clock, modulo a day, and when that was read: keys pause at times of
     /// day that all devices have in common.
     private var (offset, alignedAt) = (0.0, -Double.infinity)
@@ -25,128 +27,133 @@ struct Paces {
     /// In a lane of a service it is heard once; else its transport may deliver it again. A message that a service has
     /// accepted before, or that this device caused, comes again and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool) {
+        guard let keys = message.paceKeys else { return }
         let (push, now) = (message.message, message.time)
         let received = push.storage.received
         let hasWaited = now - message.arrivedAt.seconds >= Pace.joined
         let isNew = !isAgain && !hasWaited && !received.isRedelivered && !received.hasWaited
-        let isSecond = hasWaited || received.isRedelivered
-        var (isPlain, hasTold) = (true, false)
-        own.each(message, makingAt: now) { table, index, key, _ in
-            let waitsAlready = !isInLane && (isSecond || table.compares(push, index, <=))
+        var (isPlain, waitsAlready) = (true, false)
+        if let index = own.index(of: keys.own, now) {
+            waitsAlready = !isInLane && (hasWaited || received.isRedelivered || own.compares(push, index, <=))
             // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
-            if !waitsAlready || isNew && table.compares(push, index, <) {
-                table[index].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
+            if !waitsAlready || isNew && own.compares(push, index, <) {
+                own[index].hear(now, isNew: isNew, waits: !waitsAlready, keys.own.limits)
             }
-            (isPlain, hasTold) = (isPlain && table[index].isPlain, hasTold || waitsAlready)
+            isPlain = own[index].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !hasTold { hearShared(message, isNew: isNew) }
+        if isPlain, !waitsAlready { hear(asNew: keys.newKeys, now, isNew: isNew) }
     }
 
-    private mutating func hearShared(_ message: RoutedMessage, isNew: Bool) {
-        let now = message.time
-        shared.each(message, makingAt: now) { table, index, key, _ in
-            table[index].hear(now, isNew: isNew, key.limits)
-        }
+    private mutating func hear(asNew key: PaceKey, _ now: Double, isNew: Bool) {
+        if let index = new.index(of: key, now) { new[index].hear(now, isNew: isNew, key.limits) }
     }
 
     /// Records that a message no longer waits, if it was heard; one that has not passed may be `superseded`.
     mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false) {
-        guard message.heard != .no else { return }
-        own.each(message) { table, index, _, _ in
-            table[index].leave()
-            if isSuperseded { table.supersede(index) }
+        guard message.heard != .no, let keys = message.paceKeys else { return }
+        if let index = own.find(keys.own) {
+            own[index].leave()
+            if isSuperseded { own.supersede(index) }
         }
-        leaveShared(message)
+        leaveNew(&message, keys.newKeys)
         message.heard = .no
     }
 
-    private mutating func leaveShared(_ message: RoutedMessage) {
-        if message.heard == .asNew { shared.each(message) { table, index, _, _ in table[index].leave() } }
+    /// Records that a message is not one of a new key: that has a pace, or will have one.
+    private mutating func leaveNew(_ message: inout RoutedMessage, _ key: PaceKey) {
+        if message.heard == .asNew, let index = new.find(key) { new[index].leave() }
+        message.heard = .asKnown
     }
 
     // MARK: Asking
 
-    /// Lets a message pass that has just come, if it has one route and its floors are ready: what most messages need.
+    /// Lets a message pass that has just come, if its floors are ready: what most messages need.
     mutating func passAtOnce(_ message: inout RoutedMessage) -> Bool {
-        guard message.routes.count == 1, let route = message.routes.first, !route.isUnlimited else { return false }
         let now = message.time
-        let key = PaceKey(message.message, at: message.place, for: route)
-        guard let own = own.index(of: key, now), let shared = self.shared.index(of: route.newKeys, now),
-            self.own[own].isReady(now, key.limits), self.shared[shared].isReady(now, route.newKeys.limits)
+        guard let keys = message.paceKeys,
+            let own = own.index(of: keys.own, now), let new = self.new.index(of: keys.newKeys, now),
+            self.own[own].isReady(now, keys.own.limits), self.new[new].isReady(now, keys.newKeys.limits)
         else { return false }
         self.own[own].pass()
-        self.shared[shared].pass()
+        self.new[new].pass()
         message.isCounted = true
         return true
     }
 
-    /// Decides about a message that was heard; if it may not pass for one of its routes, it waits for all of them.
+    /// Decides about a message that was heard.
     mutating func ask(_ message: inout RoutedMessage) -> Verdict {
+        let now = message.time
+        guard let keys = message.paceKeys, let index = own.index(of: keys.own, now) else {
+            leave(&message)
+            return .pass
+        }
         if isReplaced(message) {
             leave(&message, isSuperseded: true)
             return .drop(.superseded)
         }
-        let answers = own.ask(message, offset)
-        var until = answers.until
-        if until == nil, answers.source == .floor {
-            until = askShared(message)
-        } else {
-            // It is not of a new key: that has a pace, or will have one.
-            leaveShared(message)
-            message.heard = .asKnown
-        }
-        if let until {
-            own.undo(answers)
+        let before = own[index]
+        switch own[index].ask(now, keys.own.limits, offset) {
+        case .later(let until):
+            own.record(index, message)
+            leaveNew(&message, keys.newKeys)
             return .later(until: MonotonicInstant(seconds: until))
+        case .now(.floor):
+            if let until = askNew(message, keys.newKeys) {
+                own[index] = before
+                return .later(until: MonotonicInstant(seconds: until))
+            }
+            message.isCounted = true
+        case .now: leaveNew(&message, keys.newKeys)
         }
-        (message.heard, message.isCounted) = (.no, answers.source == .floor)
+        message.heard = .no
         return .pass
     }
 
-    /// Asks the paces of new keys; returns when it may ask again, or nil if it passes.
-    private mutating func askShared(_ message: RoutedMessage) -> Double? {
-        if message.heard != .asNew { hearShared(message, isNew: false) }
-        let answers = shared.ask(message, offset)
-        guard let until = answers.until else { return nil }
-        shared.undo(answers)
-        if message.heard != .asNew { shared.each(message) { table, index, _, _ in table[index].leave() } }
+    /// Asks the pace of new keys; returns when the message may ask again, or nil if it passes.
+    private mutating func askNew(_ message: RoutedMessage, _ key: PaceKey) -> Double? {
+        let now = message.time
+        if message.heard != .asNew { hear(asNew: key, now, isNew: false) }
+        guard let index = new.index(of: key, now), case .later(let until) = new[index].ask(now, key.limits, offset)
+        else { return nil }
+        new.record(index, message)
+        if message.heard != .asNew { new[index].leave() }
         return until
     }
 
     /// Returns the tokens of a message that passed from the floors and was not handled.
     mutating func giveBack(_ message: RoutedMessage) {
-        own.each(message) { table, index, key, _ in table[index].giveBack(key.limits) }
-        shared.each(message) { table, index, key, _ in table[index].giveBack(key.limits) }
+        guard let keys = message.paceKeys else { return }
+        if let index = own.find(keys.own) { own[index].giveBack(keys.own.limits) }
+        if let index = new.find(keys.newKeys) { new[index].giveBack(keys.newKeys.limits) }
     }
 
     // MARK: Newest wins
 
-    /// Whether the newest change of a message's object should take the place of older ones that wait.
-    mutating func takesNewest(_ message: RoutedMessage) -> Bool { hasFailed(message) { _, _ in true } }
+    /// Whether the newest change of a message's object should take the place of older ones that wait: not all of them
+    /// may pass, and no route is unlimited.
+    mutating func takesNewest(_ message: RoutedMessage) -> Bool { limited(message) != nil }
 
-    /// Whether a newer change that waits takes a message's place, for all of its routes.
+    /// Whether a newer change that waits takes a message's place.
     private mutating func isReplaced(_ message: RoutedMessage) -> Bool {
-        !own.hasNoRecords && hasFailed(message) { $0.compares(message.message, $1, <) }
+        !own.hasNoRecords && limited(message).map { own.compares(message.message, $0, <) } ?? false
     }
 
-    /// Whether, for all routes of a message, not all of an object's changes that wait may pass, and a condition holds.
-    private mutating func hasFailed(_ message: RoutedMessage, _ condition: (PaceTable, UInt32) -> Bool) -> Bool {
-        var failed = 0
-        own.each(message) { table, index, key, _ in
-            let isObject = key.level == .object
-            if isObject, table[index].hasFailed(message.time, key.limits), condition(table, index) { failed += 1 }
-        }
-        return failed > 0 && failed == message.routes.count
+    /// The index of a message's object, if not all of its changes that wait may pass.
+    private mutating func limited(_ message: RoutedMessage) -> UInt32? {
+        guard let key = message.paceKeys?.own, key.level == .object, !message.routes.contains(where: \.isUnlimited),
+            let index = own.find(key), own[index].hasFailed(message.time, key.limits)
+        else { return nil }
+        return index
     }
 
     // MARK: Reports
 
     /// The keys whose messages wait now.
-    func paced(_ now: Double) -> [PacedKey] { own.paced(now) + shared.paced(now) }
+    func paced(_ now: Double) -> [PacedKey] { own.paced(now) + new.paced(now) }
 
     /// Takes the keys that have just begun to let messages wait.
     mutating func takeNews() -> [PacedKey] {
-        own.hasNews || shared.hasNews ? own.takeNews() + shared.takeNews() : []
+        own.hasNews || new.hasNews ? own.takeNews() + new.takeNews() : []
     }
 }

@@ -3,11 +3,11 @@ public struct PacedKey: Sendable, Hashable {
     /// What its messages have in common.
     @nonexhaustive
     public enum Level: String, Sendable, Hashable, CaseIterable {
-        /// They are about one object, for one route; the newest change replaces older ones that wait.
+        /// They are about one object, for the same routes; the newest change replaces older ones that wait.
         case object
-        /// They are of one topic and sender, one conversation or one issuer of commands, for one route.
+        /// They are of one topic and sender, one conversation or one issuer of commands, for the same routes.
         case letters
-        /// They are of new keys, for one route that has a pace of its own.
+        /// They are of new keys, for a route that has a pace of its own.
         case route
         /// They are of new keys, for any route with the standard pace.
         case device
@@ -17,7 +17,7 @@ public struct PacedKey: Sendable, Hashable {
 
     /// What its messages have in common.
     public let level: Level
-    /// The route; of a device's key, that of the message that waited first.
+    /// The route, of several the slowest one; of a device's key, that of the message that waited first.
     public let route: String
     /// The object or topic, as a `kiicloud://` URI, else the kind of the message that waited first, or `writes`.
     public let subject: String

@@ -101,6 +101,22 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
     /// The ids of the routes.
     public var ids: [String] { map(\.id) }
+
+    /// The route with the slowest pace; nil if no pace limits any.
+    var slowest: Route? {
+        var slowest = head.flatMap { $0.isUnlimited ? nil : $0 }
+        for route in rest where !route.isUnlimited && route.letters.every > slowest?.letters.every ?? 0 {
+            slowest = route
+        }
+        return slowest
+    }
+
+    /// A digest of the routes, in any order.
+    var digest: DedupeKey {
+        var (first, second) = head.map { ($0.digest.first, $0.digest.second) } ?? (0, 0)
+        for route in rest { (first, second) = (first ^ route.digest.first, second ^ route.digest.second) }
+        return DedupeKey(first: first, second: second)
+    }
 }
 
 /// The routing table's result for one message.

@@ -148,6 +148,6 @@ struct ConversationKeyTests {
     private func keys(_ payload: RawPayload, _ route: Route, withPlace: Bool = false) throws -> PaceKey {
         let message = try PushMessage(payload)
         let place = withPlace ? ResourceDigest(of: message.storage, .ofProcess) : nil
-        return PaceKey(message, at: place, for: route)
+        return PaceKey(message, at: place, for: MatchedRoutes(only: route), slowest: route)
     }
 }

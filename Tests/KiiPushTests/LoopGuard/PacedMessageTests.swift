@@ -282,7 +282,7 @@ struct PacedMessageTests {
         #expect(log.events.count { $0 == "b" } == 22)
     }
 
-    @Test("listeners hear of a key when it begins to wait, at most once a minute, and of each of its routes")
+    @Test("listeners hear of a key when it begins to wait, at most once a minute, with one of its routes")
     func listener() async {
         let bench = PacingBench([("r", .every(.seconds(1)))], isTopic: true)
         let told = EventLog()
@@ -311,6 +311,6 @@ struct PacedMessageTests {
         routes.loopGuard.onPaced { told.add($0.route) }
         await routes.spend("a")
         await routes.send(21, "a")
-        #expect(told.events.suffix(2) == ["r", "s"] && routes.loopGuard.paced.count == 2)
+        #expect(told.events.last == "r" && told.events.count == 4 && routes.loopGuard.paced.count == 1)
     }
 }
