@@ -1,7 +1,7 @@
 extension RoutedMessage {
-    /// The key of its own pace, and that of new keys; nil if no pace limits any of its routes.
-    var paceKeys: (own: PaceKey, newKeys: PaceKey)? {
-        routes.slowest.map { (PaceKey(message, at: place, for: routes, slowest: $0), $0.newKeys) }
+    /// The key of its pace, and the route whose limits it has, the slowest; nil if no pace limits any of its routes.
+    var paceKey: (key: PaceKey, route: Route)? {
+        routes.slowest.map { (PaceKey(message, at: place, for: routes, slowest: $0), $0) }
     }
 }
 

@@ -86,9 +86,8 @@ struct PaceTable {
     mutating func record(_ index: UInt32, _ message: RoutedMessage) {
         let (now, level) = (message.admittedAt, entries[Int(index)].key.level)
         if records[index] == nil || self[index].waiting == 1 && !isReported(index, now.seconds) {
-            let key = PacedKey(
-                level: level, route: message.routes.slowest?.id ?? "", subject: message.message.paceSubject, since: now, waiting: 0)
-            records[index] = (key, .min)
+            let (route, subject) = (message.routes.slowest?.id ?? "", message.message.paceSubject)
+            records[index] = (PacedKey(level: level, route: route, subject: subject, since: now, waiting: 0), .min)
             news.append(index)
         }
         if level == .object, let time = message.message.serverTime, let newest = records[index]?.newest {

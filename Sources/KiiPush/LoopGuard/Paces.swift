@@ -27,22 +27,22 @@ struct Paces {
     /// In a lane of a service it is heard once; else its transport may deliver it again. A message that a service has
     /// accepted before, or that this device caused, comes again and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool) {
-        guard let keys = message.paceKeys else { return }
+        guard let (key, route) = message.paceKey else { return }
         let (push, now) = (message.message, message.time)
         let received = push.storage.received
         let hasWaited = now - message.arrivedAt.seconds >= Pace.joined
         let isNew = !isAgain && !hasWaited && !received.isRedelivered && !received.hasWaited
         var (isPlain, waitsAlready) = (true, false)
-        if let index = own.index(of: keys.own, now) {
+        if let index = own.index(of: key, now) {
             waitsAlready = !isInLane && (hasWaited || received.isRedelivered || own.compares(push, index, <=))
             // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
             if !waitsAlready || isNew && own.compares(push, index, <) {
-                own[index].hear(now, isNew: isNew, waits: !waitsAlready, keys.own.limits)
+                own[index].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
             }
             isPlain = own[index].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !waitsAlready { hear(asNew: keys.newKeys, now, isNew: isNew) }
+        if isPlain, !waitsAlready { hear(asNew: route.newKeys, now, isNew: isNew) }
     }
 
     private mutating func hear(asNew key: PaceKey, _ now: Double, isNew: Bool) {
@@ -51,12 +51,12 @@ struct Paces {
 
     /// Records that a message no longer waits, if it was heard; one that has not passed may be `superseded`.
     mutating func leave(_ message: inout RoutedMessage, isSuperseded: Bool = false) {
-        guard message.heard != .no, let keys = message.paceKeys else { return }
-        if let index = own.find(keys.own) {
+        guard message.heard != .no, let (key, route) = message.paceKey else { return }
+        if let index = own.find(key) {
             own[index].leave()
             if isSuperseded { own.supersede(index) }
         }
-        leaveNew(&message, keys.newKeys)
+        leaveNew(&message, route.newKeys)
         message.heard = .no
     }
 
@@ -71,9 +71,9 @@ struct Paces {
     /// Lets a message pass that has just come, if its floors are ready: what most messages need.
     mutating func passAtOnce(_ message: inout RoutedMessage) -> Bool {
         let now = message.time
-        guard let keys = message.paceKeys,
-            let own = own.index(of: keys.own, now), let new = self.new.index(of: keys.newKeys, now),
-            self.own[own].isReady(now, keys.own.limits), self.new[new].isReady(now, keys.newKeys.limits)
+        guard let (key, route) = message.paceKey, let own = own.index(of: key, now),
+            let new = self.new.index(of: route.newKeys, now), self.own[own].isReady(now, key.limits),
+            self.new[new].isReady(now, route.newKeys.limits)
         else { return false }
         self.own[own].pass()
         self.new[new].pass()
@@ -84,7 +84,7 @@ struct Paces {
     /// Decides about a message that was heard.
     mutating func ask(_ message: inout RoutedMessage) -> Verdict {
         let now = message.time
-        guard let keys = message.paceKeys, let index = own.index(of: keys.own, now) else {
+        guard let (key, route) = message.paceKey, let index = own.index(of: key, now) else {
             leave(&message)
             return .pass
         }
@@ -93,18 +93,18 @@ struct Paces {
             return .drop(.superseded)
         }
         let before = own[index]
-        switch own[index].ask(now, keys.own.limits, offset) {
+        switch own[index].ask(now, key.limits, offset) {
         case .later(let until):
             own.record(index, message)
-            leaveNew(&message, keys.newKeys)
+            leaveNew(&message, route.newKeys)
             return .later(until: MonotonicInstant(seconds: until))
         case .now(.floor):
-            if let until = askNew(message, keys.newKeys) {
+            if let until = askNew(message, route.newKeys) {
                 own[index] = before
                 return .later(until: MonotonicInstant(seconds: until))
             }
             message.isCounted = true
-        case .now: leaveNew(&message, keys.newKeys)
+        case .now: leaveNew(&message, route.newKeys)
         }
         message.heard = .no
         return .pass
@@ -123,9 +123,9 @@ struct Paces {
 
     /// Returns the tokens of a message that passed from the floors and was not handled.
     mutating func giveBack(_ message: RoutedMessage) {
-        guard let keys = message.paceKeys else { return }
-        if let index = own.find(keys.own) { own[index].giveBack(keys.own.limits) }
-        if let index = new.find(keys.newKeys) { new[index].giveBack(keys.newKeys.limits) }
+        guard let (key, route) = message.paceKey else { return }
+        if let index = own.find(key) { own[index].giveBack(key.limits) }
+        if let index = new.find(route.newKeys) { new[index].giveBack(route.newKeys.limits) }
     }
 
     // MARK: Newest wins
@@ -141,7 +141,7 @@ struct Paces {
 
     /// The index of a message's object, if not all of its changes that wait may pass.
     private mutating func limited(_ message: RoutedMessage) -> UInt32? {
-        guard let key = message.paceKeys?.own, key.level == .object, !message.routes.contains(where: \.isUnlimited),
+        guard let key = message.paceKey?.key, key.level == .object, !message.routes.contains(where: \.isUnlimited),
             let index = own.find(key), own[index].hasFailed(message.time, key.limits)
         else { return nil }
         return index

@@ -104,8 +104,9 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
     /// The route with the slowest pace; nil if no pace limits any.
     var slowest: Route? {
-        var slowest = head.flatMap { $0.isUnlimited ? nil : $0 }
-        for route in rest where !route.isUnlimited && route.letters.every > slowest?.letters.every ?? 0 {
+        if rest.isEmpty { return head?.isUnlimited == true ? nil : head }
+        var slowest: Route?
+        for route in self where !route.isUnlimited && route.letters.every > slowest?.letters.every ?? 0 {
             slowest = route
         }
         return slowest
@@ -113,9 +114,11 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
     /// A digest of the routes, in any order.
     var digest: DedupeKey {
-        var (first, second) = head.map { ($0.digest.first, $0.digest.second) } ?? (0, 0)
-        for route in rest { (first, second) = (first ^ route.digest.first, second ^ route.digest.second) }
-        return DedupeKey(first: first, second: second)
+        guard var digest = head?.digest else { return DedupeKey(first: 0, second: 0) }
+        for route in rest {
+            digest = DedupeKey(first: digest.first ^ route.digest.first, second: digest.second ^ route.digest.second)
+        }
+        return digest
     }
 }
 
