@@ -58,14 +58,6 @@ package struct AgentLog: Sendable {
     /// Logs the counts of omitted lines; of all keys at the end.
     func tellLeftOut(all: Bool = false) { for line in quota.leftOut(all: all) { write(line) } }
 
-    /// Logs the counts of omitted lines every five seconds until its task is cancelled.
-    func keepTellingLeftOut() async {
-        while !Task.isCancelled {
-            do { try await Task.sleep(for: .seconds(5)) } catch { return }
-            tellLeftOut()
-        }
-    }
-
     private func isLeftOut(_ priority: JournalLine.Priority) -> Bool { isQuiet && priority == .information }
 
     func write(_ line: JournalLine) {

@@ -27,20 +27,6 @@ struct AgentReports: Sendable {
     /// Avoids duplicates; nil if it remembers in memory.
     let deduplicator: Deduplicator?
 
-    /// Every five seconds, until its task is cancelled: writes the metrics file, and passes the status to `tell`.
-    ///
-    /// It asks the inbox whether it works every thirty seconds, since that writes, and while it fails each time.
-    func keep(_ tell: (@Sendable (AgentStatus) -> Void)?) async {
-        guard metrics != nil || tell != nil else { return }
-        for round in 0... {
-            if round % 6 == 0 || !service.status.isOpen { service.checkInbox() }
-            writeMetrics()
-            tell?(status)
-            // At first it is not open yet.
-            do { try await Task.sleep(for: .seconds(round == 0 ? 1 : 5)) } catch { return }
-        }
-    }
-
     func writeMetrics() {
         guard let path = metrics else { return }
         let (loopGuard, letters) = (receiver.loopGuard, receiver.deadLetters)

@@ -6,14 +6,15 @@ import KiiPushSystem
 // The tasks beside an agent's service.
 extension AgentRun {
     struct Beside {
-        /// Kills, rules, the log's counts, the watchdog.
-        var tasks: [Task<Void, Never>]
-        /// The control socket; the metrics file and the status.
+        /// The watchdog.
+        var watchdog: Task<Void, Never>?
+        /// The control socket, and the rounds.
         var awaited: [Task<Void, Never>] = []
 
         /// Ends all, and waits for the control socket's removal and the metrics file, which is written once more.
         func end() async {
-            for task in tasks + awaited { task.cancel() }
+            watchdog?.cancel()
+            for task in awaited { task.cancel() }
             for task in awaited { await task.value }
         }
     }
@@ -21,14 +22,13 @@ extension AgentRun {
     /// Starts all tasks beside the service; returns when the control socket listens, or cannot be created now.
     func startBeside(_ rulesWatch: RulesWatch?) async -> Beside {
         let (log, service, reports, manager) = (log, service, reports, manager)
-        var beside = Beside(tasks: rulesWatch.map { watch in [Task { await watch.run() }] } ?? [])
+        var beside = Beside()
         if let state {
             var session = StateSession(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             session.agent = reports.identity
             session.status = { reports.checkedStatus }
             if let kills = reports.kills {
                 kills.look()
-                beside.tasks.append(Task { await kills.run() })
                 session.lookAtKills = { kills.look() }
                 host.onHangUp { kills.look() }
             }
@@ -38,14 +38,33 @@ extension AgentRun {
             beside.awaited.append(Task { await commands.run { tried.finish() } })
             for await _ in tries {}
         }
-        var tell: (@Sendable (AgentStatus) -> Void)?
-        if manager.isPresent { tell = { [weak self] in self?.tellManager($0) } }
-        beside.awaited.append(Task { [tell] in await reports.keep(tell) })
-        beside.tasks.append(Task { await log.keepTellingLeftOut() })
-        beside.tasks.append(Task { await reports.silence.run { log.tell($0) } })
+        beside.awaited.append(Task { await makeRounds(rulesWatch) })
         let most = settings.service.concurrency
-        beside.tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
+        beside.watchdog = Task { await manager.keepAlive { service.status.overrunning < most } }
         return beside
+    }
+
+    /// Looks in rounds at what nothing reports by itself, all at once, so that an idle device seldom wakes.
+    ///
+    /// Each 2.5 seconds, until its task is cancelled: the kill file, the rules file, silences. Each second time: the
+    /// log's counts of omitted lines, whether the inbox works, the metrics file, and what the service manager shows.
+    private func makeRounds(_ rulesWatch: RulesWatch?) async {
+        for round in 0... {
+            reports.kills?.look()
+            // In a task, because its tests may take long.
+            if let rulesWatch, rulesWatch.hasChanged() { Task { await rulesWatch.look() } }
+            for change in reports.silence.look() { log.tell(change) }
+            // In the first round the service is not open yet.
+            if round == 1 || round.isMultiple(of: 2) {
+                log.tellLeftOut()
+                // Every half minute, since that writes, and while it fails each time.
+                let asksInbox = round.isMultiple(of: 12) || !service.status.isOpen
+                if asksInbox, reports.metrics != nil || manager.isPresent { service.checkInbox() }
+                reports.writeMetrics()
+                if manager.isPresent { tellManager(reports.status) }
+            }
+            do { try await Task.sleep(for: .milliseconds(round == 0 ? 1000 : 2500)) } catch { return }
+        }
     }
 }
 

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
 ///
-/// It reads the file once per interval. Each check computes the remaining time of each kill from the wall clock, so a
-/// clock that jumps, as when a device learns the time, ends or begins kills within an interval. A missing file has no
-/// kills. If a file cannot be read, the last list stays in force.
+/// Each check reads the file, and computes the remaining time of each kill from the wall clock, so a clock that jumps,
+/// as when a device learns the time, ends or begins kills at the next check. A missing file has no kills. If a file
+/// cannot be read, the last list stays in force.
 ///
 /// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
 /// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
@@ -14,7 +14,6 @@ package final class KillFileWatch: Sendable {
     package let file: KillFile
 
     private let loopGuard: LoopGuard
-    private let interval: Duration
     private let wallClock: @Sendable () -> UTCDate
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -32,10 +31,10 @@ package final class KillFileWatch: Sendable {
     ///
     /// `report` gets each problem, on one line, once for each change of the file; it must not check.
     package init(
-        _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
+        _ file: KillFile, for loopGuard: LoopGuard,
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (String) -> Void
     ) {
-        (self.file, self.loopGuard, self.interval) = (file, loopGuard, interval)
+        (self.file, self.loopGuard) = (file, loopGuard)
         (self.wallClock, self.report) = (wallClock, report)
     }
 
@@ -66,14 +65,6 @@ package final class KillFileWatch: Sendable {
         } catch {
             state.failure = error
             return [error.description]
-        }
-    }
-
-    /// Checks now and once per interval, until the task is cancelled.
-    package func run() async {
-        while !Task.isCancelled {
-            look()
-            try? await Task.sleep(for: interval)
         }
     }
 }

@@ -86,15 +86,6 @@ package final class SilenceWatch: Sendable {
         }
     }
 
-    /// Checks once a second until the task is cancelled; returns at once without limits.
-    package func run(_ tell: @Sendable (Change) -> Void) async {
-        if isEmpty { return }
-        while !Task.isCancelled {
-            for change in look() { tell(change) }
-            do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1))) } catch { return }
-        }
-    }
-
     /// The current silences that are too long, and their lengths.
     package var silent: [(route: String, length: Duration)] {
         let now = clock.now

@@ -5,18 +5,18 @@ import Synchronization
 
 /// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
 ///
-/// It looks at the file's state once per interval, by its path, so it notices when an editor, a deployment or another
-/// symbolic link replaces the file. A missing, unreadable, partial or wrong file is reported and changes nothing. So
+/// It looks at the file's state by its path, so it notices when an editor, a deployment or another symbolic link
+/// replaces the file. A missing, unreadable, partial or wrong file is reported and changes nothing. So
 /// is a pipe, a device or a directory, for which it never waits.
 package final class RulesWatch: Sendable {
     package let path: String
 
     private let gate: RulesGate
-    private let interval: Duration
     private let report: @Sendable (RulesUpdate) -> Void
     /// The file's contents at the last check, or why it could not be read.
     private let last = Mutex<Contents?>(nil)
     private let lastCheck = Mutex<Task<Void, Never>?>(nil)
+    private let seen = Mutex<FileStamp?>(nil)
 
     private enum Contents: Equatable {
         case bytes([UInt8])
@@ -25,9 +25,8 @@ package final class RulesWatch: Sendable {
 
     /// Makes a watch; it reads nothing before the first check, and reports once for each change of the file.
     package init(
-        path: String, gate: RulesGate, interval: Duration = .seconds(2),
-        report: @escaping @Sendable (RulesUpdate) -> Void
-    ) { (self.path, self.gate, self.interval, self.report) = (path, gate, interval, report) }
+        path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void
+    ) { (self.path, self.gate, self.report) = (path, gate, report) }
 
     /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
     ///
@@ -68,15 +67,12 @@ package final class RulesWatch: Sendable {
         }
     }
 
-    /// Checks now, and within an interval after each change, until the task is cancelled.
-    package func run() async {
-        var seen: FileStamp?
-        while !Task.isCancelled {
-            // Taken before the file is read: a change during that is found the next time.
-            let stamp = FileStamp(path)
-            if stamp != seen { await look() }
-            seen = stamp
-            try? await Task.sleep(for: interval)
+    /// Whether the file's state has changed since the last call, so that a check is due; true at first.
+    package func hasChanged() -> Bool {
+        let stamp = FileStamp(path)
+        return seen.withLock { seen in
+            defer { seen = stamp }
+            return seen.map { $0 != stamp } ?? true
         }
     }
 }

@@ -187,21 +187,4 @@ struct KillFileWatchTests {
                     + #""2026-11-21T12:00:00Z""#
             ])
     }
-
-    // MARK: Running
-
-    @Test("run checks at once and again and again, and keeps the kills when it ends")
-    func run() async throws {
-        try write(("a", "2026-11-21T12:01:00Z"))
-        let watch = KillFileWatch(
-            KillFile(directory: folder.path), for: loopGuard, interval: .milliseconds(1),
-            wallClock: { [scene] in scene.now }, report: scene.report)
-        let task = Task { await watch.run() }
-        #expect(await comes { loopGuard.killed == [.route("a")] })
-        try write(("b", "2026-11-21T12:01:00Z"))
-        #expect(await comes { loopGuard.killed == [.route("b")] })
-        task.cancel()
-        await task.value
-        #expect(loopGuard.killed == [.route("b")])
-    }
 }
