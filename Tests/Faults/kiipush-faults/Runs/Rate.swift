@@ -47,7 +47,7 @@ struct Rate {
 /// What an agent costs that is connected and has nothing to do.
 struct Idle {
     var program = Program.own
-    var seconds = 10
+    var seconds = 60
 
     func text() throws -> String {
         let broker = try Broker()
@@ -55,14 +55,14 @@ struct Idle {
         try session.subscribe()
         let agent = try session.run()
         sleep(3)
-        let before = ProcessFigures(of: agent.id)
+        let (before, sleeps) = (ProcessFigures(of: agent.id), ProcessFigures.sleeps(of: agent.id))
         sleep(UInt32(seconds))
-        let after = ProcessFigures(of: agent.id)
+        let (after, wakes) = (ProcessFigures(of: agent.id), ProcessFigures.sleeps(of: agent.id) - sleeps)
         try session.stop()
         let share = (after.time - before.time) / Double(seconds) * 100
         return """
             \(program.name), idle for \(seconds) s: \(after.resident) KiB resident, \(after.anonymous) of them its own, \
-            \((share * 100).rounded() / 100)% of a core
+            \((share * 100).rounded() / 100)% of a core, \(wakes * 60 / seconds) wake-ups of its threads a minute
             """
     }
 }
@@ -85,6 +85,15 @@ struct ProcessFigures {
             return line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
         }
         (resident, anonymous) = (kibibytes("Rss:"), kibibytes("Anonymous:"))
+    }
+
+    /// How often the threads that a process has now have gone to sleep of themselves.
+    static func sleeps(of process: pid_t) -> Int {
+        (names(in: "/proc/\(process)/task") ?? []).reduce(0) { sum, thread in
+            let lines = words(of: "/proc/\(process)/task/\(thread)/status").split(separator: "\n")
+            let line = lines.first { $0.hasPrefix("voluntary_ctxt_switches:") }
+            return sum + (line.flatMap { $0.split(separator: "\t").last.flatMap { Int($0) } } ?? 0)
+        }
     }
 
     /// The time of a process on a core alone, in seconds, which costs next to nothing.
