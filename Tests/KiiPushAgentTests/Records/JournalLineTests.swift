@@ -44,7 +44,8 @@ struct JournalLineTests {
         )
         #expect(
             try await line(RawPayload("{secret", transport: "n\u{1B}")) { _ in }
-                == #"<4>message 1: undecodable (unexpectedCharacter); n\u001b"#)
+                == "<4>message 1: undecodable (unexpectedCharacter) at byte 1: expected a key in double quotes; n\\u001b"
+        )
         #expect(
             try await line(payload) { receiver in
                 for number in 1...10 { receiver.onAny(id: "r\(number)", options: .continue) { _, _ in } }
