@@ -38,7 +38,7 @@ struct InstallCommand: CommandWithOptions {
         guard !endpoint.isEmpty else {
             throw Arguments.Mistake(text: "--endpoint is missing: name the file that the endpoint goes to")
         }
-        try Arguments.checkOutput("--endpoint", endpoint, inputs: [account])
+        try OutputKind.endpoint.check("--endpoint", endpoint)
         guard installation == nil || thing == nil && !isDevelopment else {
             throw Arguments.Mistake(text: "--installation installs nothing; leave out --thing and --development")
         }

@@ -58,9 +58,8 @@ extension ReceiveOptions {
                 text: "--account needs a file to read again when Kii refuses the token, not standard input")
         }
         if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
-        let inputs = [options.rules, options.params.file, options.account, options.named.endpoint]
-        try Arguments.checkOutput("--metrics", options.settings.metrics, inputs: inputs + [options.settings.capture])
-        try Arguments.checkOutput("--capture", options.settings.capture, inputs: inputs)
+        try OutputKind.metrics.check("--metrics", options.settings.metrics)
+        try OutputKind.capture.check("--capture", options.settings.capture)
         options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options

@@ -55,7 +55,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
         capture = operands.first ?? ""
         try Arguments.checkStandardInput([capture, rules])
-        try Arguments.checkOutput("--output", output, inputs: [capture, rules, params.file])
+        try OutputKind.page.check("--output", output)
     }
 
     func run(_ console: Console) async -> ExitCode { await isWatching ? watch(console) : write(console) }

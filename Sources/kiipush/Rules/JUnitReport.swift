@@ -74,14 +74,15 @@ struct JUnitReport {
 
     mutating func add(_ suite: Suite) { suites.append(suite) }
 
+    /// The beginning of each document.
+    static let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kiipush rules test\""
+
     /// The document.
     var text: String {
         func sum(_ number: (Suite) -> Int) -> Int { suites.reduce(0) { $0 + number($1) } }
         let duration = suites.reduce(Duration.zero) { $0 + $1.duration }
         let counts = Self.counts(sum(\.tests), sum(\.failures), sum(\.errors), duration)
-        let lines =
-            ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites name=\"kiipush rules test\" \(counts)>"]
-            + suites.flatMap(\.lines) + ["</testsuites>"]
+        let lines = ["\(Self.start) \(counts)>"] + suites.flatMap(\.lines) + ["</testsuites>"]
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -47,7 +47,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         files = operands
         try Arguments.checkStandardInput(operands)
         if junit == "-" { throw Arguments.Mistake(text: "--junit takes a file: standard output has the results") }
-        try Arguments.checkOutput("--junit", junit, inputs: operands + [params.file])
+        try OutputKind.testResults.check("--junit", junit)
     }
 
     func run(_ console: Console) async -> ExitCode {

@@ -174,6 +174,11 @@ struct MetricsFileTests {
         #expect(folder.names == ["m"])
         let file = MetricsFile(metrics: metrics, status: status)
         #expect(throws: WriteError.self) { try file.write(to: folder["none/m"]) }
+        for (text, isKept) in [("SQLite format 3", true), ("", false), ("# HELP", false), ("\0\0", false)] {
+            try folder.write(text, to: "other")
+            let error = (try? file.write(to: folder["other"])) == nil
+            #expect(try error == isKept && (folder.read("other") == text) == isKept, "\(text)")
+        }
     }
 }
 
