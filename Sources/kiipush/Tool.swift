@@ -9,7 +9,8 @@ struct Tool {
         // Swift has repaired them: they would name other files.
         let words = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: arguments.count + 1)
         guard unsafe words.allSatisfy({ unsafe $0.flatMap { unsafe String(validatingCString: $0) } != nil }) else {
-            exitProcess(Console.standard.fail("kiipush: an argument is not UTF-8; rename the file that it names", .usage))
+            Console.standard.error("kiipush: an argument is not UTF-8; rename the file that it names")
+            exitProcess(.usage)
         }
         if arguments.first == ReceiveCommand.command.name, let status = FirstProcess.run(arguments) {
             exitProcess(status)

@@ -42,7 +42,9 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     private var source: String { isText ? "text" : payload }
 
     func run(_ console: Console) async -> ExitCode {
-        guard let rules = RulesFile.load(file, params, console, format), let bytes = read(console) else { return .failed }
+        guard let rules = RulesFile.load(file, params, console, format), let bytes = read(console) else {
+            return .failed
+        }
         do {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
             let clock = ManualClock(wallNow: now ?? UTCDate.now.milliseconds)
