@@ -3,9 +3,7 @@ public import KiiPushDelivery
 import KiiPushSystem
 public import KiiPushMQTT
 
-/// The transports of an agent's payloads, with their wrappers.
 struct AgentTransports: Sendable {
-    /// All transports of the service, in the order in which they start.
     let all: [any PushTransport]
     let sockets: [SocketTransport]
     let answers: [any AnswerSender]

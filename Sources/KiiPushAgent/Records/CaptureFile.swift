@@ -16,7 +16,6 @@ import Synchronization
 /// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
 /// names is written; a device or a pipe is an error (`EINVAL`), and so is a file of another kind (`EEXIST`); both stay.
 package final class CaptureFile: Sendable {
-    /// The beginning of each line.
     package static let start = #"{"at":""#
 
     package let path: String

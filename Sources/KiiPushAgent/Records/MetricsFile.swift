@@ -42,7 +42,6 @@ package struct MetricsFile {
         }
     }
 
-    /// The beginning of each metrics file.
     package static let start = "# HELP kiipush_"
 
     private var text: String {

@@ -88,8 +88,9 @@ struct SocketListener: ~Copyable {
         return made
     }
 
-    /// Opens a socket's directory, if only its owner, who is this user or root, may write to it; root may use any owner's,
-    /// as for a service that root runs in its user's directory.
+    /// Opens a socket's directory, if only its owner, who is this user or root, may write to it.
+    ///
+    /// Root may use any owner's, as the state directory of a service's user.
     private static func openDirectory(of path: String) throws(SocketError) -> Int32 {
         let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard directory >= 0 else { throw .failed(path: path, .current) }

@@ -3,7 +3,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.
 struct InstallCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""

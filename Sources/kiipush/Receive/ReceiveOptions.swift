@@ -27,7 +27,6 @@ struct ReceiveOptions: ReadsRules {
 }
 
 extension ReceiveOptions {
-    /// The named sources, and what the options of a broker change.
     struct Named: Sendable {
         var sources: [String] = []
         var socket: String?

@@ -4,7 +4,6 @@ import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
-/// `kiipush report`: renders a capture as a page for a browser.
 struct ReportCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var capture = ""

@@ -7,7 +7,6 @@ import KiiPush
 struct ReportPage {
     let report: Report
 
-    /// The beginning of each page.
     static let start = "<!DOCTYPE html><!-- kiipush report -->"
 
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)

@@ -4,7 +4,6 @@ import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 
-/// `kiipush rules explain`: one payload through the real chain, with every reason.
 struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var file = ""

@@ -157,7 +157,7 @@ struct WrongCommandLineTests {
         unsubscribe kiicloud://buckets/b --account a => say whose pushes end, by --of or by --list
         unsubscribe kiicloud://buckets/b --account a --of user:u --list l => say whose pushes end, by --of or by --list
         unsubscribe kiicloud://buckets/b --account a --of u => --of takes user:ID or thing:ID, not 'u'
-        unsubscribe kiicloud://buckets/b --account - --list - => --account and --list cannot both be standard input
+        unsubscribe kiicloud://buckets/b --account - --list - => standard input can be only one of the files
         install => --account is missing: name the file with the app's key and your token
         install --account a => --endpoint is missing: name the file that the endpoint goes to
         install --account a --endpoint e --installation i --development => \
