@@ -33,9 +33,12 @@ struct SocketListener: ~Copyable {
             guard unsafe besideAddress.withPointer({ unsafe bind(socket, $0, $1) }) == 0 else {
                 throw .failed(path: path, .current)
             }
-            // Not of a link that the directory's owner may have put there.
-            guard unsafe fchmodat(AT_FDCWD, beside, mode, AT_SYMLINK_NOFOLLOW) == 0, listen(socket, SOMAXCONN) == 0,
-                unsafe rename(beside, path) == 0
+            var status = stat()
+            // Only if the mask has restricted it, since older kernels need `/proc` for that. A link that the directory's
+            // owner may have put there is not followed.
+            guard unsafe lstat(beside, &status) == 0,
+                unsafe status.st_mode & 0o777 == mode || fchmodat(AT_FDCWD, beside, mode, AT_SYMLINK_NOFOLLOW) == 0,
+                listen(socket, SOMAXCONN) == 0, unsafe rename(beside, path) == 0
             else {
                 let error = ErrorNumber.current
                 unsafe unlink(beside)
