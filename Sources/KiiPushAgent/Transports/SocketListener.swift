@@ -34,8 +34,8 @@ struct SocketListener: ~Copyable {
                 throw .failed(path: path, .current)
             }
             var status = stat()
-            // Only if the mask has restricted it, since older kernels need `/proc` for that. A link that the directory's
-            // owner may have put there is not followed.
+            // Only if the mask has restricted it, since older kernels need `/proc` for that. A link that the owner of
+            // the directory may have put there is not followed.
             guard unsafe lstat(beside, &status) == 0,
                 unsafe status.st_mode & 0o777 == mode || fchmodat(AT_FDCWD, beside, mode, AT_SYMLINK_NOFOLLOW) == 0,
                 listen(socket, SOMAXCONN) == 0, unsafe rename(beside, path) == 0

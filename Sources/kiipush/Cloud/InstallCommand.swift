@@ -37,7 +37,7 @@ struct InstallCommand: CommandWithOptions {
         guard !endpoint.isEmpty else {
             throw Arguments.Mistake(text: "--endpoint is missing: name the file that the endpoint goes to")
         }
-        try OutputKind.endpoint.check("--endpoint", endpoint)
+        try OutputKind(name: "file of 'kiipush install'", start: #"{"host":"#).check("--endpoint", endpoint)
         guard installation == nil || thing == nil && !isDevelopment else {
             throw Arguments.Mistake(text: "--installation installs nothing; leave out --thing and --development")
         }

@@ -3,15 +3,9 @@ import KiiPushSystem
 
 /// A kind of file that a command writes: it replaces an earlier file of its kind, but no other.
 struct OutputKind {
-    private let name: String
+    let name: String
     /// How each file of this kind begins.
-    private let start: String
-
-    static let metrics = OutputKind(name: "metrics file", start: MetricsFile.start)
-    static let capture = OutputKind(name: "capture", start: CaptureFile.start)
-    static let page = OutputKind(name: "page of 'kiipush report'", start: ReportPage.start)
-    static let testResults = OutputKind(name: "file of test results", start: JUnitReport.start)
-    static let endpoint = OutputKind(name: "file of 'kiipush install'", start: #"{"host":"#)
+    let start: String
 
     /// Refuses a file of another kind, such as one that the command reads, and the file of one of its standard streams.
     ///

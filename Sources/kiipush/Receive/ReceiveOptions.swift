@@ -57,8 +57,8 @@ extension ReceiveOptions {
                 text: "--account needs a file to read again when Kii refuses the token, not standard input")
         }
         if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
-        try OutputKind.metrics.check("--metrics", options.settings.metrics)
-        try OutputKind.capture.check("--capture", options.settings.capture)
+        try OutputKind(name: "metrics file", start: MetricsFile.start).check("--metrics", options.settings.metrics)
+        try OutputKind(name: "capture", start: CaptureFile.start).check("--capture", options.settings.capture)
         options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options

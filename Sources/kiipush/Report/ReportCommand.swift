@@ -54,7 +54,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
         capture = operands.first ?? ""
         try Arguments.checkStandardInput([capture, rules])
-        try OutputKind.page.check("--output", output)
+        try OutputKind(name: "page of 'kiipush report'", start: ReportPage.start).check("--output", output)
     }
 
     func run(_ console: Console) async -> ExitCode { await isWatching ? watch(console) : write(console) }

@@ -44,7 +44,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         files = operands
         try Arguments.checkStandardInput(operands)
         if junit == "-" { throw Arguments.Mistake(text: "--junit takes a file: standard output has the results") }
-        try OutputKind.testResults.check("--junit", junit)
+        try OutputKind(name: "file of test results", start: JUnitReport.start).check("--junit", junit)
     }
 
     func run(_ console: Console) async -> ExitCode {
