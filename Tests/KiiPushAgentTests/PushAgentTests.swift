@@ -153,7 +153,6 @@ struct PushAgentTests {
         #expect(try await run.value == 0)
     }
 
-    /// Where an agent runs, and what it logs there.
     private static func host(isQuiet: Bool) -> (AgentHost, EventLog) {
         let log = EventLog()
         let host = AgentHost(isQuiet: isQuiet) { line in

@@ -15,7 +15,6 @@ struct KillAgentTests {
 
     init() throws { folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json") }
 
-    /// An agent to which nothing is sent.
     private func agent() throws -> RunningAgent {
         let agent = try RunningAgent(["--rules", folder.path, "--unix", folder.path + ".sock", "--state", state])
         try agent.wait { _ in unsafe access(state + "/control.sock", F_OK) == 0 }

@@ -152,7 +152,6 @@ struct CaptureFileTests {
     }
 }
 
-/// The permissions of a file.
 func fileMode(_ path: String) -> mode_t {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0

@@ -9,7 +9,6 @@ import Testing
 struct JournalLineTests {
     private struct Secret: Error, CustomStringConvertible { let description = "what the payload says" }
 
-    /// The line of a payload's trace, without its time.
     private func line(_ payload: RawPayload, _ set: (PushReceiver) -> Void) async throws -> String {
         let receiver = PushReceiver()
         let traces = Mutex<[Trace]>([])

@@ -56,7 +56,6 @@ struct OptionTablesTests {
         }
     }
 
-    /// A value that the option takes.
     static func sample(_ option: OptionText) -> String {
         if case .words(let words) = option.completion, let first = words.first { return first }
         let samples = [
