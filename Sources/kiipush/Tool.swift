@@ -6,6 +6,12 @@ import KiiPushSystem
 struct Tool {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        // Swift has repaired them: they would name other files.
+        let words = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: arguments.count + 1)
+        guard unsafe words.allSatisfy({ unsafe $0.flatMap { unsafe String(validatingCString: $0) } != nil }) else {
+            Console.standard.error("kiipush: an argument is not UTF-8; rename the file that it names")
+            exitProcess(.usage)
+        }
         if arguments.first == ReceiveCommand.command.name, let status = FirstProcess.run(arguments) {
             exitProcess(status)
         }

@@ -81,7 +81,6 @@ private final class Noting: HandlerRegistry {
 
 @Suite("An agent's answers to commands", .timeLimit(.minutes(5)))
 struct CommandAgentTests {
-    /// Registers the guide's handlers.
     private func register(_ agent: some HandlerRegistry) {
         agent.onCommand(id: "power", action: "turnPower") { command, context in
             try context.answer(.succeeded(["power": true]))

@@ -153,7 +153,6 @@ struct PushAgentTests {
         #expect(try await run.value == 0)
     }
 
-    /// Where an agent runs, and what it logs there.
     private static func host(isQuiet: Bool) -> (AgentHost, EventLog) {
         let log = EventLog()
         let host = AgentHost(isQuiet: isQuiet) { line in
@@ -186,8 +185,29 @@ struct PushAgentTests {
         }
         #expect(try await agent.exitCode(asking()) == 1)
         #expect(log.events.contains { $0.contains("lost: 2 dead letters, kept in memory only") })
-        #expect(log.events.contains { $0.contains("no kill switch") } && !log.events.contains { $0.contains(" --") })
+        #expect(!log.events.contains { $0.contains(" --") })
         #expect(log.events.contains { $0.contains("unknown route 'window'") })
+    }
+
+    @Test(
+        "metrics and captures never replace the agent's own files, by whatever name",
+        arguments: ["kiipush.db", "kiipush.db-wal", "agent.lock", "kill.json", "client-id", "mqtt-retained.lost"])
+    func ownFiles(name: String) throws {
+        try folder.link("link", to: "state/\(name)")
+        var settings = AgentSettings()
+        for change: (inout AgentSettings) -> Void in [
+            { $0.metrics = folder["link"] }, { $0.capture = "\(folder["state"])/../state/\(name)" },
+        ] {
+            var settings = settings
+            change(&settings)
+            let error = #expect(throws: AgentError.self) {
+                try PushAgent(state: .directory(folder["state"]), settings: settings)
+            }
+            #expect(error?.description.contains("belongs to the agent's state; name another file") == true)
+        }
+        #expect(folder.names == ["link"])
+        (settings.metrics, settings.capture) = (folder["state/metrics.prom"], folder["state/kiipushes.jsonl"])
+        _ = try PushAgent(state: .directory(folder["state"]), settings: settings)
     }
 
     @Test("a chain that forgets with the process though there is a state, or is in another order, is warned of")

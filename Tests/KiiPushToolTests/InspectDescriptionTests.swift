@@ -4,7 +4,6 @@ import Testing
 @testable import KiiPushAgent
 @testable import kiipush
 
-/// `kiipush inspect` on the property-list descriptions that Apple's logs print.
 struct InspectDescriptionTests {
     /// As Kii's guide prints it, without the semicolon behind `oi`.
     private static let guide = """

@@ -5,7 +5,6 @@ import Testing
 @testable import kiipush
 @testable import KiiPushAgent
 
-/// `kiipush inspect` on payloads as Swift, debuggers and other logs print them.
 struct InspectPrintedTests {
     private static let push =
         #"{"aps":{"alert":{"body":"hey","title":"Hello!"},"sound":"default"},"sa":"0123abcd","st":"APP_AND_USER","#

@@ -124,20 +124,22 @@ struct InspectTests {
         #expect(run.errors.first?.contains(":\(place): ") == true && run.errors.first?.contains(advice) == true)
     }
 
-    @Test("a byte order mark is named, and nothing is advised about bytes that are no text")
-    func noLog() async throws {
-        let mark = try TemporaryFile(Array("\u{FEFF}{}".utf8))
-        let marked = await ToolRun("inspect", mark.path)
-        #expect(
-            marked.errors.map {
-                $0.hasSuffix("; the payload begins with a byte order mark; send it as UTF-8 without one")
-            }
-                == [true])
-        for start: [UInt8] in [[0x89, 0x50, 0x4E, 0x47, 0x0D], [0x41, 0x00], [0x1B, 0x5B], [0xC3, 0x28]] {
-            let file = try TemporaryFile(start + Array(#"{"a":1}"#.utf8))
-            let run = await ToolRun("inspect", file.path)
-            #expect(run.code == .failed && run.errors.map { $0.utf8.contains(UInt8(ascii: ";")) } == [false], "\(run)")
-        }
+    @Test(
+        "a payload that is not JSON is named, with what to do",
+        arguments: [
+            (Array("\u{FEFF}{}".utf8), "1:1: unexpectedCharacter: the payload begins with a byte order mark; send it"),
+            ([0xFF, 0xFE, 0x7B, 0x00], "1:1: invalidUTF8: the payload is UTF-16; send it as UTF-8"),
+            ([0x1F, 0x8B, 0x08], "1:1: unexpectedCharacter: the payload is compressed with gzip; send it"),
+            (Array(" <html>".utf8), "1:2: unexpectedCharacter: the payload begins like HTML or XML"),
+            (Array("hello".utf8), "1:1: unexpectedCharacter: the payload is not JSON; a push is a JSON object"),
+            ([0x89, 0x50, 0x4E, 0x47] + Array(#"{"a":1}"#.utf8), "1:1: invalidUTF8: the payload is not JSON"),
+            (Array(#"[{"a":1}]"#.utf8), "notAnObject: a push is a JSON object; if the items of this list are payloads"),
+        ])
+    func notJSON(bytes: [UInt8], what: String) async throws {
+        let file = try TemporaryFile(bytes)
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .failed && run.errors.count == 1)
+        #expect(run.errors.first?.contains(what) == true && run.errors.first?.contains("log") == false, "\(run)")
     }
 
     @Test("a payload given as a file name is refused with advice, and not repeated")

@@ -26,7 +26,6 @@ struct ToolRun {
         errors = run.errors.map { $0.replacing(file.path, with: "FILE") }
     }
 
-    /// Runs a part of the tool.
     init(_ command: (Console) async -> ExitCode) async {
         let lines = Mutex<(output: [String], errors: [String])>(([], []))
         let console = Console(
@@ -60,7 +59,6 @@ struct ToolRun {
 /// A run of the tool as a process of its own, for what only a process shows: its memory and its standard input.
 struct ChildRun {
     let code: Int32
-    /// The most memory that it ever had, in bytes.
     let peakMemory: Int
     let output: String
     let errors: String
@@ -98,7 +96,6 @@ final class TemporaryFile {
         path = try folder.write(bytes, to: name, mode: mode, size: size)
     }
 
-    /// What stands in the file now.
     func contents() throws -> String { try folder.read(name) }
 }
 

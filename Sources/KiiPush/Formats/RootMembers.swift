@@ -29,12 +29,30 @@ struct RootMembers {
             reader.advance()
             reader = try readMembers(text, reader, &duplicate)
         } else {
-            _ = try reader.readValue(text, depth: 0)
+            do throws(DecodeError) { _ = try reader.readValue(text, depth: 0) } catch {
+                throw DecodeError(error.code, at: error.offset, Self.what(text, start) ?? error.detail)
+            }
         }
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
         if let duplicate {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
+        }
+    }
+
+    /// What a text is that is no JSON and does not begin like an object, a list or a string of it; nil for these.
+    private static func what(_ text: Span<UInt8>, _ start: Int) -> String? {
+        let second = start + 1 < text.count ? text[start + 1] : 0
+        return switch (text[start], second) {
+        case (0xEF, 0xBB): "the payload begins with a byte order mark; send it as UTF-8 without one"
+        case (0xFF, 0xFE), (0xFE, 0xFF): "the payload is UTF-16; send it as UTF-8"
+        case (0x1F, 0x8B): "the payload is compressed with gzip; send it uncompressed"
+        case (UInt8(ascii: "<"), UInt8(ascii: "!")), (UInt8(ascii: "<"), UInt8(ascii: "?")),
+            (UInt8(ascii: "<"), UInt8(ascii: "A")...UInt8(ascii: "z")):
+            "the payload begins like HTML or XML, such as the error page of a proxy; a push is a JSON object"
+        // The error says more.
+        case (UInt8(ascii: "["), _), (UInt8(ascii: "\""), _): nil
+        default: "the payload is not JSON; a push is a JSON object"
         }
     }
 

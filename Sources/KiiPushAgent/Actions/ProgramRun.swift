@@ -87,7 +87,6 @@ struct ProgramRun: Sendable {
     }
 }
 
-/// A program's input and output, which never block this process.
 struct ProgramStreams: ~Copyable {
     private var input: ProgramPipe
     private var output: ProgramPipe
@@ -108,7 +107,6 @@ struct ProgramStreams: ~Copyable {
         unsent = bytes[...]
     }
 
-    /// The program's ends.
     var theirs: [Int32] { [input.readEnd, output.writeEnd, errors.writeEnd] }
 
     /// Closes the program's ends, after it has inherited them.
@@ -118,7 +116,6 @@ struct ProgramStreams: ~Copyable {
         errors.closeWriteEnd()
     }
 
-    /// The descriptors to poll, three of them.
     var polled: [pollfd] {
         [
             pollfd(fd: input.writeEnd, events: Int16(POLLOUT), revents: 0),
@@ -146,7 +143,6 @@ struct ProgramStreams: ~Copyable {
         if unsent.isEmpty || count < 0 && errno == EPIPE { input.closeWriteEnd() }
     }
 
-    /// Whether something was read.
     @discardableResult
     private mutating func readOutput(_ words: inout ProgramWords) throws -> Bool {
         let count = readOnce(output.readEnd, into: &buffer)

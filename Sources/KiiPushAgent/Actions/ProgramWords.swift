@@ -16,7 +16,6 @@ struct ProgramWords {
     private var writes: [OwnWrite] = []
     private var announced = 0
     private var bytes = 0
-    /// The last lines of its standard error.
     private var tail: [String] = []
 
     /// `log` receives standard error and errors in announcements, `note` everything else.

@@ -85,7 +85,6 @@ package final class StopRequest: Sendable {
         action?()
     }
 
-    /// Whether the stop was requested.
     package var isMade: Bool { state.withLock { $0.isMade } }
 
     /// Calls `action` when the stop is requested, at once if it already was.

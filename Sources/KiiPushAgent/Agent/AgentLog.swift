@@ -5,7 +5,6 @@ import KiiPushRules
 
 /// The agent's log: a line per outcome, prefixed with a priority for journald.
 package struct AgentLog: Sendable {
-    /// Whether only lines that need attention are logged.
     let isQuiet: Bool
     private let quota = LineQuota()
     let writer: LogWriter
@@ -14,13 +13,10 @@ package struct AgentLog: Sendable {
     /// Logs a line as it is, without a priority.
     package func line(_ text: String) { writer.add(JournalLine(asItIs: text)) }
 
-    /// Logs information about the agent.
     package func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
 
-    /// Logs something that needs attention.
     package func trouble(_ text: String) { write(JournalLine(.warning, "kiipush: \(text)")) }
 
-    /// Logs something that needs attention, within the quota of its kind and route.
     func trouble(_ text: String, _ kind: String, of route: String) {
         if quota.takes(LineQuota.Key(kind: kind, route: route), .warning) { trouble(text) }
     }
@@ -35,14 +31,12 @@ package struct AgentLog: Sendable {
         }
     }
 
-    /// Logs a message's outcome, within the quota of its key.
     func tell(_ trace: Trace) {
         let priority = JournalLine.Priority(trace.outcome)
         // Beyond the quota no line is made at all.
         if !isLeftOut(priority), quota.takes(LineQuota.Key(trace), priority) { write(JournalLine(trace)) }
     }
 
-    /// Logs a service's event, within the quota of its key.
     func tell(_ event: ServiceEvent) {
         let line = JournalLine(event)
         if !isLeftOut(line.priority), quota.takes(LineQuota.Key(event), line.priority) { write(line) }

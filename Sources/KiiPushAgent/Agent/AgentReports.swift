@@ -16,7 +16,6 @@ struct AgentReports: Sendable {
     let isDurable: Bool
     /// The result of healing a damaged state; nil if there is no old file to examine.
     let healed: String?
-    /// The metrics file; nil for none.
     let metrics: String?
     /// Why the metrics file could not be written last; nil if it was.
     let metricsFailure = Current<String>()

@@ -68,12 +68,10 @@ extension AgentRun {
     }
 }
 
-/// Answers commands that are sent to an agent.
 struct AgentCommands: Sendable {
     let control: ControlSocket
     let session: StateSession
     let taps: TapBoard
-    /// The served app; nil if unknown.
     let app: String?
     let log: AgentLog
 

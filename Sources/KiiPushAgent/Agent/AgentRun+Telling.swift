@@ -7,9 +7,7 @@ import Synchronization
 extension AgentRun {
     /// Reports what the chain lacks: that nothing can be switched off from outside, and that it forgets.
     func tellOfChain() {
-        if state == nil {
-            log.trouble("no kill switch: 'kiipush kill' works on a state directory; \(settings.stateAdvice)")
-        } else if receiver.loopGuard == nil {
+        if state != nil, receiver.loopGuard == nil {
             log.trouble("no kill switch: the receiver's chain has no loop guard")
         }
         if reports.deduplicator != nil, !receiver.chain.hasLastingDeduplicator {

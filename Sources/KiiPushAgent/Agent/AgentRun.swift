@@ -190,9 +190,10 @@ final class AgentRun: Sendable {
         let letters = stored.count { $0.reason != .undecodable }
         let lost = [(losesWhatIsLeft ? report.left : 0, "message"), (letters, "dead letter")].filter { $0.0 > 0 }
         if lost.isEmpty { return .fine }
+        let build = AgentState.isDurable ? "" : ", in a build with the trait SQLite"
         log.trouble(
             "lost: \(lost.map { counted($0.0, $0.1) }.joined(separator: " and ")), kept in memory only, which nobody "
-                + "sends again; \(settings.stateAdvice), in a build with the trait SQLite")
+                + "sends again; \(settings.stateAdvice)\(build)")
         return .failed
     }
 }

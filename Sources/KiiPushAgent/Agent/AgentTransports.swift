@@ -3,9 +3,7 @@ public import KiiPushDelivery
 import KiiPushSystem
 public import KiiPushMQTT
 
-/// The transports of an agent's payloads, with their wrappers.
 struct AgentTransports: Sendable {
-    /// All transports of the service, in the order in which they start.
     let all: [any PushTransport]
     let sockets: [SocketTransport]
     let answers: [any AnswerSender]
@@ -46,7 +44,7 @@ struct AgentTransports: Sendable {
                 log.trouble(onceIn: failure) { () throws(WriteError) in try file.add(payload) }
             }
         }
-        all = [StateTransport(log: log, isHealed: state?.healing?.isNew == true)] + watched
+        all = [StateTransport(log: log, hasState: state != nil, isHealed: state?.healing?.isNew == true)] + watched
     }
 
     /// Records that a broker has a session for this agent, so that the next start knows if it was lost, if this
@@ -127,11 +125,13 @@ struct StateTransport: PushTransport {
     let name = "state"
     let abilities: TransportAbilities = []
     let log: AgentLog
+    let hasState: Bool
     let isHealed: Bool
     static let loss = "the state was damaged or missing; the start of this log says what was saved"
 
     func run(_ intake: PushIntake) async {
         if isHealed { intake.report(.possibleGap(Self.loss)) }
-        log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
+        let lack = intake.isDurable ? "" : "; accepted messages are kept in memory only"
+        log.note("ready\(lack)\(hasState ? "" : ", and no command reaches this agent, as it has no state directory")")
     }
 }

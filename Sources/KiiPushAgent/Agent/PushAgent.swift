@@ -133,7 +133,11 @@ public final class PushAgent: HandlerRegistry, Sendable {
             throw AgentError("an agent already runs on \(escaped(directory))")
         }
         self.state = state
-        do { stores = try state.stores(window, host.log.shortages) } catch {
+        do {
+            try state.refuse(settings.metrics, as: "metrics")
+            try state.refuse(settings.capture, as: "capture")
+            stores = try state.stores(window, host.log.shortages)
+        } catch {
             state.leaveNothing()
             throw error
         }

@@ -58,7 +58,6 @@ enum ControlMessage {
     /// Whether the bytes may be the beginning of a number.
     private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool { bytes.count < 8 && bytes.allSatisfy(\.isDigit) }
 
-    /// Lines of an answer; a text with several lines makes several.
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
         // By bytes: for a String, a CRLF is one character that is not the end of a line.
         Array(text.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -21,7 +21,6 @@ package struct ControlSocket: Sendable {
     /// How long a client may take to send its command while others may wait for its place.
     private static let crowdedPatience = Duration.milliseconds(500)
 
-    /// Names a socket; it does not exist until it is served.
     package init(path: String) { self.path = path }
 
     /// Serves commands until the task is cancelled; answers under way then have until `farewell` to end.
@@ -217,7 +216,6 @@ extension ControlSocket {
 }
 
 extension SocketError {
-    /// The answer ended before its end.
     package static let brokenOff = ErrorNumber(rawValue: ECONNRESET)
 }
 
@@ -235,7 +233,6 @@ private final class ClientCount: Sendable {
 
     var isAny: Bool { free.load(ordering: .relaxed) > 0 }
     var isAll: Bool { free.load(ordering: .relaxed) == most }
-    /// Whether no more clients are served.
     var isOver: Bool { signal.hasEnded }
 
     func take() { free.subtract(1, ordering: .relaxed) }

@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushSystem
 
-/// The options of `kiipush dead-letters`: the filters, and the action.
 package struct StateOptions {
     package enum Action: String {
         case list
@@ -18,7 +17,6 @@ package struct StateOptions {
     private(set) var transport: String?
     private(set) var format = ReportFormat.text
     private(set) var isAll = false
-    /// Whether to report the action without performing it.
     private(set) var isDryRun = false
     /// How many are replayed per second; nil for no limit.
     private(set) var rate: Int?
@@ -65,7 +63,6 @@ package struct StateOptions {
         return OptionTable(options)
     }
 
-    /// Takes the numbers, and checks combinations of options.
     package mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
         ids = try Self.ids(operands)
         if action == .show, ids.isEmpty {

@@ -17,7 +17,6 @@ package struct DeskConsole: Sendable {
         (self.print, self.error, self.isHeard) = (print, error, isHeard)
     }
 
-    /// Prints a line of error output, and returns the exit code of the failure.
     func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
         error(text)
         return code
@@ -27,15 +26,12 @@ package struct DeskConsole: Sendable {
 /// The session of commands on a state directory: the stores of its running agent, or the files themselves.
 package struct StateSession: Sendable {
     let deadLetters: any DeadLetterStore
-    /// The running agent's receiver; nil if none runs, so that nothing can be handled.
     let receiver: PushReceiver?
     /// Its service, which enforces the handlers' time limits.
     var service: PushService?
-    /// The session's agent; nil if none runs.
     var agent: AgentIdentity?
     /// Asks for the agent's status; nil if none runs.
     var status: (@Sendable () -> AgentStatus)?
-    /// Makes the agent check its kill file now.
     var lookAtKills: @Sendable () -> Void = {}
 }
 
@@ -77,7 +73,6 @@ package enum DeskCommand {
         }
     }
 
-    /// Prints the agent's status as one line of JSON.
     private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
         guard let status = session.status?() else { return console.fail("kiipush: no agent runs here", .nobody) }
         console.print(status.json)

@@ -1,13 +1,11 @@
 import KiiPush
 
-/// The options of `kiipush tap`: the filters, and the format.
 package struct TapOptions: Sendable {
     var route: String?
     var outcome: String?
     var kind: PushKind?
     var bucket: String?
     package var format = ReportFormat.text
-    /// How many messages to show; nil for no limit.
     var count: Int?
     package var directory = ""
 

@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushSystem
 
-/// A message that has ended, as `kiipush tap` shows it.
 struct TappedMessage: Sendable {
     let trace: Trace
     let time: UTCDate

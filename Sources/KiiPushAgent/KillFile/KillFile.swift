@@ -12,7 +12,6 @@ package struct KillFile: Sendable, Hashable {
     /// The size limit of a kill file, 64 KiB: about a thousand kills.
     package static let largestSize = 65_536
 
-    /// The file's name in a state directory.
     static let name = "kill.json"
 
     package let path: String
@@ -20,10 +19,8 @@ package struct KillFile: Sendable, Hashable {
     /// How long an edit waits for another program's edit to end.
     let lockLimit: Duration
 
-    /// Names a file, which need not exist.
     package init(path: String, lockLimit: Duration = .seconds(5)) { (self.path, self.lockLimit) = (path, lockLimit) }
 
-    /// Names the file `kill.json` of a state directory.
     package init(directory: String) {
         self.init(path: directory.hasSuffix("/") ? "\(directory)\(Self.name)" : "\(directory)/\(Self.name)")
     }

@@ -14,9 +14,10 @@ import Synchronization
 /// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
 /// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
 /// the last lines; a partial line is removed when the file is opened again. A symbolic link stays, and the file that it
-/// names is written; a device or a pipe is an error (`EINVAL`), and stays, and so is a file with a partial last line
-/// that is not a capture's (`EEXIST`).
+/// names is written; a device or a pipe is an error (`EINVAL`), and so is a file of another kind (`EEXIST`); both stay.
 package final class CaptureFile: Sendable {
+    package static let start = #"{"at":""#
+
     package let path: String
 
     package let limit: Int
@@ -59,9 +60,13 @@ package final class CaptureFile: Sendable {
                 state.last = time
             }
         } catch {
-            let isForeign = error == OpenCapture.foreign
-            throw WriteError(
-                path: path, number: error, hint: isForeign ? "; it is not a capture; name another file" : "")
+            let hint =
+                switch error.rawValue {
+                case EEXIST: "; it is not a capture; name another file"
+                case EINVAL: "; it is not a regular file; name another one"
+                default: ""
+                }
+            throw WriteError(path: path, number: error, hint: hint)
         }
     }
 
@@ -95,6 +100,7 @@ final class OpenCapture: Sendable {
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0 else { throw .current }
             guard status.st_mode & S_IFMT == S_IFREG else { throw ErrorNumber(rawValue: EINVAL) }
+            guard !isForeignFile(file, CaptureFile.start) else { throw Self.foreign }
             lastTime = try Self.repair(descriptor, Int(status.st_size))
         } catch {
             close(descriptor)
@@ -166,7 +172,7 @@ enum CaptureLine {
 
     /// Whether bytes may be the beginning of a line; those of a power failure may be zeros.
     static func mayBegin(with bytes: ArraySlice<UInt8>) -> Bool {
-        zip(bytes, #"{"at":""#.utf8).allSatisfy { $0 == $1 } || bytes.allSatisfy { $0 == 0 }
+        zip(bytes, CaptureFile.start.utf8).allSatisfy { $0 == $1 } || bytes.allSatisfy { $0 == 0 }
     }
 
     private static func isRead(_ line: String, _ payload: RawPayload) -> Bool {

@@ -146,8 +146,13 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
-        guard case .failed(let failure) = outcome else { return outcome.name + reason }
-        return "\(outcome.name)\(reason): \(ErrorReport.text(failure.error))"
+        let what =
+            switch outcome {
+            case .failed(let failure): ": \(ErrorReport.text(failure.error))"
+            case .undecodable(let error): " at byte \(error.offset): \(error.detail)"
+            default: ""
+            }
+        return outcome.name + reason + what
     }
 
     private static func milliseconds(_ duration: Duration) -> String { milliseconds(Int64(duration / .nanoseconds(1))) }

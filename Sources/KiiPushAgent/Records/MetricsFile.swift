@@ -1,3 +1,4 @@
+import CLibrary
 import KiiPush
 import KiiPushDelivery
 package import KiiPushSystem
@@ -6,7 +7,7 @@ package import KiiPushSystem
 /// "Watching an agent" lists them.
 ///
 /// Values that are nil or empty are omitted.
-struct MetricsFile {
+package struct MetricsFile {
     let metrics: Metrics
     let status: ServiceStatus
     var counts: ServiceCounts?
@@ -28,14 +29,20 @@ struct MetricsFile {
     /// It is replaced as a whole, so that nobody reads a partial one, and has mode 0644, since it contains only counts
     /// and names of routes for other users. It is not synced to disk; after a power failure it may be empty. A symbolic
     /// link stays, and the file that it names is replaced; a device or a pipe stays, and the text is written into it,
-    /// unless it is a pipe that nobody reads.
+    /// unless it is a pipe that nobody reads. Any other file is an error (`EEXIST`), and stays.
     ///
     /// - Throws: ``WriteError``; the old file is unchanged.
     func write(to path: String) throws(WriteError) {
+        guard !isForeignFile(path, Self.start) else {
+            let hint = "; it is not a metrics file; name another file"
+            throw WriteError(path: path, number: ErrorNumber(rawValue: EEXIST), hint: hint)
+        }
         do throws(ErrorNumber) { try replaceFile(path, with: text, mode: 0o644, isDurable: false) } catch {
             throw WriteError(path: path, number: error)
         }
     }
+
+    package static let start = "# HELP kiipush_"
 
     private var text: String {
         let parts: [String?] = [

@@ -74,6 +74,25 @@ package final class AgentState: Sendable {
         }
     }
 
+    /// Refuses a file that the agent keeps as its state here, as a place for something else.
+    func refuse(_ path: String?, as option: String) throws {
+        guard let path, let file = try? fileToReplace(path),
+            FileStamp(directoryName(file)).isSameFile(as: FileStamp(directory))
+        else { return }
+        if Self.owns(file.split(separator: "/").last ?? "") {
+            throw AgentError("\(escaped(path)): belongs to the agent's state; name another file for the \(option)")
+        }
+    }
+
+    /// Whether a name is one that an agent uses in a state directory.
+    static func owns(_ name: some StringProtocol) -> Bool {
+        let names = [
+            "agent.lock", "client-id", "control.sock", "kiipush.db", KillFile.name, "mqtt-retained", "mqtt-session",
+        ]
+        // Some have companions, such as `kiipush.db-wal` and `kill.json.lock`.
+        return names.contains { name == $0 || name.hasPrefix("\($0).") || name.hasPrefix("\($0)-") }
+    }
+
     /// The file whose lock marks the directory as in use.
     private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }
 

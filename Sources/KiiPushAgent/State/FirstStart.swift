@@ -20,15 +20,11 @@ struct FirstStart: Sendable {
         (self.directory, self.missing) = (directory, missing)
     }
 
-    /// The files that an agent itself writes into a state directory, before anything has arrived.
-    private static let ownFiles: Set<String> = [
-        "agent.lock", "client-id", "mqtt-session", "control.sock", "kiipush.db", "kiipush.db-wal", "kiipush.db-shm",
-        "kiipush.db.lock", "kiipush.db.made", "kiipush.db.spare",
-    ]
-
-    /// Removes what was created; keeps everything if somebody else has added a file meanwhile.
+    /// Removes what was created; keeps everything if somebody else has added a file, such as a kill, meanwhile.
     func undo() {
-        guard let names = StateDirectory.names(in: directory), Self.ownFiles.isSuperset(of: names) else { return }
+        guard let names = StateDirectory.names(in: directory),
+            names.allSatisfy({ AgentState.owns($0) && !$0.hasPrefix(KillFile.name) })
+        else { return }
         // The lock last: until then no other agent starts here.
         for name in names.sorted(by: { $1 == "agent.lock" && $0 != $1 }) { _ = unsafe unlink("\(directory)/\(name)") }
         // With a slash at its end, the state directory has two names.

@@ -7,8 +7,8 @@ public import KiiPushSystem
 public enum SocketError: Error, Sendable, Hashable {
     /// The path is empty, contains NUL, or exceeds 107 bytes, the limit of a socket's path.
     case badPath(String)
-    /// Somebody else could replace the socket: its directory belongs to neither this user nor root, or others may write
-    /// to it.
+    /// Somebody else could replace the socket: its directory belongs to neither this user nor root, which root may use
+    /// nevertheless, or others may write to it.
     case unsafeDirectory(String)
     /// The path exists, but is not a socket, or belongs to somebody else.
     case occupied(String)
@@ -42,6 +42,8 @@ extension SocketError: CustomStringConvertible {
         case .inUse(let path): "\(EscapedText(path)): another program is listening there; stop it or use another path"
         case .nobodyAnswers(let path, let number) where number.isRefusal:
             "\(EscapedText(path)): \(number); run this as the user of the agent, or as root"
+        case .nobodyAnswers(let path, let number) where number.rawValue == ENOENT:
+            "\(EscapedText(path)) is missing; the agent's log says why"
         case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
         }

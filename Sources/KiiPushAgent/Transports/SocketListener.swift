@@ -33,8 +33,12 @@ struct SocketListener: ~Copyable {
             guard unsafe besideAddress.withPointer({ unsafe bind(socket, $0, $1) }) == 0 else {
                 throw .failed(path: path, .current)
             }
-            guard unsafe chmod(beside, mode) == 0, listen(socket, SOMAXCONN) == 0,
-                unsafe rename(beside, path) == 0
+            var status = stat()
+            // Only if the mask has restricted it, since older kernels need `/proc` for that. A link that the owner of
+            // the directory may have put there is not followed.
+            guard unsafe lstat(beside, &status) == 0,
+                unsafe status.st_mode & 0o777 == mode || fchmodat(AT_FDCWD, beside, mode, AT_SYMLINK_NOFOLLOW) == 0,
+                listen(socket, SOMAXCONN) == 0, unsafe rename(beside, path) == 0
             else {
                 let error = ErrorNumber.current
                 unsafe unlink(beside)
@@ -87,12 +91,14 @@ struct SocketListener: ~Copyable {
         return made
     }
 
-    /// Opens a socket's directory, if only this user and root may write to it.
+    /// Opens a socket's directory, if only its owner, who is this user or root, may write to it.
+    ///
+    /// Root may use any owner's, as the state directory of a service's user.
     private static func openDirectory(of path: String) throws(SocketError) -> Int32 {
         let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard directory >= 0 else { throw .failed(path: path, .current) }
         var status = stat()
-        guard unsafe fstat(directory, &status) == 0, status.st_uid == geteuid() || status.st_uid == 0,
+        guard unsafe fstat(directory, &status) == 0, [status.st_uid, 0].contains(geteuid()) || status.st_uid == 0,
             status.st_mode & 0o022 == 0
         else {
             close(directory)
@@ -115,14 +121,14 @@ struct SocketListener: ~Copyable {
         return path.dropLast(name.count) + replacement + String(name.unicodeScalars.dropFirst())
     }
 
-    /// Checks that a path is free, or that of a socket of this user on which nobody listens.
+    /// Checks that a path is free, or that of a socket of this user, for root of any, on which nobody listens.
     private static func checkStale(_ path: String, _ address: UnixAddress) throws(SocketError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
             if errno == ENOENT { return }
             throw .failed(path: path, .current)
         }
-        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
+        guard status.st_mode & S_IFMT == S_IFSOCK, [status.st_uid, 0].contains(geteuid()) else { throw .occupied(path) }
         let probe = try makeSocket(path)
         defer { close(probe) }
         // A socket without a listener refuses; one with a full queue returns EAGAIN.

@@ -35,6 +35,22 @@ package func replaceFile(
     if isDurable { try syncDirectory(of: path) }
 }
 
+/// Whether a path names a regular file that does not begin with this text, or cannot be read.
+///
+/// Replacing it would destroy something else, unlike an empty file, a part of the text, or zeros, as a power failure
+/// leaves them.
+package func isForeignFile(_ path: String, _ start: String) -> Bool {
+    let reader: ByteReader
+    do throws(ReadError) { reader = try ByteReader(regularFile: path) } catch {
+        if case .unreadable(_, let number) = error { return number.rawValue == EACCES }
+        return false
+    }
+    var bytes = [UInt8](repeating: 0, count: start.utf8.count)
+    let count = (try? reader.read(into: &bytes)) ?? 0
+    let read = bytes[..<count]
+    return !zip(read, start.utf8).allSatisfy { $0 == $1 } && !read.allSatisfy { $0 == 0 }
+}
+
 /// Renames a file; `EEXIST` if the new name is that of anything but a regular file, which is replaced.
 package func renameFile(_ path: String, to new: String) throws(ErrorNumber) {
     guard isRegularOrMissing(new) else { throw ErrorNumber(rawValue: EEXIST) }

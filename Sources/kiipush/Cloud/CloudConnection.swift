@@ -5,9 +5,7 @@ import KiiPushAgent
 import KiiCloudHTTP
 #endif
 
-/// Calls Kii's cloud for a command, if this build can.
 enum CloudConnection {
-    /// Whether this build has an HTTP client.
     static var isBuilt: Bool {
         #if HTTP
         true
@@ -20,7 +18,6 @@ enum CloudConnection {
         "this kiipush has no HTTP client; build it with the trait HTTP (Debian's libcurl4-openssl-dev): "
         + "swift build --traits HTTP"
 
-    /// A connection for an account, until it is closed.
     struct Open: Sendable {
         let client: KiiClient
         let close: @Sendable () async -> Void

@@ -13,7 +13,6 @@ extension CommandOption {
     }
 }
 
-/// Parsing that the cloud commands share.
 enum CloudOption {
     static func check(account: String) throws(Arguments.Mistake) {
         guard !account.isEmpty else {
@@ -21,7 +20,6 @@ enum CloudOption {
         }
     }
 
-    /// Takes the single URI after a command.
     static func uri(_ operands: [String], _ what: String) throws(Arguments.Mistake) -> KiiURI {
         guard let text = operands.first else { throw Arguments.Mistake(text: "name \(what)") }
         guard operands.count == 1 else { throw Arguments.Mistake(text: "it takes one URI, not \(operands.count)") }
@@ -31,7 +29,6 @@ enum CloudOption {
         return uri
     }
 
-    /// Parses a subscriber: `user:ID` or `thing:ID`.
     static func subscriber(_ text: String) -> PushSubscriber? {
         let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
         guard parts.count == 2 else { return nil }

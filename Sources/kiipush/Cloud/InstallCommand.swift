@@ -3,7 +3,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.
 struct InstallCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""
@@ -38,7 +37,7 @@ struct InstallCommand: CommandWithOptions {
         guard !endpoint.isEmpty else {
             throw Arguments.Mistake(text: "--endpoint is missing: name the file that the endpoint goes to")
         }
-        try Arguments.checkOutput("--endpoint", endpoint, inputs: [account])
+        try OutputKind(name: "file of 'kiipush install'", start: #"{"host":"#).check("--endpoint", endpoint)
         guard installation == nil || thing == nil && !isDevelopment else {
             throw Arguments.Mistake(text: "--installation installs nothing; leave out --thing and --development")
         }

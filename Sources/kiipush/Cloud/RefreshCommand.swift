@@ -2,7 +2,6 @@ import KiiCloud
 import KiiPush
 import KiiPushAgent
 
-/// `kiipush refresh`: the current state of the object, user, group or thing that a handle names.
 struct RefreshCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""

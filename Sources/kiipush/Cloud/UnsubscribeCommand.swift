@@ -3,7 +3,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush unsubscribe`: ends the pushes of a bucket or a topic, for one device or all of a list.
 struct UnsubscribeCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var account = ""
@@ -46,9 +45,7 @@ struct UnsubscribeCommand: CommandWithOptions {
         if let one, CloudOption.subscriber(one) == nil {
             throw Arguments.Mistake(text: "--of takes user:ID or thing:ID, not '\(escaped(one))'")
         }
-        if list == "-", account == "-" {
-            throw Arguments.Mistake(text: "--account and --list cannot both be standard input")
-        }
+        try Arguments.checkStandardInput([account, list])
     }
 
     /// The size limit of a list: a million subscribers.

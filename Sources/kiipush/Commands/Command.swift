@@ -10,11 +10,9 @@ struct Command: Sendable {
     let summary: String
     /// The arguments after its name; several lines for several forms.
     var usage = [""]
-    /// The introduction before the options.
     var about: [Paragraph] = []
     var options = [OptionTexts(options: [.help])]
     var operands = Completion.nothing
-    /// Notes after the options.
     var notes: [Paragraph] = []
     /// The meaning of its exit codes, except wrong usage.
     var exits: [(code: ExitCode, meaning: String)] = []
@@ -42,7 +40,6 @@ enum Paragraph: Sendable {
 }
 
 extension Command {
-    /// Runs the command with the words after its name.
     func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         if let action { return await action(arguments, console) }
         guard let first = arguments.first else { return console.fail(help, .usage) }
@@ -81,7 +78,6 @@ extension Command {
         /// Finished: help was printed, or an error was reported.
         case answered(ExitCode)
 
-        /// The exit code if it is finished.
         var code: ExitCode { if case .answered(let code) = self { code } else { .fine } }
     }
 
@@ -101,13 +97,6 @@ extension Command {
         } catch { return .answered(refuse(error, console)) }
     }
 
-    /// Parses the command line of a command without arguments.
-    func readNothing(_ arguments: [String], _ console: Console) -> Reading<Void> {
-        read(arguments, by: OptionTable<Void>([]), into: (), console) { _, operands throws(Arguments.Mistake) in
-            if !operands.isEmpty { throw Arguments.Mistake(text: "it takes no arguments") }
-        }
-    }
-
     func refuse(_ mistake: Arguments.Mistake, _ console: Console) -> ExitCode {
         let isQuestion = mistake.text.hasSuffix("?")
         return console.fail("\(call): \(mistake.text)\(isQuestion ? " Try" : "; try") '\(call) --help'", .usage)
@@ -119,12 +108,17 @@ protocol CommandWithOptions: Sendable {
     init()
     static var table: OptionTable<Self> { get }
     static var command: Command { get }
-    /// Takes the operands, and checks combinations of options.
     mutating func check(_ operands: [String]) throws(Arguments.Mistake)
     func run(_ console: Console) async -> ExitCode
 }
 
 extension CommandWithOptions {
+    static var table: OptionTable<Self> { OptionTable([]) }
+
+    func check(_ operands: [String]) throws(Arguments.Mistake) {
+        if !operands.isEmpty { throw Arguments.Mistake(text: "it takes no arguments") }
+    }
+
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = command.read(arguments, by: table, into: Self(), console) {
             options, operands throws(Arguments.Mistake) in try options.check(operands)

@@ -1,22 +1,34 @@
 import KiiPushAgent
 import KiiPushSystem
 
+/// A kind of file that a command writes: it replaces an earlier file of its kind, but no other.
+struct OutputKind {
+    let name: String
+    /// How each file of this kind begins.
+    let start: String
+
+    /// Refuses a file of another kind, such as one that the command reads, and the file of one of its standard streams.
+    ///
+    /// A device, a pipe or a descriptor is written into, which destroys nothing.
+    func check(_ option: String, _ output: String?) throws(Arguments.Mistake) {
+        if let output, FileStamp(output).isDirectory {
+            throw Arguments.Mistake(text: "\(option) '\(escaped(output))' is a directory; name a file")
+        }
+        guard let output, output != "-", let path = try? fileToReplace(output) else { return }
+        let stamp = FileStamp(path)
+        let isStream = (0...2).contains { stamp.isSameFile(as: FileStamp("/dev/fd/\($0)")) }
+        guard isStream || isForeignFile(path, start) else { return }
+        let what = isStream ? "a standard stream of this command" : "no \(name)"
+        throw Arguments.Mistake(
+            text: "\(option) would replace '\(escaped(output))', which is \(what); name another file")
+    }
+}
+
 extension Arguments {
     /// Refuses a command line that names standard input more than once: only the first could read it.
     static func checkStandardInput(_ files: [String?]) throws(Mistake) {
         guard files.count(where: { $0 == "-" }) <= 1 else {
             throw Mistake(text: "standard input can be only one of the files")
-        }
-    }
-
-    /// Refuses an output that is the same file as an input, by any name: writing it would destroy what is read.
-    static func checkOutput(_ option: String, _ output: String?, inputs: [String?]) throws(Mistake) {
-        guard let output, output != "-" else { return }
-        let stamp = FileStamp(output)
-        for case let input? in inputs where input != "-" && stamp.isSameFile(as: FileStamp(input)) {
-            throw Mistake(
-                text: "\(option) '\(escaped(output))' would replace '\(escaped(input))', which is read; name another "
-                    + "file")
         }
     }
 }

@@ -1,6 +1,5 @@
 import KiiPushAgent
 
-/// `kiipush completions`: prints a shell's completions of commands, options and values.
 enum CompletionsCommand {
     private static let shells: [(name: String, script: String)] = [
         ("bash", CompletionScripts.bash), ("zsh", CompletionScripts.zsh), ("fish", CompletionScripts.fish),
@@ -29,7 +28,6 @@ enum CompletionsCommand {
         return .fine
     }
 
-    /// The command, for the tool whose commands it completes.
     static func command(of tool: @escaping @Sendable () -> Command) -> Command {
         var command = description
         command.action = { arguments, console in run(arguments, of: tool(), console) }

@@ -25,13 +25,11 @@ struct Console: Sendable {
         tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
         ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
 
-    /// Prints a line of error output, and returns the exit code of the failure.
     func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
         error(text)
         return code
     }
 
-    /// The lines of an answer, printed here.
     var desk: DeskConsole { DeskConsole(print: print, error: error) }
 
     /// The same for a command that runs until its reader closes the pipe, even while it prints nothing.

@@ -2,16 +2,13 @@ import KiiPush
 import KiiPushAgent
 import Synchronization
 
-/// `kiipush demo`: sends documented payloads of every kind through a real receiver, and describes the results.
-enum DemoCommand {
+struct DemoCommand: CommandWithOptions {
     static let command = Command(
         name: "demo", summary: "runs a receiver on payloads of every kind and shows the outcomes",
         about: [.text("It uses neither the network nor files, and ends by itself.")],
         exits: [(.fine, "it has ended")], action: { arguments, console in await run(arguments, console) })
 
-    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let reading = Self.command.readNothing(arguments, console)
-        guard case .options = reading else { return reading.code }
+    func run(_ console: Console) async -> ExitCode {
         await Demo(console).run()
         await LoopDemo(console).run()
         await DeliveryDemo(console).run()

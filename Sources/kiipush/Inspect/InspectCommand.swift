@@ -4,7 +4,6 @@ import KiiPushAgent
 import KiiPushRules
 import KiiPushSystem
 
-/// `kiipush inspect`: shows what each payload is and why.
 struct InspectCommand: CommandWithOptions {
     var transport: Transport?
     var app: String?
@@ -112,7 +111,6 @@ private struct Inspection {
         }
     }
 
-    /// Inspects one payload; `line` is its number, if payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
         do throws(DecodeError) {
             let message = try PastedPayload(bytes, transport: options.transport, app: options.app).message

@@ -76,17 +76,18 @@ struct PastedPayload {
 
     /// A hint for a payload after other text, as in a log line; empty for any other.
     static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
-            return "; the payload begins with a byte order mark; send it as UTF-8 without one"
+        if error.code == .notAnObject, bytes[error.offset] == UInt8(ascii: "["), bytes.contains(UInt8(ascii: "{")) {
+            return "; if the items of this list are payloads, write each on a line, and use --lines"
         }
         if let other = PrintedForm.hint(bytes, error) { return "; \(other)" }
         guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
             return ""
         }
-        // Binary data, such as a picture, is not a log.
+        // Binary data, such as a picture, is not a log, and nor is a byte order mark.
         guard let log = String(validating: bytes[..<brace], as: UTF8.self),
             log.unicodeScalars.allSatisfy({
-                "\t\r\n".unicodeScalars.contains($0) || $0.properties.generalCategory != .control
+                "\t\r\n".unicodeScalars.contains($0)
+                    || $0.properties.generalCategory != .control && $0 != "\u{FEFF}"
             })
         else { return "" }
         let head = brace == 1 ? "first byte, which is" : "first \(brace) bytes, which are"

@@ -3,7 +3,6 @@ import KiiPushAgent
 import KiiPushSystem
 import KiiPushRules
 
-/// `kiipush kill` and `kiipush revive`: the kill switch of an agent in another process.
 struct KillCommand {
     private let name: String
     private let console: Console

@@ -1,7 +1,6 @@
 import KiiPush
 import KiiPushAgent
 
-/// The options of `kiipush kill` or `kiipush revive`.
 struct KillOptions: ReadsRules {
     var params = ParameterOptions()
     enum Action {
@@ -39,7 +38,6 @@ struct KillOptions: ReadsRules {
 
     static let reviveTable = OptionTable<KillOptions>([state])
 
-    /// Takes the operands of `kiipush kill`, and checks combinations of options.
     mutating func kill(_ operands: [String]) throws(Arguments.Mistake) {
         if let flag = flags.first {
             guard operands.isEmpty, duration == nil, rules == nil, params.isEmpty, flags.allSatisfy({ $0 == flag })

@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush manual`: writes the pages for `man`.
 struct ManualCommand {
     private var page: String?
     private var directory: String?
@@ -53,7 +52,6 @@ struct ManualCommand {
         return .fine
     }
 
-    /// The command, for the tool whose manual it is.
     static func command(of tool: @escaping @Sendable () -> Command) -> Command {
         var command = description
         command.action = { arguments, console in run(arguments, of: tool(), console) }

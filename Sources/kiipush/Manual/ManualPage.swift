@@ -11,7 +11,6 @@ struct ManualPage {
     /// All pages of a tool, the tool's own first.
     static func all(of tool: Command) -> [ManualPage] { ([tool] + tool.commands).map { ManualPage($0, of: tool) } }
 
-    /// The page's name: `kiipush`, `kiipush-rules`.
     var name: String { Self.name(command) }
 
     private static func name(_ command: Command) -> String { command.call.split(separator: " ").joined(separator: "-") }

@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush dead-letters`: lists, replays or drops dead letters.
 enum DeadLettersCommand {
     private static let name = "dead-letters"
 

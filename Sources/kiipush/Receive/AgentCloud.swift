@@ -4,7 +4,6 @@ import KiiPushRules
 import KiiPushAgent
 import Synchronization
 
-/// The cloud calls of an agent's rules, if an account is named.
 struct AgentCloud: Sendable {
     /// Performs `write` and `send`; nil without an account.
     let calls: (any RuleCloud)?
@@ -12,7 +11,6 @@ struct AgentCloud: Sendable {
     let answers: [any AnswerSender]
     let close: @Sendable () async -> Void
 
-    /// Reads the account of the options, and connects.
     init(_ options: ReceiveOptions, _ rules: RoutingRules) throws {
         guard let path = options.account else {
             (calls, answers, close) = (nil, [], {})

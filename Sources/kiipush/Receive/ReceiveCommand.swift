@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushRules
 import KiiPushAgent
 
-/// `kiipush receive`: an agent that receives pushes and runs the handlers of a rules file.
 struct ReceiveCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let options: ReceiveOptions

@@ -38,7 +38,6 @@ extension ReceiveOptions {
         },
     ]
 
-    /// An option that changes the settings of a broker.
     private static func broker<Value: Sendable>(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
         as read: @escaping @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> Value,

@@ -27,7 +27,6 @@ struct ReceiveOptions: ReadsRules {
 }
 
 extension ReceiveOptions {
-    /// The named sources, and what the options of a broker change.
     struct Named: Sendable {
         var sources: [String] = []
         var socket: String?
@@ -58,9 +57,8 @@ extension ReceiveOptions {
                 text: "--account needs a file to read again when Kii refuses the token, not standard input")
         }
         if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
-        let inputs = [options.rules, options.params.file, options.account, options.named.endpoint]
-        try Arguments.checkOutput("--metrics", options.settings.metrics, inputs: inputs + [options.settings.capture])
-        try Arguments.checkOutput("--capture", options.settings.capture, inputs: inputs)
+        try OutputKind(name: "metrics file", start: MetricsFile.start).check("--metrics", options.settings.metrics)
+        try OutputKind(name: "capture", start: CaptureFile.start).check("--capture", options.settings.capture)
         options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options

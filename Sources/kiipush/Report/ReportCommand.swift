@@ -4,7 +4,6 @@ import KiiPushRules
 import KiiPushSystem
 import Synchronization
 
-/// `kiipush report`: renders a capture as a page for a browser.
 struct ReportCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var capture = ""
@@ -55,7 +54,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         if output.isEmpty { throw Arguments.Mistake(text: "--output is missing, such as -o report.html") }
         capture = operands.first ?? ""
         try Arguments.checkStandardInput([capture, rules])
-        try Arguments.checkOutput("--output", output, inputs: [capture, rules, params.file])
+        try OutputKind(name: "page of 'kiipush report'", start: ReportPage.start).check("--output", output)
     }
 
     func run(_ console: Console) async -> ExitCode { await isWatching ? watch(console) : write(console) }

@@ -54,7 +54,6 @@ struct ReportWay: Hashable {
         let verdict: String
     }
 
-    /// The result of one condition of a rule.
     struct Check: Hashable {
         let name: String
         let key: String?
@@ -73,14 +72,12 @@ struct ReportWay: Hashable {
     }
 
     var stages: [Stage] = []
-    /// The meaning of the outcome.
     var words = ""
     var certainty: String?
     var evidence: [String] = []
     var conflicts: [String] = []
     var rules: [Rule] = []
 
-    /// Its approximate size in the report, in bytes.
     var size: Int {
         let texts =
             stages.flatMap { [$0.name, $0.verdict] } + evidence + conflicts
@@ -119,7 +116,6 @@ extension ReportWay {
         }
     }
 
-    /// Uses the error of an undecodable message.
     init(undecodable error: DecodeError) {
         stages = [Stage(name: "decode", verdict: "\(error.code.rawValue), at byte \(error.offset)")]
         words = Self.shown(error.detail)

@@ -7,6 +7,8 @@ import KiiPush
 struct ReportPage {
     let report: Report
 
+    static let start = "<!DOCTYPE html><!-- kiipush report -->"
+
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
     static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
     private static let frame = String(decoding: PackageResources.report_html, as: UTF8.self)

@@ -38,7 +38,6 @@ struct ReportSummary {
         self.findings = tones.flatMap { tone in findings.filter { $0.tone == tone } }
     }
 
-    /// The number of messages and their outcomes, on one line.
     static func headline(_ report: Report) -> String {
         let count = report.messages.count
         let span = (report.messages.last?.time ?? 0) - (report.messages.first?.time ?? 0)
@@ -141,7 +140,6 @@ struct ReportSummary {
         return findings
     }
 
-    /// A number of messages, in words.
     static func counted(_ count: Int) -> String { "\(Figures.count(Int64(count))) message\(count == 1 ? "" : "s")" }
 }
 
@@ -149,7 +147,6 @@ extension Report {
     /// The number of messages by outcome, the most frequent first.
     var countsByOutcome: [(name: String, count: Int)] { counts(of: messages) }
 
-    /// The same for some of the messages.
     func counts(of messages: [ReportMessage]) -> [(name: String, count: Int)] {
         var counts = [Int](repeating: 0, count: outcomes.all.count)
         for message in messages { counts[message.outcome] += 1 }

@@ -15,7 +15,6 @@ struct WatchedReport {
         report = Report(source: source, origin: .watched, showsValues: showsValues)
     }
 
-    /// Whether a line is output of `tap`.
     static func isTapped(_ line: [UInt8]) -> Bool {
         guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else { return false }
         return value["leftOut"] != nil || (value["outcome"] != nil && value["time"] != nil)

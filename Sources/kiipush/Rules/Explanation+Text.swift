@@ -80,7 +80,6 @@ extension Explanation {
         }
     }
 
-    /// The deduplication key of the message.
     private func idLine(_ dedupe: RouteDedupe, indent: Int) -> String {
         let space = String(repeating: " ", count: indent)
         let field = "id    \(Self.shown(dedupe.field))"
@@ -134,6 +133,5 @@ extension Explanation {
 }
 
 extension RouteCheck {
-    /// The check, and those inside it.
     var withParts: [RouteCheck] { [self] + parts.flatMap(\.withParts) }
 }

@@ -4,13 +4,9 @@ import KiiPushTesting
 
 /// Why a message has its outcome, by rule and by stage.
 struct Explanation {
-    /// The result of one rule.
     enum Standing: String {
-        /// It matches the message.
         case taken
-        /// A condition does not hold.
         case missed
-        /// An earlier rule stopped the message.
         case notTried
     }
 
@@ -36,7 +32,6 @@ struct Explanation {
     let message: PushMessage
     let rules: [Rule]
     let receipt: TestReceipt
-    /// The rule that stopped the message.
     let taker: RoutingRule?
 
     /// Explains a receipt; nil without a message.

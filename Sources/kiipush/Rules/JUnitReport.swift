@@ -17,16 +17,13 @@ struct JUnitReport {
         var fault: (kind: Fault, message: String, text: String)?
     }
 
-    /// The results of one file.
     struct Suite {
         private let file: String
         private var cases: [Case] = []
-        /// The total duration.
         var duration = Duration.zero
 
         init(file: String) { self.file = file }
 
-        /// A file that cannot be tested.
         init(file: String, _ problems: [RulesError.Problem]) {
             self.init(file: file)
             let message = problems.first.map { "\($0)" } ?? "it cannot be read"
@@ -34,7 +31,6 @@ struct JUnitReport {
             cases.append(Case(name: "the file can be read", line: 1, duration: .zero, fault: (.error, message, text)))
         }
 
-        /// Adds a failure of the file as a whole.
         mutating func add(_ failure: RuleTestFailure) {
             cases.append(
                 Case(
@@ -74,14 +70,13 @@ struct JUnitReport {
 
     mutating func add(_ suite: Suite) { suites.append(suite) }
 
-    /// The document.
+    static let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kiipush rules test\""
+
     var text: String {
         func sum(_ number: (Suite) -> Int) -> Int { suites.reduce(0) { $0 + number($1) } }
         let duration = suites.reduce(Duration.zero) { $0 + $1.duration }
         let counts = Self.counts(sum(\.tests), sum(\.failures), sum(\.errors), duration)
-        let lines =
-            ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites name=\"kiipush rules test\" \(counts)>"]
-            + suites.flatMap(\.lines) + ["</testsuites>"]
+        let lines = ["\(Self.start) \(counts)>"] + suites.flatMap(\.lines) + ["</testsuites>"]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -89,7 +84,6 @@ struct JUnitReport {
         "tests=\"\(tests)\" failures=\"\(failures)\" errors=\"\(errors)\" skipped=\"0\" time=\"\(seconds(duration))\""
     }
 
-    /// Seconds with six decimals.
     private static func seconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         return "\(seconds).\((attoseconds / 1_000_000_000_000).digits(6))"

@@ -1,6 +1,5 @@
 import KiiPushAgent
 
-/// Shows the progress of a long run on a terminal.
 struct Progress {
     private let file: String
     private let total: Int

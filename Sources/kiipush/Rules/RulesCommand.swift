@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushRules
 
-/// `kiipush rules`: checks a rules file before it goes to a device.
 enum RulesCommand {
     static let command = Command(
         name: "rules", summary: "tests, lints, explains, compares and draws rules files",
@@ -14,16 +13,12 @@ enum RulesCommand {
         ])
 }
 
-/// `kiipush rules schema`: prints the format of rules files as a JSON Schema.
-enum RulesSchemaCommand {
+struct RulesSchemaCommand: CommandWithOptions {
     static let command = Command(
         name: "rules schema", summary: "prints the JSON Schema of rules files, for editors",
-        options: OptionTable<Void>([]).texts, exits: [(.fine, "printed")],
-        action: { arguments, console in run(arguments, console) })
+        exits: [(.fine, "printed")], action: { arguments, console in await run(arguments, console) })
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        let reading = Self.command.readNothing(arguments, console)
-        guard case .options = reading else { return reading.code }
+    func run(_ console: Console) async -> ExitCode {
         var schema = RoutingRules.schema
         while schema.utf8.last == UInt8(ascii: "\n") { schema.removeLast() }
         console.print(schema)

@@ -4,7 +4,6 @@ import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 
-/// `kiipush rules diff`: finds the messages of a captured corpus that another version of the rules treats differently.
 struct RulesDiffCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var old = ""
@@ -89,7 +88,6 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
 
 /// Sends messages through two versions of rules and counts, by kind of change, those with different results.
 struct RulesDiff {
-    /// The result of a message under one version.
     struct Fate: Hashable {
         let outcome: String
         let reason: String?
@@ -120,7 +118,6 @@ struct RulesDiff {
 
     fileprivate struct Tally {
         var count = 0
-        /// The first of them, as examples.
         var lines: [Int] = []
     }
 
@@ -142,7 +139,6 @@ struct RulesDiff {
         self.examples = examples
     }
 
-    /// Sends one message through both versions.
     mutating func send(_ payload: RawPayload, at time: Duration, line: Int) async {
         await old.advance(by: time - elapsed)
         await new.advance(by: time - elapsed)
@@ -198,7 +194,6 @@ struct RulesDiff {
 
     // MARK: JSON
 
-    /// One object per change, and finally the summary.
     var jsonLines: [String] {
         let lines = inOrder.map { change, tally in
             JSONWriter.object { writer in
@@ -230,7 +225,6 @@ extension RulesDiff.Fate {
 }
 
 extension String {
-    /// The text preceded by spaces, `width` characters in all.
     fileprivate func leftPadded(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }

@@ -4,7 +4,6 @@ import KiiPushAgent
 import KiiPushSystem
 import KiiPushTesting
 
-/// `kiipush rules explain`: one payload through the real chain, with every reason.
 struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var file = ""
@@ -42,7 +41,9 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     private var source: String { isText ? "text" : payload }
 
     func run(_ console: Console) async -> ExitCode {
-        guard let rules = RulesFile.load(file, params, console), let bytes = read(console) else { return .failed }
+        guard let rules = RulesFile.load(file, params, console, format), let bytes = read(console) else {
+            return .failed
+        }
         do {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
             let clock = ManualClock(wallNow: now ?? UTCDate.now.milliseconds)
@@ -63,6 +64,7 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
     }
 
     private func report(_ error: DecodeError, at place: SourcePosition, hint: String = "", _ console: Console) {
+        if format == .json { console.print(JSONReport.line(error, source: source)) }
         console.error("\(escaped(source)):\(place): \(error.code.rawValue): \(error.detail)\(hint)")
     }
 

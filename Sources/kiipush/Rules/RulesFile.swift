@@ -3,7 +3,6 @@ import KiiPushRules
 import KiiPushAgent
 import KiiPushSystem
 
-/// Reads rules files for commands, and reports their problems.
 enum RulesFile {
     /// The rules, or nil if they could not be read, which has been reported: each problem on a line of standard error,
     /// and for `json` all of them as one object on standard output too.
@@ -116,7 +115,6 @@ struct ParameterOptions {
         return values
     }
 
-    /// Whether none is given.
     var isEmpty: Bool { file == nil && texts.isEmpty }
 
     /// Refuses values where no rules are given that could use them.
@@ -125,13 +123,11 @@ struct ParameterOptions {
     }
 }
 
-/// The options of a command that reads rules.
 protocol ReadsRules: SendableMetatype {
     var params: ParameterOptions { get set }
 }
 
 extension CommandOption where Target: ReadsRules {
-    /// The file with values.
     static var params: Self {
         .value(
             "--params", "FILE",

@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushRules
 
-/// `kiipush rules graph`: draws the rules, their actions and their writes.
 struct RulesGraphCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var file = ""
@@ -72,7 +71,6 @@ struct MermaidText {
         }
     }
 
-    /// Draws the rules, and each of their actions once.
     private mutating func draw(_ rules: [RoutingRule], inCycle: Set<Int>) {
         var actions: [String] = []
         var numbers: [String: Int] = [:]
@@ -163,7 +161,6 @@ struct MermaidText {
         }
     }
 
-    /// A text for a label: escaped and truncated.
     private static func shown(_ text: String) -> String {
         let safe = escaped(text)
         return safe.count <= longestLine ? safe : safe.prefix(longestLine - 1) + "…"

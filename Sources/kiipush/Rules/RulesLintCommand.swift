@@ -3,7 +3,6 @@ import KiiPushAgent
 import KiiPushRules
 import KiiPushSystem
 
-/// `kiipush rules lint`: finds statements of rules files that have no effect or cannot be meant.
 struct RulesLintCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     private var files: [String] = []

@@ -4,14 +4,11 @@ import KiiPushRules
 import KiiPushSystem
 import KiiPushTesting
 
-/// `kiipush rules test`: runs the tests of rules files.
 struct RulesTestCommand: CommandWithOptions, ReadsRules {
     var params = ParameterOptions()
     var wantsCoverage = false
-    /// The least required coverage, in percent.
     var failUnder: Double?
     var junit: String?
-    /// Whether to show the rules' cloud actions.
     var showsCloud = false
     var format = ReportFormat.text
     var filter: String?
@@ -47,7 +44,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         files = operands
         try Arguments.checkStandardInput(operands)
         if junit == "-" { throw Arguments.Mistake(text: "--junit takes a file: standard output has the results") }
-        try Arguments.checkOutput("--junit", junit, inputs: operands + [params.file])
+        try OutputKind(name: "file of test results", start: JUnitReport.start).check("--junit", junit)
     }
 
     func run(_ console: Console) async -> ExitCode {
@@ -87,7 +84,6 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
     }
 }
 
-/// A run of the tests, and its results.
 private struct RulesTestRun {
     private let options: RulesTestCommand
     private let console: Console
@@ -226,7 +222,6 @@ private struct RulesTestRun {
     }
 }
 
-/// How many tests ran, and their results.
 struct RulesTestSums {
     var files = 0
     var unreadable = 0

@@ -4,7 +4,6 @@ import KiiPushTesting
 
 /// The coverage report of `kiipush rules test` for people.
 enum RulesTestText {
-    /// How many gaps are listed.
     private static let mostGaps = 200
 
     static func lines(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> [String] {
@@ -83,7 +82,6 @@ enum RulesTestJSON {
         }
     }
 
-    /// The last line.
     static func line(_ sums: RulesTestSums) -> String {
         JSONWriter.object { writer in
             writer.member("summary") { writer in

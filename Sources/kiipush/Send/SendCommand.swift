@@ -5,12 +5,9 @@ import KiiPushAgent
 import KiiPushRules
 import KiiPushSystem
 
-/// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
 struct SendCommand: CommandWithOptions {
-    /// The topic, the sender, and the time.
     private var address = PushAddress(
         app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
-    /// The file with the request's body.
     private var message = ""
     private var format = ReportFormat.text
     /// The file with the account; empty for a dry run without one.
@@ -48,7 +45,6 @@ struct SendCommand: CommandWithOptions {
         .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
     ])
 
-    /// Refuses operands, and makes the address from the options.
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands)
         guard isDryRun || CloudConnection.isBuilt else {
@@ -60,9 +56,7 @@ struct SendCommand: CommandWithOptions {
         guard !message.isEmpty else { throw Arguments.Mistake(text: "--message is missing: name a file, or -") }
         if !isDryRun {
             try CloudOption.check(account: account)
-            guard account != "-" || message != "-" else {
-                throw Arguments.Mistake(text: "--account and --message cannot both be standard input")
-            }
+            try Arguments.checkStandardInput([account, message])
         }
         address.sender = try Self.sender(sender)
         try setTopic(topic)
@@ -91,7 +85,6 @@ struct SendCommand: CommandWithOptions {
         throw Arguments.Mistake(text: "--as takes user:ID, thing:ID or developer, not '\(escaped(text))'")
     }
 
-    /// Sends the push, unless there is a problem.
     private func send(_ console: Console) async -> ExitCode {
         guard let bytes = read(console) else { return .failed }
         let message: OutgoingMessage

@@ -76,7 +76,6 @@ struct SendReport {
         }
     }
 
-    /// The line for a push that was sent.
     static func jsonLine(_ id: PushMessageID) -> String { JSONWriter.object { $0.member("pushMessageID", id.text) } }
 
     private func write(_ findings: [Finding], _ writer: inout JSONWriter) {

@@ -40,7 +40,6 @@ typealias AgentPresence = Result<AgentIdentity, WatchedAgent.Silence>
 extension AgentPresence {
     private var agent: AgentIdentity? { try? get() }
 
-    /// Whether it is known to have the target.
     var knows: Bool { agent?.isKnown == true }
 
     /// Why nothing matches the target in it; nil if something does, or if that is unknown.

@@ -10,10 +10,8 @@ struct StatusText {
     private static let margin = 12
     private static let mostPaced = 10
 
-    /// The whole status: head, facts, and a table of the routes.
     var lines: [String] { head + facts + [""] + routes(status.routes) }
 
-    /// The agent's identity and whether it is healthy.
     var head: [String] {
         let health = status.isHealthy ? "healthy" : "NOT HEALTHY"
         let who = "agent \(status.process), kiipush \(escaped(status.version)): \(health)"
@@ -23,7 +21,6 @@ struct StatusText {
         return first + status.problems.flatMap { entry("problem", $0) }
     }
 
-    /// The current state, a line or two per item.
     var facts: [String] {
         var lines = entry("state", status.state)
         if let rules = status.rules {
@@ -142,7 +139,6 @@ struct RouteTable {
 }
 
 extension UTCDate {
-    /// The time without fractions of a second.
     var wholeSeconds: String {
         UTCDate(milliseconds: milliseconds - ((milliseconds % 1000) + 1000) % 1000)?.shortText ?? shortText
     }

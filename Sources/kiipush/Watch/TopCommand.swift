@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.
 struct TopCommand: CommandWithOptions {
     private var directory = ""
     private var interval = Duration.seconds(2)

@@ -7,10 +7,8 @@ struct TopScreen {
     enum Order: String, CaseIterable {
         /// By how long handlers run, as a share of the elapsed time.
         case busy
-        /// By messages per second.
         case rate
         case failed
-        /// By how long messages wait.
         case wait
         case name
 
@@ -25,7 +23,6 @@ struct TopScreen {
     /// A route with its rates since the last update, or since the agent's start for the first one.
     struct Row: Equatable {
         let route: AgentStatus.Route
-        /// Completed handlers per second.
         let rate: Double
         /// How many of its handlers ran at once, on average.
         let busy: Double
@@ -71,7 +68,6 @@ struct TopScreen {
         }
     }
 
-    /// The lines of the screen, limited to its width and height.
     var lines: [String] {
         let text = StatusText(status: status, width: size.columns)
         var top = text.head + text.facts
@@ -88,7 +84,6 @@ struct TopScreen {
         return all.map { Figures.column($0, min($0.count, size.columns)) }
     }
 
-    /// The row of column names, as it appears in the lines.
     var header: String { table.header }
 
     private var table: RouteTable {

@@ -9,9 +9,11 @@ final class TopTerminal: Sendable {
     private let before: Mutex<termios?>
     private let ink: Ink
 
-    /// Takes over the terminal; nil if standard input and output are not one.
+    /// Takes over the terminal; nil if standard input and output are not one, or it is one without a cursor.
     init?(_ ink: Ink) {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1,
+            !["", "dumb"].contains(environmentVariable("TERM") ?? "")
+        else { return nil }
         var mode = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         before = Mutex(mode)

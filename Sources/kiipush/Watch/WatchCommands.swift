@@ -3,7 +3,6 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-/// `kiipush tap`: shows the messages of a running agent when they end.
 enum TapCommand {
     /// Watches the agent of a state directory, until the agent or this command is ended.
     static func run(_ arguments: [String], _ given: Console) async -> ExitCode {
@@ -48,7 +47,6 @@ enum TapCommand {
         action: { arguments, console in await run(arguments, console) })
 }
 
-/// `kiipush status`: the status of a running agent, and whether it is healthy.
 struct StatusCommand: CommandWithOptions {
     private var format = ReportFormat.text
     private var directory = ""
@@ -95,7 +93,6 @@ struct StatusCommand: CommandWithOptions {
         action: { arguments, console in await run(arguments, console) })
 }
 
-/// The columns and rows of standard output.
 struct ScreenSize: Equatable {
     var columns: Int
     var rows: Int

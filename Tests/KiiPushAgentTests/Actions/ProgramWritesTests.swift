@@ -127,10 +127,8 @@ final class ActionRun: Sendable {
         }
     }
 
-    /// What the program said, for the log.
     var wholeLog: [String] { lines.withLock { $0.map(\.text) } }
 
-    /// The same, without the message's number.
     var log: [String] { wholeLog.map { Self.words($0) } }
 
     /// What of that was no trouble.
@@ -155,5 +153,4 @@ final class ActionRun: Sendable {
     }
 }
 
-/// Whether there is a process with this id.
 func isRunning(_ process: pid_t) -> Bool { kill(process, 0) == 0 || errno != ESRCH }

@@ -20,7 +20,6 @@ struct KillFileTests {
 
     private func write(_ text: String) throws { try folder.write(text, to: "kill.json") }
 
-    /// What is wrong with single entries, as `line:column: what`.
     private func problems() throws -> [String] {
         try file.read().problems.map { "\($0)".replacing("\(file.path):", with: "") }
     }

@@ -23,7 +23,6 @@ private final class Scene: Sendable {
     }
 
     func report(_ trouble: String) { list.withLock { $0.append(trouble) } }
-    /// What was reported since the last call.
     func takeReports() -> [String] {
         list.withLock { list in
             defer { list = [] }

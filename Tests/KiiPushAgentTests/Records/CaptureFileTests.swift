@@ -114,9 +114,9 @@ struct CaptureFileTests {
         #expect(try steps().map(\.at) == [.zero])
     }
 
-    @Test("refuses a file whose unfinished last line is not its own, and changes nothing in it")
+    @Test("refuses a file whose first line or unfinished last line is not its own, and changes nothing in it")
     func foreign() throws {
-        for text in ["my only notes", "first\nsecond", "{\"at\":\"5s\",\"payload\":{}}\n{\"a\":1"] {
+        for text in ["my only notes", "first\nsecond\n", "{\"at\":\"5s\",\"payload\":{}}\n{\"a\":1"] {
             try folder.write(text, to: "c")
             let error = #expect(throws: WriteError.self) { try capture().add(RawPayload("{}")) }
             #expect(error?.description.hasSuffix(": File exists; it is not a capture; name another file") == true)
@@ -152,7 +152,6 @@ struct CaptureFileTests {
     }
 }
 
-/// The permissions of a file.
 func fileMode(_ path: String) -> mode_t {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0

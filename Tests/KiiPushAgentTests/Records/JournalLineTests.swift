@@ -9,7 +9,6 @@ import Testing
 struct JournalLineTests {
     private struct Secret: Error, CustomStringConvertible { let description = "what the payload says" }
 
-    /// The line of a payload's trace, without its time.
     private func line(_ payload: RawPayload, _ set: (PushReceiver) -> Void) async throws -> String {
         let receiver = PushReceiver()
         let traces = Mutex<[Trace]>([])
@@ -44,7 +43,8 @@ struct JournalLineTests {
         )
         #expect(
             try await line(RawPayload("{secret", transport: "n\u{1B}")) { _ in }
-                == #"<4>message 1: undecodable (unexpectedCharacter); n\u001b"#)
+                == "<4>message 1: undecodable (unexpectedCharacter) at byte 1: expected a key in double quotes; n\\u001b"
+        )
         #expect(
             try await line(payload) { receiver in
                 for number in 1...10 { receiver.onAny(id: "r\(number)", options: .continue) { _, _ in } }

@@ -19,10 +19,8 @@ struct LinesTransportTests {
         LinesTransport(descriptor: pipe.readEnd, transport: .mqtt, limit: limit)
     }
 
-    /// Runs a transport that is to end by itself.
     private func run(_ transport: LinesTransport) async throws { try await transport.run(intake.intake(for: "stdin")) }
 
-    /// Runs a transport beside the test.
     private func start(_ transport: LinesTransport) -> Task<Void, any Error> {
         Task { [intake] in try await transport.run(intake.intake(for: "stdin")) }
     }

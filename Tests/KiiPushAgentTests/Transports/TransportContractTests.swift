@@ -41,7 +41,6 @@ struct TransportContractTests {
     }
 }
 
-/// The writing end of a lines transport's pipe.
 final class LinesBench: TransportBench {
     let transport: any PushTransport
     let endsWhenCut = true
@@ -62,7 +61,6 @@ final class LinesBench: TransportBench {
     func cut() { pipe.withLock { $0.endInput() } }
 }
 
-/// A client of a socket transport.
 final class SocketBench: TransportBench {
     let transport: any PushTransport
     let endsWhenCut = false
@@ -270,7 +268,6 @@ private final class RoomFlag: Sendable {
     let isThere = Atomic<Bool>(false)
 }
 
-/// The bench of a ``FaultyTransport``.
 struct FaultyBench: TransportBench {
     let link = MemoryLink()
     var fault = FaultyTransport.Fault.none

@@ -104,7 +104,6 @@ struct CompletionsTests {
         #expect(try shell.run(["-n", file.path]) == "")
     }
 
-    /// What bash offers for words behind `kiipush`.
     private static func bash(_ words: [String]) throws -> [String] {
         let shell = try #require(Shell("bash"))
         let script = try TemporaryFile(CompletionScripts.bash + "\n", name: "script")
@@ -118,7 +117,6 @@ struct CompletionsTests {
     }
 }
 
-/// A shell of this machine.
 struct Shell {
     /// Those of which it was said that they are missing.
     private static let missing = Mutex<Set<String>>([])

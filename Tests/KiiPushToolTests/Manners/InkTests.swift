@@ -55,6 +55,12 @@ struct InkTests {
         #expect(bare.split(separator: "\n").sorted() == (run.output + run.errors).split(separator: "\n").sorted())
     }
 
+    @Test("'top' draws no screen on a terminal without a cursor")
+    func dumbTerminal() throws {
+        let shown = try Self.onTerminal(["top", "--state", "/nowhere"], ["TERM=dumb"])
+        #expect(shown.contains("no agent runs on /nowhere") && !shown.contains("\u{1B}"))
+    }
+
     @Test("of a status the health, the problems and what is short stand out")
     func status() {
         let ink = Ink(isTerminal: true) { $0 == "TERM" ? "xterm" : nil }

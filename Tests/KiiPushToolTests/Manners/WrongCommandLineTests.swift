@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import KiiPushAgent
+@testable import KiiPushSystem
+@testable import KiiPushTestSupport
 @testable import kiipush
 
 @Suite("a wrong command line")
@@ -155,7 +157,7 @@ struct WrongCommandLineTests {
         unsubscribe kiicloud://buckets/b --account a => say whose pushes end, by --of or by --list
         unsubscribe kiicloud://buckets/b --account a --of user:u --list l => say whose pushes end, by --of or by --list
         unsubscribe kiicloud://buckets/b --account a --of u => --of takes user:ID or thing:ID, not 'u'
-        unsubscribe kiicloud://buckets/b --account - --list - => --account and --list cannot both be standard input
+        unsubscribe kiicloud://buckets/b --account - --list - => standard input can be only one of the files
         install => --account is missing: name the file with the app's key and your token
         install --account a => --endpoint is missing: name the file that the endpoint goes to
         install --account a --endpoint e --installation i --development => \
@@ -179,6 +181,12 @@ struct WrongCommandLineTests {
         #expect(run.errors == [ToolRun.mistake(command ?? "", parts[1])])
     }
 
+    @Test("an argument that is not UTF-8 is refused: read otherwise, it would name another file")
+    func notUTF8() throws {
+        let script = #"exec "$0" inspect "$(printf '\377')" 2>/dev/null"#
+        #expect(try ChildProcess.run("/bin/sh", ["-c", script, try toolPath()], limit: .seconds(20)) == .exited(64))
+    }
+
     @Test("a command without its subcommand shows its help", arguments: ["", "rules", "dead-letters"])
     func noSubcommand(name: String) async throws {
         let command = try #require(Tool.command.all.first { $0.name == name })
@@ -186,21 +194,22 @@ struct WrongCommandLineTests {
         #expect(run.code == .usage && run.output.isEmpty && run.errors == [command.help])
     }
 
-    @Test("an output that is also read, by whatever name, is refused, and stays as it is")
+    @Test("an output that would replace a file of another kind, by whatever name, is refused, and the file stays")
     func outputs() async throws {
         let file = try TemporaryFile("{}", name: "file.json")
         let link = file.path + ".link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.path)
         let lines = [
-            ["report", file.path, "-o", link], ["report", "c", "--rules", file.path, "-o", link],
-            ["rules", "test", file.path, "--junit", link], ["install", "--account", file.path, "--endpoint", link],
-            ["receive", "--stdin", "--rules", file.path, "--metrics", link],
-            ["receive", "--rules", "r", "--endpoint", file.path, "--capture", link],
+            (["report", file.path, "-o", link], "page of 'kiipush report'"),
+            (["rules", "test", file.path, "--junit", link], "file of test results"),
+            (["install", "--account", file.path, "--endpoint", link], "file of 'kiipush install'"),
+            (["receive", "--stdin", "--rules", file.path, "--metrics", link], "metrics file"),
+            (["receive", "--rules", "r", "--endpoint", file.path, "--capture", link], "capture"),
         ]
-        for line in lines {
+        for (line, kind) in lines {
             let run = await ToolRun(line)
             #expect(run.code == .usage && run.errors.count == 1, "\(run.errors)")
-            #expect(run.errors.first?.contains("'\(link)' would replace '\(file.path)', which is read") == true)
+            #expect(run.errors.first?.contains(" would replace '\(link)', which is no \(kind); ") == true)
         }
         #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "{}")
     }

@@ -24,7 +24,6 @@ struct AgentTests {
         return try RunningAgent(arguments + options, variables: variables)
     }
 
-    /// Sends lines to the agent and returns its answers.
     private func send(_ lines: String...) throws -> [String] {
         let client = try SocketPeer(socket, within: .seconds(60))
         return lines.compactMap { client.ask($0) }

@@ -82,7 +82,6 @@ struct ReadinessTests {
 }
 
 extension RunningAgent {
-    /// Whether the process has a file open.
     func hasOpen(_ path: String) -> Bool {
         let folder = "/proc/\(process)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -3,7 +3,6 @@ import KiiPushTesting
 
 /// Captures for reports, each made by what it shows.
 enum Captures {
-    /// A line of a capture.
     static func line(_ milliseconds: Int, _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long)
         -> String
     {

@@ -21,7 +21,6 @@ struct ReportAdviceTests {
         state = folder.directory + "/agent's state"
     }
 
-    /// The commands of a capture's report.
     private func commands(_ capture: String, _ options: String...) async throws -> [String] {
         let file = try TemporaryFile(capture, name: "capture.jsonl")
         let page = file.path + ".html"
@@ -31,7 +30,6 @@ struct ReportAdviceTests {
         return findings.compactMap { $0["command"]?.string }
     }
 
-    /// Runs a command as a shell reads it.
     private func paste(_ command: String) async throws -> ToolRun {
         let shell = try #require(Shell("bash"))
         let text = try shell.run(["-c", "kiipush() { printf '%s\\n' \"$@\"; }; \(command)"])

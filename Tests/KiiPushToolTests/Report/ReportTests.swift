@@ -8,7 +8,6 @@ import Testing
 
 @Suite("kiipush report")
 struct ReportTests {
-    /// What a run wrote.
     private struct Written {
         let run: ToolRun
         let page: String
@@ -26,7 +25,6 @@ struct ReportTests {
         func objects(_ key: String) -> [DataValue] { if case .array(let all)? = data[key] { all } else { [] } }
 
         var findings: [String] { objects("findings").compactMap { $0["what"]?.string } }
-        /// The outcome of each message.
         var outcomes: [String] {
             let names = texts("outcomes")
             return column("outcome").map { names[Int($0)] }

@@ -215,6 +215,8 @@ struct RulesExplainToolTests {
         let broken = try await explain(Self.rules, "--text", #"{"bucketID""#)
         #expect(broken.code == .failed && broken.output.isEmpty)
         #expect(broken.errors.count == 1 && broken.errors[0].hasPrefix("text:1:12: unexpectedEnd: "))
+        let json = try await explain(Self.rules, "--format", "json", "--text", "{")
+        #expect(json.output.first?.hasPrefix(#"{"source":"text","error":{"code":"unexpectedEnd","#) == true)
         let missing = try await explain(Self.rules, "/nowhere/p.json")
         #expect(missing.errors == ["/nowhere/p.json: cannot be read: No such file or directory"])
         let forgotten = try await explain(Self.rules, Self.payload)

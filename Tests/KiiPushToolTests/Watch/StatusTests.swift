@@ -85,7 +85,6 @@ final class WatchedRun {
 
     deinit { close(pipe) }
 
-    /// Sends lines, each a payload.
     func send(_ lines: String...) throws {
         for line in lines {
             let bytes = Array((line + "\n").utf8)
@@ -176,7 +175,6 @@ struct TopTests {
 /// What the guide WatchingAnAgent shows of an agent, against what the tool prints.
 @Suite("the status and the message that the guide shows")
 struct WatchingGuideTests {
-    /// The agent of the guide's example.
     private static var agent: AgentStatus {
         var status = AgentStatus(
             version: "0.1.0", process: 4242, state: "/var/lib/kiipush",

@@ -150,7 +150,6 @@ struct TapBoardTests {
     private let board = TapBoard()
     private let clock = ManualClock()
 
-    /// A receiver that shows what ends to the board.
     private func receiver() -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
         receiver.onPushToApp(id: "settings", bucket: "settings") { [clock] _, _ in clock.advance(by: .milliseconds(2)) }
