@@ -127,6 +127,7 @@ extension CloudError.Code {
         case .objectVersionIsStale: "the object has changed since; read it again"
         case .tooManyRequests: "Kii asks not to retry automatically; send less"
         case .filterNotFound: "there is no such bucket"
+        case .notUnderstood: "another server than Kii's may have answered; check the app's site"
         default: nil
         }
     }

@@ -183,7 +183,8 @@ struct ThingCommandAnswersTests {
     @Test("what Kii refuses for good is refused, and anything else is tried again")
     func errors() async throws {
         for (status, isFinal) in [
-            (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false),
+            (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false), (302, false),
+            (200, true),
         ] {
             cloud.fail(.status(status))
             do {

@@ -170,6 +170,23 @@ struct DocumentedTestKitTests {
         #expect(await test.send(push).outcome.name == "handled")
     }
 
+    /// Settings that a handler reads again.
+    private final class Settings: Sendable {
+        let objects = Mutex<[KiiObject?]>([])
+
+        func reload(_ object: KiiObject?) async throws { objects.withLock { $0.append(object) } }
+    }
+
+    @Test("a handler of one's own takes the place of a stand-in, as the guide's own example says")
+    func ownHandler() async throws {
+        let settings = Settings()
+        let test = try TestReceiver(rules: rules) { receiver in
+            receiver.register("reload") { message, _ in try await settings.reload(message.object) }
+        }
+        #expect(await test.send(.pushToApp(bucket: "settings")).handlers == ["reload"])
+        #expect(settings.objects.withLock { $0.map { $0?.bucket.name } } == ["settings"])
+    }
+
     @Test("the gate's own example loads rules that pass", arguments: [true, false])
     func gate(isFine: Bool) async throws {
         let receiver = PushReceiver()
