@@ -92,8 +92,8 @@ public struct HandlerContext: Sendable {
     /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event.
     ///
     /// Prefer ``writing(_:changing:_:)``. Call this before the write, and ``OwnWrite/done(modifiedAt:)`` or
-    /// ``OwnWrite/failed()`` after it, in every case. One declaration drops one event, see ``OwnWrite``: declare a write
-    /// that changes two things, such as fields and body, twice.
+    /// ``OwnWrite/failed()`` after it, in every case. One declaration drops one event, see ``OwnWrite``: a write that
+    /// changes two things, such as fields and body, needs two.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
