@@ -206,12 +206,13 @@ struct DocumentedTestKitTests {
 struct RuleSuiteTests {
     @Test("a case has a name and a place, and a failed one lists every difference")
     func cases() async throws {
-        let suite = try RuleSuite(
-            text: """
-                {"version":1,"rules":[],"tests":[
-                 {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
-                 {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
-                """, file: "r.json")
+        let rules = try RoutingRules(
+            """
+            {"version":1,"rules":[],"tests":[
+             {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
+             {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
+            """, file: "r.json")
+        let suite = try RuleSuite(rules)
         #expect(suite.map(\.description) == ["a (r.json:2)", "b (r.json:3)"])
         #expect(suite.map(\.id) == ["r.json:2:2 a", "r.json:3:2 b"])
         try await suite[0].run()
@@ -232,7 +233,7 @@ struct RuleSuiteTests {
             ("[]", "r.json:1:1: expected an object with the rules, found a list"),
         ])
     func refused(text: String, expected: String) {
-        let error = #expect(throws: (any Error).self) { try RuleSuite(text: text, file: "r.json") }
+        let error = #expect(throws: (any Error).self) { try RuleSuite(RoutingRules(text, file: "r.json")) }
         #expect(error.map { "\($0)" } == expected)
     }
 }

@@ -63,26 +63,6 @@ struct EchoTests {
         Row("of the bucket", .nothing, .pushToApp(object: nil, sender: nil), isCut: false),
     ]
 
-    @Test("a write expects an event only if it was done", arguments: ["done", "nothing", "throws", "cancelled"])
-    func ends(how: String) async {
-        let receiver = PushReceiver(clock: ManualClock()) { LoopGuard() }
-        receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
-            guard event.message.modifiedAt == 1 else { return }
-            try await context.writing(event.object) {
-                switch how {
-                case "done": return .done(modifiedAt: 7)
-                case "nothing": return .nothing
-                case "throws": throw TestError()
-                default: throw CancellationError()
-                }
-            }
-        }
-        let first = await receiver.receive(Self.event(modifiedAt: 1).payload(.long))
-        #expect(first.name == (["done", "nothing"].contains(how) ? "handled" : "failed"))
-        let next = await receiver.receive(Self.event(modifiedAt: 7).payload(.long))
-        #expect(next.name == (how == "done" ? "looped" : "handled"))
-    }
-
     private func makeGuard(_ layers: Set<LoopLayer> = [.echo]) -> LoopGuard {
         LoopGuard(
             me: [.thing(id: "th.me")], writesAs: [.user(id: "U-me")], settings: LoopSettings(layers: layers),
