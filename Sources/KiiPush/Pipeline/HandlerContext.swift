@@ -66,8 +66,8 @@ public struct HandlerContext: Sendable {
     /// }
     /// ```
     ///
-    /// It declares the write as ``willWrite(_:changing:)`` does, and reports its end. If `write` throws, or its task is
-    /// cancelled, the write counts as failed: its event, if it happened all the same, is handled.
+    /// It declares the write as ``willWrite(_:changing:)`` does, and reports its end. If `write` throws, it counts as
+    /// failed: its event, if it happened all the same, is handled.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
@@ -95,9 +95,6 @@ public struct HandlerContext: Sendable {
     /// ``OwnWrite/failed()`` after it, in every case. One declaration drops one event, see ``OwnWrite``: a write that
     /// changes two things, such as fields and body, needs two.
     ///
-    /// - Parameters:
-    ///   - object: the object, whether or not it exists yet.
-    ///   - change: what the write does to it; by default, it creates the object or changes its fields.
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
