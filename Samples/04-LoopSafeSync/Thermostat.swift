@@ -22,13 +22,7 @@ enum Thermostat {
             fields["target"] = normalised(fields["target"])
             fields["by"] = .string(device.identity.id)
             context.stamp(&fields)
-            let write = try context.willWrite(event.object)
-            do {
-                write.done(modifiedAt: try device.put(event.object, fields))
-            } catch {
-                write.failed()
-                throw error
-            }
+            try await context.writing(event.object) { .done(modifiedAt: try device.put(event.object, fields)) }
         }
     }
 

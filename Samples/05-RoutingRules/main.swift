@@ -14,9 +14,10 @@ func makeReceiver(_ path: String) throws -> PushReceiver {
     receiver.register("reload") { message, context in
         // The rule declares this write, so that lint knows of it; the announcement keeps its event from coming back.
         let state = KiiThing(id: "th.lamp").bucket("state")
-        let write = try context.willWrite(state.object("current"))
-        print("  reload: \(message.object?.id ?? "no object")")
-        write.done()
+        try await context.writing(state.object("current")) {
+            print("  reload: \(message.object?.id ?? "no object")")
+            return .done()
+        }
     }
     receiver.register("compare") { message, context in print("  compare: \(message.object?.id ?? "no object")") }
     receiver.register("blink") { message, context in print("  blink") }

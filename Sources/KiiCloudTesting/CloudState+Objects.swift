@@ -111,9 +111,8 @@ extension CloudState {
     }
 
     private mutating func push(_ event: KiiEvent, of object: KiiObject, by sender: Sender, modifiedAt: Int64?) {
-        let fixture = PayloadFixture.pushToApp(
-            bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope, sender: sender.id,
-            sentAt: now(), modifiedAt: modifiedAt, app: app)
+        let fixture = PayloadFixture.change(
+            event, of: object, sender: sender.id, sentAt: now(), modifiedAt: modifiedAt, app: app)
         for subscriber in subscribers(of: .bucket(object.bucket)) {
             pushes[subscriber, default: []].append(fixture.payload(.long))
         }

@@ -19,7 +19,6 @@ struct CloudState {
     var topics: Set<KiiTopic> = []
     var subscriptions: Set<CloudPlace> = []
     var devices: Set<String> = []
-    var endpointDelays = 0
     var pushes: [PushSubscriber: [RawPayload]] = [:]
     var faults: [TestFault] = []
     var requests: [HTTPRequest] = []
@@ -142,10 +141,6 @@ extension CloudState {
 
     private mutating func endpoint(of id: String) -> HTTPResponse {
         guard devices.contains(id) else { return .refusal(404, "INSTALLATION_NOT_FOUND") }
-        if endpointDelays > 0 {
-            endpointDelays -= 1
-            return .refusal(503, "MQTT_ENDPOINT_NOT_READY", wait: 0)
-        }
         return .of(
             200,
             [

@@ -63,9 +63,6 @@ public final class TestCloud: HTTPTransport {
     /// Sets the record of a user, a group or a thing.
     public func set(_ owner: KiiScope, _ fields: KeyedData) { state.withLock { $0.records[.record(owner)] = fields } }
 
-    /// How many requests for the next endpoint are answered as not ready.
-    package func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
-
     // MARK: Inspection
 
     /// The last 10,000 requests, including refused ones.

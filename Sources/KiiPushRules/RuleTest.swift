@@ -208,6 +208,10 @@ extension RulesReader {
         return names
     }
 
+    private mutating func names(_ node: PlacedValue, _ expected: String, _ each: String) -> [String]? {
+        list(node, expected)?.compactMap { name($0, each) }
+    }
+
     static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "cloud", "kind", "certainty"]
 
     private mutating func expectation(_ node: PlacedValue) -> RuleExpectation? {
@@ -222,8 +226,8 @@ extension RulesReader {
             case "reason": expect.reason = name(value, "a reason")
             case "layer": expect.layer = choice(value, "layer", known(LoopLayer.ofOutcomes.map(\.rawValue)))
             case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
-            case "rules": expect.rules = names(value, "rule's id")
-            case "handlers": expect.handlers = names(value, "handler's name")
+            case "rules": expect.rules = names(value, "a list of rules' ids", "the id of a rule")
+            case "handlers": expect.handlers = names(value, "a list of handlers' names", "the name of a handler")
             case "cloud": expect.cloud = cloudActions(value)
             case "kind": expect.kind = choice(value, "kind")
             case "certainty": expect.certainty = choice(value, "certainty")

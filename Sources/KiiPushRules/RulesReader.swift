@@ -175,10 +175,6 @@ struct RulesReader {
         choice(node, what, Value.allCases.map { ($0.rawValue, $0) })
     }
 
-    mutating func names(_ node: PlacedValue, _ what: String) -> [String]? {
-        list(node, "a list of \(what)s")?.compactMap { name($0, what) }
-    }
-
     /// A `kiicloud://` URI of something that can be written to; nil if it is none, which is reported.
     mutating func target(
         _ node: PlacedValue, _ what: String, fills: Bool, _ accepts: (KiiURI) -> Bool

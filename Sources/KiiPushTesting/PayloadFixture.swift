@@ -61,6 +61,18 @@ public struct PayloadFixture: Sendable {
         return fixture
     }
 
+    /// The Push to App about a change of an object, with the type of its bucket.
+    package static func change(
+        _ event: KiiEvent, of object: KiiObject, sender: String?, sentAt: Int64, modifiedAt: Int64?, app: String
+    ) -> PayloadFixture {
+        let bucket = object.bucket
+        var fixture = pushToApp(
+            bucket: bucket.name, object: object.id, event: event, scope: bucket.scope, sender: sender, sentAt: sentAt,
+            modifiedAt: modifiedAt, app: app)
+        if let type = bucket.type { fixture.fields[.bucketType] = type.rawName }
+        return fixture
+    }
+
     /// A Push to User; each `sentAt` makes another message.
     public static func pushToUser(
         topic: String = "news", scope: KiiScope = .app, sender: String? = "U-sender",

@@ -27,11 +27,6 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
         cases = rules.tests.map { RuleCase(test: $0, runner: runner) }
     }
 
-    /// Parses the text of a rules file and uses its tests.
-    package init(text: String, file: String = "rules.json", formats: PayloadFormats = .shipped) throws {
-        try self.init(RoutingRules(text, file: file), formats: formats)
-    }
-
     /// Reads a rules file and uses its tests.
     ///
     /// A relative path starts at the folder of the source file that makes the suite, since the working directory of a

@@ -171,7 +171,7 @@ struct RulesDedupeTests {
              "dedupe":{"by":"data.id"}}],
              "tests":[{"name":"orders","steps":[\(steps.joined(separator: ",\n"))]}]}
             """
-        for test in try RuleSuite(text: text, file: "r.json") { try await test.run() }
+        for test in try RuleSuite(RoutingRules(text, file: "r.json")) { try await test.run() }
     }
 
     @Test("rules that are loaded again name the same message by the same id, also when others are before them")

@@ -268,7 +268,7 @@ struct RulesErrorTests {
             "outcome":"handeld" => 4:11: unknown outcome 'handeld'; did you mean 'handled'?
             "layer":"pace" => 4:9: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket
             "code":"emty" => 4:8: unknown code 'emty'; did you mean 'empty'?
-            "rules":"ab" => 4:9: expected a list of rule's ids, found a string
+            "rules":"ab" => 4:9: expected a list of rules' ids, found a string
             "kind":"direct" => 4:8: unknown kind 'direct'; known: pushToApp, pushToUser, directPush
             """#))
     func expectations(expect: String, expected: String) {

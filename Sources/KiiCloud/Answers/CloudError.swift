@@ -54,10 +54,24 @@ extension CloudError: CustomStringConvertible, CustomReflectable {
     public var description: String {
         var text = Suggestion.shown(code.name)
         if status != 0 { text += " (status \(status))" }
-        if let hint = code.hint { text += ": \(hint)" }
+        if let hint { text += ": \(hint)" }
         // This library wrote these messages.
         if code == .unsendable || code == .notUnderstood { text += ": \(message)" }
         return text
+    }
+
+    /// What to do about it, if the code does not say.
+    private var hint: String? {
+        switch code {
+        case _ where isTokenEnded: "the token is invalid, or belongs to another app; get a new one"
+        case .unauthorized: "the token's owner has no right to do this"
+        case .objectVersionIsStale: "the object has changed since; read it again"
+        case .tooManyRequests: "Kii asks not to retry automatically; send less"
+        case .filterNotFound: "there is no such bucket"
+        case .unknown where status < 400, .notUnderstood:
+            "another server than Kii's may have answered; check the app's site"
+        default: nil
+        }
     }
 
     /// Nothing but the description.
@@ -118,16 +132,4 @@ extension CloudError.Code {
     public static let topicAlreadyExists: Self = "TOPIC_ALREADY_EXISTS"
     /// The subscription already exists; one of Kii's guides states the status 404.
     public static let pushSubscriptionAlreadyExists: Self = "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
-
-    /// What to do about it, if the name does not say.
-    var hint: String? {
-        switch self {
-        case .wrongToken: "the token is invalid, or belongs to another app; get a new one"
-        case .unauthorized: "the token's owner has no right to do this"
-        case .objectVersionIsStale: "the object has changed since; read it again"
-        case .tooManyRequests: "Kii asks not to retry automatically; send less"
-        case .filterNotFound: "there is no such bucket"
-        default: nil
-        }
-    }
 }

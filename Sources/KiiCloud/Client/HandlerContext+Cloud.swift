@@ -77,16 +77,12 @@ extension HandlerContext {
     @discardableResult
     public func delete(_ object: KiiObject, ifMatch version: String? = nil, with client: KiiClient) async throws -> Bool
     {
-        let announced = try willWrite(object, changing: .deletion)
-        do {
-            let wasThere = try await client.perform(.deleteObject(object, ifMatch: version))
-            // Nothing was deleted, so no event will come.
-            if wasThere { announced.done() } else { announced.failed() }
-            return wasThere
-        } catch {
-            announced.failed()
-            throw error
+        var wasThere = false
+        try await writing(object, changing: .deletion) {
+            wasThere = try await client.perform(.deleteObject(object, ifMatch: version))
+            return wasThere ? .done() : .nothing
         }
+        return wasThere
     }
 
     /// Sends a push to a topic, with the stamp in its data, where it counts towards the size.

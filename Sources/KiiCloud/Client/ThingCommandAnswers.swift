@@ -21,8 +21,8 @@ public struct ThingCommandAnswers: AnswerSender {
 
     /// Reports the results of a command's actions.
     ///
-    /// - Throws: `AnswerRefused` if Kii refuses them, as for a command that is over; else what
-    ///   ``KiiClient/perform(_:)`` throws, and the service tries again.
+    /// - Throws: `AnswerRefused` if Kii refuses them, as for a command that is over, or if another server answers; else
+    ///   what ``KiiClient/perform(_:)`` throws, and the service tries again.
     public func send(_ answer: UnsentAnswer) async throws {
         // The receiver may have accepted more than the standard limits.
         let bytes = answer.payload.bytes.count
@@ -51,5 +51,9 @@ extension Answer {
 
 extension CloudError {
     /// Whether the same call can never succeed: not if a token, a right, the load or a proxy is the reason.
-    fileprivate var isFinal: Bool { (400..<500).contains(status) && ![401, 403, 408, 425, 429].contains(status) }
+    fileprivate var isFinal: Bool {
+        // A success that is an error is that of another server.
+        (200..<300).contains(status)
+            || (400..<500).contains(status) && ![401, 403, 408, 425, 429].contains(status)
+    }
 }

@@ -56,8 +56,10 @@ public struct AnswerTooLarge: Error, Sendable, Hashable, CustomStringConvertible
 
     /// What to do, in words.
     public var description: String {
-        "an answer has at most \(Answer.mostBytes) bytes, 32 levels and 1,024 members of JSON, and this one of "
-            + "\(counted(bytes, "byte")) has more; send a reference to the data instead"
+        bytes > Answer.mostBytes
+            ? "an answer has at most \(Answer.mostBytes) bytes, and this one has \(bytes); send a reference to the data "
+                + "instead"
+            : "an answer has at most 32 levels and 1,024 members of JSON, and no number that JSON cannot write"
     }
 }
 

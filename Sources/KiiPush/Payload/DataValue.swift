@@ -151,7 +151,7 @@ public enum DataValue: Sendable, Hashable {
         case .bool(let value): hasher.combine(value)
         case .null: hasher.combine(0)
         case .array(let elements): hasher.combine(elements)
-        case .object(let members): hasher.combine(members.count)
+        case .object(let members): hasher.combine(Self.byKey(members).count)
         }
     }
 }

@@ -58,14 +58,43 @@ public struct HandlerContext: Sendable {
 
     // MARK: Writing
 
-    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event.
+    /// Creates, changes or deletes an object, and has the guard drop the event.
     ///
-    /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One declaration
-    /// drops one event, see ``OwnWrite``: declare a write that changes two things, such as fields and body, twice.
+    /// ```swift
+    /// try await context.writing(event.object) {
+    ///     .done(modifiedAt: try await cloud.put(event.object))
+    /// }
+    /// ```
+    ///
+    /// It declares the write as ``willWrite(_:changing:)`` does, and reports its end. If `write` throws, it counts as
+    /// failed: its event, if it happened all the same, is handled.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
     ///   - change: what the write does to it; by default, it creates the object or changes its fields.
+    ///   - write: writes, and returns what became of it.
+    /// - Throws: the errors of ``willWrite(_:changing:)``, before anything is written, and those of `write`.
+    public nonisolated(nonsending) func writing(
+        _ object: KiiObject, changing change: ObjectChange = .fields, _ write: () async throws -> OwnWrite.End
+    ) async throws {
+        let declared = try willWrite(object, changing: change)
+        do {
+            switch try await write() {
+            case .done(let time): declared.done(modifiedAt: time)
+            case .nothing: declared.failed()
+            }
+        } catch {
+            declared.failed()
+            throw error
+        }
+    }
+
+    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event.
+    ///
+    /// Prefer ``writing(_:changing:_:)``. Call this before the write, and ``OwnWrite/done(modifiedAt:)`` or
+    /// ``OwnWrite/failed()`` after it, in every case. One declaration drops one event, see ``OwnWrite``: a write that
+    /// changes two things, such as fields and body, needs two.
+    ///
     /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared

@@ -60,6 +60,9 @@ extension PushReceiver {
     /// How often rules were loaded; 0 before the first load.
     public var rulesGeneration: Int { setup.withLock { $0.loaded.generation } }
 
+    /// The names of the handlers that rules may call.
+    package var handlerNames: Set<ExactText> { setup.withLock { Set($0.loaded.handlers.keys) } }
+
     /// The routes in order of declaration, including those of rules.
     public var routes: [Route] { setup.withLock { $0.routes } }
 }

@@ -1,14 +1,8 @@
-/// An expected write: a handler has declared it, and reports it as done or failed.
+/// An expected write: a handler has declared it, and reports its end.
 ///
-/// ```swift
-/// let write = try context.willWrite(event.object)
-/// do {
-///     write.done(modifiedAt: try await cloud.put(event.object))
-/// } catch {
-///     write.failed()
-///     throw error
-/// }
-/// ```
+/// ``HandlerContext/writing(_:changing:_:)`` does both, whatever happens in between. Use this value where a write's
+/// declaration and its end are in different places: until the end is reported, another device's change may be taken for
+/// the write.
 ///
 /// The event that the write causes is dropped once, as `looped` (`echo`). It counts as that of the write only if it
 ///
@@ -38,6 +32,17 @@ public struct OwnWrite: Sendable {
 
     /// Reports that the write failed, so that its event is no longer expected.
     public func failed() { if let (loopGuard, key, number) = expected { loopGuard.withdraw(number, of: key) } }
+}
+
+extension OwnWrite {
+    /// What became of a write.
+    @nonexhaustive
+    public enum End: Sendable, Hashable {
+        /// It succeeded, with the object's time of modification as in ``OwnWrite/done(modifiedAt:)``.
+        case done(modifiedAt: Int64? = nil)
+        /// Nothing was written, so no event will come.
+        case nothing
+    }
 }
 
 /// A new object that a handler has declared, and whose id the server makes.

@@ -1,6 +1,6 @@
 // Rules that earlier rules shadow, and deduplication keys that never count.
 
-import KiiPush
+public import KiiPush
 
 /// Finds an earlier rule that matches everything that a rule matches.
 struct EarlierRules {
@@ -30,6 +30,26 @@ struct EarlierRules {
         let list: [ExactText?] = rule.lists.min { shared($0) < shared($1) } ?? [nil]
         for text in list { byText[text, default: []].append(rules.count) }
         rules.append((number, rule))
+    }
+}
+
+extension PushReceiver {
+    /// The routes that never get a message, each with the earlier one that takes them all; rules and code alike.
+    ///
+    /// None is named by mistake. Of very many routes, not all are compared.
+    public var shadowedRoutes: [(id: String, behind: String)] {
+        var closed = EarlierRules()
+        var shadowed: [(id: String, behind: String)] = []
+        let routes = routes
+        for (number, route) in routes.enumerated() {
+            let profile = RuleProfile(route.criteria)
+            if let earlier = closed.covering(profile) {
+                shadowed.append((route.id, routes[earlier].id))
+            } else if route.options.flow == .stop {
+                closed.add(number, profile)
+            }
+        }
+        return shadowed
     }
 }
 

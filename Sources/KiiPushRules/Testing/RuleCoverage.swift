@@ -32,7 +32,7 @@ package struct RuleCoverage: Sendable {
     }
 
     /// The outcomes that a test may see: it has no service.
-    private static let allOutcomes = RuleExpectation.outcomes.filter { $0 != "quarantined" && $0 != "superseded" }
+    private static let allOutcomes = RuleExpectation.outcomes.filter { $0 != "quarantined" }
 
     private var rules: [CoveredRule]
     /// Whether a rule limits the age of its messages; without a limit none can expire.
@@ -85,10 +85,13 @@ package struct RuleCoverage: Sendable {
             .map(\.element)
     }
 
-    /// Each possible outcome, and how many messages of the tests had it; one that has to wait counts as
-    /// `paced`, and again when it ends.
+    /// Each possible outcome, and how many messages of the tests had it; `superseded` only if there was one.
+    ///
+    /// One that has to wait counts as `paced`, and again when it ends.
     package var outcomes: [(name: String, messages: Int)] {
-        zip(Self.allOutcomes, messages).filter { limitsAge || $0.0 != "expired" }.map { (name: $0, messages: $1) }
+        zip(Self.allOutcomes, messages)
+            .filter { name, messages in messages > 0 || name != "superseded" && (limitsAge || name != "expired") }
+            .map { (name: $0, messages: $1) }
     }
 }
 

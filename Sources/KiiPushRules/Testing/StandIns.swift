@@ -105,12 +105,21 @@ private struct StandInActions: RuleActions, RuleCloud {
 }
 
 extension PushReceiver {
-    /// Loads rules with a stand-in for each handler, which does nothing, and fails where a test says so.
-    package func loadStandIns(_ rules: RoutingRules) throws(RulesError) {
-        for case .handler(let name) in rules.rules.map(\.action) {
+    /// Loads rules with a stand-in for each program, print, cloud action, and handler that is not registered, which
+    /// does nothing, and fails where a test says so.
+    ///
+    /// - Returns: the names of the stand-ins.
+    @discardableResult
+    package func loadStandIns(_ rules: RoutingRules) throws(RulesError) -> [String] {
+        let own = handlerNames
+        let replaced = rules.rules.filter { rule in
+            if case .handler(let name) = rule.action { !own.contains(ExactText(name)) } else { true }
+        }
+        for case .handler(let name) in replaced.map(\.action) {
             register(name) { _, context in try HarnessWork.failurePoint(context, name) }
         }
         // No test knows a secret.
         try load(rules, StandInActions(app: rules.app), .none)
+        return replaced.map(\.handlerName)
     }
 }

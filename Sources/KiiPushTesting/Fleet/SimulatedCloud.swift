@@ -98,9 +98,9 @@ public final class SimulatedCloud: Sendable {
         let event =
             state.contents.updateValue(fields, forKey: object.uri) == nil ? KiiEvent.objectCreated : .objectUpdated
         make(
-            .pushToApp(
-                bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope,
-                sender: sender?.id, sentAt: modifiedAt, modifiedAt: modifiedAt, app: Self.app), &state)
+            .change(
+                event, of: object, sender: sender?.id, sentAt: modifiedAt, modifiedAt: modifiedAt, app: Self.app),
+            &state)
         return modifiedAt
     }
 

@@ -10,8 +10,7 @@ public import KiiPush
 /// let fleet = SimulatedFleet(devices: 10) { device in
 ///     let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
 ///     receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
-///         let write = try context.willWrite(event.object)
-///         write.done(modifiedAt: try device.put(event.object))
+///         try await context.writing(event.object) { .done(modifiedAt: try device.put(event.object)) }
 ///     }
 ///     return receiver
 /// }

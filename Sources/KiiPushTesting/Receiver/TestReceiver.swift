@@ -37,20 +37,26 @@ public final class TestReceiver: Sendable {
         harness = ReceiverHarness(receiver, clock: clock)
     }
 
-    /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
+    /// Makes the receiver that a rules file describes, with a stand-in for each program, print, cloud action, and
+    /// handler that is not registered.
     ///
-    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names. Handlers that
-    /// are registered later are not called: to test your own, load the rules into a receiver with them, and wrap it. An
-    /// `app` is served instead of the file's.
+    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names.
     ///
+    /// - Parameters:
+    ///   - rules: the rules.
+    ///   - app: the app to serve instead of the file's; nil uses the file's.
+    ///   - formats: the formats of other systems.
+    ///   - clock: the clock of the receiver and of its chain.
+    ///   - register: registers handlers and routes of your own, as the program does before it loads the rules.
     /// - Throws: `RulesError` if the rules cannot be loaded.
     public convenience init(
         rules: RoutingRules, app: String? = nil, formats: PayloadFormats = .shipped,
-        clock: ManualClock = ManualClock()
+        clock: ManualClock = ManualClock(), register: (PushReceiver) -> Void = { _ in }
     ) throws(RulesError) {
         let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
-        try receiver.loadStandIns(rules)
-        self.init(receiver, standIns: rules.rules.map(\.handlerName))
+        register(receiver)
+        let standIns = try receiver.loadStandIns(rules)
+        self.init(receiver, standIns: standIns)
     }
 
     // MARK: Sending

@@ -59,7 +59,7 @@ struct ReportSummary {
             return Finding(
                 tone: tone(report, messages), what: waited(report, messages, report.lanes.all[lane]),
                 advice: "If their handler writes to what it listens to, this is a loop: let it announce the write "
-                    + "(context.willWrite, or a line 'write URI' of a program), or write somewhere else. If they come by "
+                    + "(context.writing, or a line 'write URI' of a program), or write somewhere else. If they come by "
                     + "themselves, \"pace\": \"unlimited\" in the rule lets them pass at once. To stop them now, switch "
                     + "\(what) off\(report.state == nil ? "; add --state DIR if the agent has one of its own" : ""):",
                 command: command(report, "kill --for 10m", target.description), shows: "waited")

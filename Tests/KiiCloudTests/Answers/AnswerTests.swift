@@ -201,12 +201,6 @@ struct CloudErrorTests {
         #expect(error["accessToken"] == nil && error["appID"] == "a" && error.isTokenEnded)
     }
 
-    @Test("429 has no code, and says how long to wait at most")
-    func tooMany() {
-        let error = error(429, "", [HTTPHeader("retry-after", "120")])
-        #expect(error.code == .tooManyRequests && error.retryAfter == 120 && !error.isTemporary)
-    }
-
     @Test(
         "temporary errors and expired tokens are told apart",
         arguments: [
@@ -241,6 +235,9 @@ struct CloudErrorTests {
         for body in ["", "null", "[1]", #"{"errorCode":5}"#, #"{"errorCode":""}"#, String(repeating: "[", count: 9999)]
         {
             #expect(error(500, body).status == 500)
+        }
+        for (status, advice) in [(302, "check the app's site"), (401, "get a new one")] {
+            #expect(error(status, "").description.hasSuffix(advice))
         }
         #expect(error(400, #"{"errorCode":"A\u001bB"}"#).description == #"A\u001bB (status 400)"#)
     }

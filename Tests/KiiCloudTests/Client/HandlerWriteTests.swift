@@ -38,6 +38,17 @@ struct HandlerWriteTests {
         #expect(body["temp"] == 22 && body[Lineage.key]?.string?.hasPrefix("1;1;") == true)
     }
 
+    @Test("the push about a write names its object, also in an encrypted bucket", arguments: [nil, "crypto", "sync"])
+    func pushed(type: String?) async throws {
+        let bucket = KiiBucket(scope: .app, name: "settings", type: type.map { KiiBucketType($0) })
+        let write = CloudRequest.writeObject(bucket.object("o-1"), .replace(["temp": 22]))
+        try await client.perform(write)
+        try await client.perform(.subscribe(.user(Cloud.user), to: .bucket(bucket)))
+        try await client.perform(write)
+        let push = try #require(cloud.takePushes(for: .user(Cloud.user)).first)
+        #expect(try PushMessage(push).object == bucket.object("o-1"))
+    }
+
     @Test(
         "a write that was refused, or got no answer, is reported failed: an event that comes is handled",
         arguments: [409, 503])
@@ -183,7 +194,8 @@ struct ThingCommandAnswersTests {
     @Test("what Kii refuses for good is refused, and anything else is tried again")
     func errors() async throws {
         for (status, isFinal) in [
-            (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false),
+            (404, true), (409, true), (400, true), (401, false), (403, false), (408, false), (429, false), (302, false),
+            (200, true),
         ] {
             cloud.fail(.status(status))
             do {

@@ -54,7 +54,7 @@ struct KiiClientTests {
     func tooMany(wait: Int?) async throws {
         cloud.fail(.status(429, retryAfter: wait))
         let error = await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
-        #expect(error?.code == .tooManyRequests && sent == 1 && clock.pauses.isEmpty)
+        #expect(error?.code == .tooManyRequests && error?.retryAfter == wait && sent == 1 && clock.pauses.isEmpty)
     }
 
     @Test("a token that has ended is replaced once; the same token again is not tried")

@@ -167,10 +167,4 @@ struct PushBudgetTests {
             problems.map(\.code).contains(.tooLarge)
                 && problems.allSatisfy { $0.network == .fcm || $0.code == .notAllowed })
     }
-
-    @Test("Kii documents no limit for JPush")
-    func jpush() {
-        let budget = OutgoingMessage().budget(.jpush, sentTo: Samples.documented)
-        #expect(budget.limit == nil && budget.left == nil)
-    }
 }

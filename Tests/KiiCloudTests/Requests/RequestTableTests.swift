@@ -129,18 +129,6 @@ struct RequestTableTests {
     }
 
     @Test(
-        "a push goes to the topic of each scope",
-        arguments: [
-            (KiiScope.app, ""), (.user(Cloud.user), "/users/727f20b00022-8d18-5e11-991f-06db2509"),
-            (.group(KiiGroup(id: "g-5")), "/groups/g-5"), (.thing(Cloud.thing), "/things/th.53ae324be5a0"),
-        ])
-    func scopes(scope: KiiScope, prefix: String) throws {
-        let call = CloudRequest.send(OutgoingMessage(), to: KiiTopic(scope: scope, name: "t"))
-        let request = try call.request(to: Cloud.app, token: Cloud.token)
-        #expect(request.path == "/api/apps/5ab07c11\(prefix)/topics/t/push/messages" && request.method == .post)
-    }
-
-    @Test(
         "results of a command are reported in the command's own dialect",
         arguments: [
             (
@@ -191,12 +179,6 @@ struct RequestTableTests {
             let error = #expect(throws: CloudError.self) { try call.request(to: Cloud.app, token: Cloud.token) }
             #expect(error?.code == .unsendable && error?.message.contains("a number") == true)
         }
-    }
-
-    @Test("each site has its host")
-    func sites() {
-        let hosts = [KiiSite.us, .jp, .sg, .eu].map(\.host)
-        #expect(hosts == ["api.kii.com", "api-jp.kii.com", "api-sg.kii.com", "api-eu.kii.com"])
     }
 }
 

@@ -50,12 +50,30 @@ struct LintShadowTests {
     func shadows(earlier: [String], later: String, isShadowed: Bool) throws {
         let rules = earlier.enumerated().map { LintSamples.rule("e\($0.offset)", $0.element) }
         let text = LintSamples.file(rules + [LintSamples.rule("late", later)])
-        let found = try RoutingRules(text).lint().filter { $0.rule == "late" && $0.code == .shadowed }
+        let parsed = try RoutingRules(text)
+        let found = parsed.lint().filter { $0.rule == "late" && $0.code == .shadowed }
         #expect(found.map(\.position.line) == (isShadowed ? [3 + earlier.count] : []))
+        let receiver = PushReceiver()
+        try receiver.loadStandIns(parsed)
+        #expect(receiver.shadowedRoutes.map(\.id) == (isShadowed ? ["late"] : []))
         // With "continue" the earlier ones take nothing away.
         let open = earlier.enumerated().map { LintSamples.rule("e\($0.offset)", $0.element, #""continue":true"#) }
         let same = try RoutingRules(LintSamples.file(open + [LintSamples.rule("late", later)])).lint()
         #expect(!same.contains { $0.code == .shadowed })
+    }
+
+    @Test("a route in code is shadowed by rules, and a rule by routes in code")
+    func shadowsCode() throws {
+        let receiver = PushReceiver()
+        receiver.onPushToUser(id: "all", options: .continue) { (_: PushToUserMessage, _) in }
+        receiver.onPushToApp(id: "settings", bucket: "settings") { (_: BucketEvent, _) in }
+        let rules = [
+            LintSamples.rule("one", #"{"bucket":"settings","object":"o"}"#), LintSamples.rule("t", #"{"topic":"t"}"#),
+        ]
+        try receiver.loadStandIns(try RoutingRules(LintSamples.file(rules)))
+        receiver.onPushToUser(id: "late", topic: "t") { _, _ in }
+        receiver.onAny(id: "rest") { _, _ in }
+        #expect(receiver.shadowedRoutes.map { "\($0.id) \($0.behind)" } == ["one settings", "late t"])
     }
 
     @Test("rules that are the same but for their ids are found behind one that continues")

@@ -81,6 +81,22 @@ struct RuleCoverageTests {
         #expect(seen == ["handled", "unrouted", "undecodable"])
     }
 
+    @Test("a change that a newer one replaced while it waited is counted; without one, the outcome is not listed")
+    func superseded() async throws {
+        func outcomes(_ times: some Sequence<Int>) async throws -> [String] {
+            let steps = times.map { time in
+                #"{"payload":{"bucketID":"b","objectID":"o","objectScopeType":"APP","modifiedAt":\#(time)},"#
+                    + #""expect":{"kind":"pushToApp"}}"#
+            }
+            let rule = #"{"id":"a","when":{"bucket":"b"},"then":{"handler":"h"},"pace":"90s"}"#
+            let tests = #"[{"name":"t","steps":[\#(steps.joined(separator: ","))]}]"#
+            let rules = try RoutingRules(#"{"version":1,"rules":[\#(rule)],"tests":\#(tests)}"#)
+            return try await rules.coverage().outcomes.map { "\($0.name) \($0.messages)" }
+        }
+        #expect(try await outcomes([1]).allSatisfy { !$0.hasPrefix("superseded") })
+        #expect(try await outcomes(Array(11...31) + [1]).contains("superseded 1"))
+    }
+
     @Test("the first condition that coverage counts as missed is the one that an explanation names")
     func agreesWithExplanations() throws {
         let rules = try RoutingRules(

@@ -56,17 +56,13 @@ struct DocumentedCodeTests {
         #expect(try PushMessage(payload).object?.uri.description == "kiicloud://users/U1/buckets/settings/objects/o-1")
     }
 
-    @Test("an announced write is done or failed, as the announcement's own example says", arguments: [true, false])
+    @Test("a write ends as done or failed, as its own example says", arguments: [true, false])
     func ownWrite(fails: Bool) async {
         let receiver = PushReceiver(app: "0123abcd")
         let cloud = Cloud(fails: fails)
         receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
-            let write = try context.willWrite(event.object)
-            do {
-                write.done(modifiedAt: try await cloud.put(event.object))
-            } catch {
-                write.failed()
-                throw error
+            try await context.writing(event.object) {
+                .done(modifiedAt: try await cloud.put(event.object))
             }
         }
         let first = await receiver.receive(PayloadFixture.pushToApp(sentAt: 1, modifiedAt: 1).payload(.long))
@@ -130,8 +126,7 @@ struct DocumentedCodeTests {
         let fleet = SimulatedFleet(devices: 10) { device in
             let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
             receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
-                let write = try context.willWrite(event.object)
-                write.done(modifiedAt: try device.put(event.object))
+                try await context.writing(event.object) { .done(modifiedAt: try device.put(event.object)) }
             }
             return receiver
         }

@@ -170,6 +170,23 @@ struct DocumentedTestKitTests {
         #expect(await test.send(push).outcome.name == "handled")
     }
 
+    /// Settings that a handler reads again.
+    private final class Settings: Sendable {
+        let objects = Mutex<[KiiObject?]>([])
+
+        func reload(_ object: KiiObject?) async throws { objects.withLock { $0.append(object) } }
+    }
+
+    @Test("a handler of one's own takes the place of a stand-in, as the guide's own example says")
+    func ownHandler() async throws {
+        let settings = Settings()
+        let test = try TestReceiver(rules: rules) { receiver in
+            receiver.register("reload") { message, _ in try await settings.reload(message.object) }
+        }
+        #expect(await test.send(.pushToApp(bucket: "settings")).handlers == ["reload"])
+        #expect(settings.objects.withLock { $0.map { $0?.bucket.name } } == ["settings"])
+    }
+
     @Test("the gate's own example loads rules that pass", arguments: [true, false])
     func gate(isFine: Bool) async throws {
         let receiver = PushReceiver()
@@ -189,12 +206,13 @@ struct DocumentedTestKitTests {
 struct RuleSuiteTests {
     @Test("a case has a name and a place, and a failed one lists every difference")
     func cases() async throws {
-        let suite = try RuleSuite(
-            text: """
-                {"version":1,"rules":[],"tests":[
-                 {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
-                 {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
-                """, file: "r.json")
+        let rules = try RoutingRules(
+            """
+            {"version":1,"rules":[],"tests":[
+             {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
+             {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
+            """, file: "r.json")
+        let suite = try RuleSuite(rules)
         #expect(suite.map(\.description) == ["a (r.json:2)", "b (r.json:3)"])
         #expect(suite.map(\.id) == ["r.json:2:2 a", "r.json:3:2 b"])
         try await suite[0].run()
@@ -215,7 +233,7 @@ struct RuleSuiteTests {
             ("[]", "r.json:1:1: expected an object with the rules, found a list"),
         ])
     func refused(text: String, expected: String) {
-        let error = #expect(throws: (any Error).self) { try RuleSuite(text: text, file: "r.json") }
+        let error = #expect(throws: (any Error).self) { try RuleSuite(RoutingRules(text, file: "r.json")) }
         #expect(error.map { "\($0)" } == expected)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import KiiPushRules
 import KiiPushTesting
 import Testing
 
@@ -48,7 +49,7 @@ struct QuotedCodeTests {
         let rules = blocks.filter { $0.lines.first?.hasPrefix(#"{"version""#) == true }
         #expect(!rules.isEmpty, "the blocks were not found")
         for block in rules {
-            let suite = try RuleSuite(text: block.lines.joined(separator: "\n"), file: block.file)
+            let suite = try RuleSuite(RoutingRules(block.lines.joined(separator: "\n"), file: block.file))
             for test in suite { try await test.run() }
         }
     }

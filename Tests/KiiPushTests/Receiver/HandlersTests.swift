@@ -105,16 +105,6 @@ struct HandlersTests {
         #expect(log.events.filter { $0.hasPrefix("direct") } == ["direct U-2", "direct U-2", "direct U-2"])
     }
 
-    @Test("each registration takes its kind only, and onAny all kinds")
-    func kinds() async {
-        receiver.onPushToApp(id: "app", options: .continue) { [log] _, _ in log.add("app") }
-        receiver.onPushToUser(id: "user", options: .continue) { [log] _, _ in log.add("user") }
-        receiver.onDirectPush(id: "direct", options: .continue) { [log] _, _ in log.add("direct") }
-        receiver.onAny(id: "any") { [log] message, _ in log.add("any \(message.kind.rawValue)") }
-        for fixture in [PayloadFixture.pushToApp(), .pushToUser(), .directPush()] { await send(fixture) }
-        #expect(log.events == ["app", "any pushToApp", "user", "any pushToUser", "direct", "any directPush"])
-    }
-
     // MARK: Conditions
 
     @Test("every condition of a registration reaches its route")
@@ -160,7 +150,7 @@ struct HandlersTests {
         }
     }
 
-    @Test("conditions on the data reach the route of every registration")
+    @Test("conditions on the data reach the route of every registration, which takes its kind only")
     func data() async {
         let hot: [DataCondition] = [.data("temp", .greater(30))]
         receiver.onPushToApp(id: "app", data: hot, options: .continue) { [log] _, _ in log.add("app") }

@@ -136,7 +136,6 @@ struct CloudCommandTests {
     @Test("install writes the endpoint that receive reads, for its owner only")
     func install() throws {
         defer { server.stop() }
-        cloud.delayEndpoint(times: 2)
         let endpoint = try TemporaryFile("", name: "endpoint.json")
         let run = try run(["install", "--thing", "th.1", "--development", "--endpoint", endpoint.path])
         #expect(run.code == 0 && run.output.hasPrefix("installation installation-"), "\(run.errors)")
@@ -147,6 +146,7 @@ struct CloudCommandTests {
         #expect(unsafe stat(endpoint.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         let installs = cloud.requests.filter { $0.method == .post }.count
         let id = String(run.output.split(separator: "\n")[0].dropFirst("installation ".count))
+        cloud.fail(.status(503, retryAfter: 0))
         let again = try self.run(["install", "--installation", id, "--endpoint", endpoint.path, "--format", "json"])
         #expect(again.code == 0 && again.output.hasPrefix(#"{"installationID":"\#(id)","endpoint":""#))
         #expect(cloud.requests.filter { $0.method == .post }.count == installs)
