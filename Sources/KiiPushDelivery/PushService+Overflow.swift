@@ -60,13 +60,13 @@ extension PushService {
 
     /// Ends a delivery that found no capacity: dead-letters it if its handlers were to run, now or later.
     func endUnplaced(_ delivery: Delivery) async {
-        var (delivery, ended) = (delivery, Ended?.none)
+        var delivery = delivery
         // A replay is not asked: what was handled before, or caused by this device, must not be a dead letter.
         switch receiver.ask(&delivery.incoming) {
-        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull, &ended)
-        case let outcome?: await notAdmitted(&delivery, outcome, &ended)
+        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull)
+        case let outcome?: await notAdmitted(&delivery, outcome)
         }
-        await writeDown(&ended)
+        await recordEnd(of: delivery)
     }
 
     /// Ends changes of an object that a newer one replaced while they waited: perhaps thousands, and other records wait

@@ -138,6 +138,16 @@ struct ServiceState {
         return delivery
     }
 
+    /// Begins the next message in the place of one that has ended, whose end is recorded with its beginning; if there is
+    /// none, that one keeps its place until its end is recorded.
+    mutating func next(inPlaceOf last: Delivery) -> Delivery? {
+        leaveOff(last)
+        if let next = next() { return next }
+        inFlight += 1
+        room.running.begin(last.ticket.keys)
+        return nil
+    }
+
     /// Records that the turn of a message is over.
     mutating func leaveOff(_ delivery: Delivery) {
         inFlight -= 1
