@@ -60,11 +60,6 @@ extension PushService {
         }
     }
 
-    /// Runs such work after a pause, unless the service stops before.
-    func startEnding(after length: Duration, _ body: @escaping @Sendable () async -> Void) {
-        start { [self] in if await pause(length, isFirm: true) { startEnding(body) } }
-    }
-
     // MARK: Dead letters
 
     /// Dead-letters a message for some routes, by default for all that have not handled it, and ends it; if the store

@@ -105,7 +105,8 @@ extension PushService {
         }
         guard let losses else { return }
         if losses.pause > .zero {
-            return startEnding(after: losses.pause) { self.reportLosses(of: transport) }
+            start { if await self.pause(losses.pause) { self.reportLosses(of: transport) } }
+            return
         }
         guard let transport else { return open(Gap(.deadLetterReplaced, reason: losses.last)) }
         let reason = (losses.count == 1 ? "" : "\(losses.count) payloads are lost; the last: ") + losses.last
