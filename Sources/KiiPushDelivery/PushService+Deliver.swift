@@ -6,32 +6,33 @@ import KiiPush
 extension PushService {
     /// Delivers a message whose turn it is, and then the next ones until none is ready.
     func work(_ first: Delivery) async {
-        var (delivery, last) = (first, Delivery?.none)
+        var (current, last) = (first, Delivery?.none)
         while true {
-            await deliver(&delivery, after: last)
+            let ended = await deliver(current, after: last)
             last = nil
-            if delivery.end != nil {
+            if let ended {
                 // A delivery that must run alone does so until its end is recorded.
-                if !delivery.isSuspect, let next = change({ $0.next(inPlaceOf: delivery) }) {
-                    (delivery, last) = (next, delivery)
+                if !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) {
+                    (current, last) = (next, ended)
                     continue
                 }
-                await recordEnd(of: delivery)
+                await recordEnd(of: ended)
             }
             let next = change { state in
-                state.leaveOff(delivery)
+                state.leaveOff(current)
                 return state.next()
             }
             guard let next else { return }
-            delivery = next
+            current = next
         }
     }
 
-    /// Delivers a message until it ends, waits, or is left. If it waits, the caller no longer owns it.
+    /// Delivers a message until it ends, waits, or is left; returns it if it has ended, perhaps replaced by a newer one.
     ///
     /// The end of `last`, whose place it has taken, is recorded together with its beginning, so that both cost one
     /// write.
-    private func deliver(_ delivery: inout Delivery, after last: Delivery?) async {
+    private func deliver(_ given: Delivery, after last: Delivery?) async -> Delivery? {
+        var delivery = given
         let step = step(of: &delivery)
         var records: [InboxRecord] = []
         if let last { records.append(.ended(last.ticket.number)) }
@@ -39,12 +40,16 @@ extension PushService {
         let before = clock.now
         let isRecorded = await record(records)
         if let last { finish(last, isRecorded: isRecorded) }
-        guard isRecorded else { return leave(delivery) }
+        guard isRecorded else {
+            leave(delivery)
+            return nil
+        }
         switch step {
         case .handle(let killed): await handle(&delivery, besides: killed, before.duration(to: clock.now))
         case .deadLetter(let reason, let routes): await deadLetter(&delivery, reason, for: routes)
         case .notAdmitted(let outcome): await notAdmitted(&delivery, outcome)
         }
+        return delivery.end == nil ? nil : delivery
     }
 
     /// What is to be done with a message whose turn it is.

@@ -130,7 +130,7 @@ extension PushService {
             guard let (gap, payload, isStopping) = next else { return }
             do throws(IntakeRefusal) {
                 if isStopping {
-                    do { _ = try inbox.add([payload]) } catch { throw .failed(error) }
+                    do { _ = try inbox.add([payload]) } catch { throw .stopping }
                 } else {
                     closeAtEnd(gap, try submit([payload], nil)[0])
                 }
