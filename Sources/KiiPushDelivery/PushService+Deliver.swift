@@ -116,7 +116,11 @@ extension PushService {
             return ask(&delivery, .seen)
         }
         if outcome == nil, takesNewest {
-            let older = change { [delivery] in $0.room.removeOlder(than: delivery) }
+            let older = change { [delivery] state in
+                let older = state.room.removeOlder(than: delivery)
+                state.ending += older.count
+                return older
+            }
             for other in older { startEnding { await self.supersede(other) } }
         }
         return outcome

@@ -46,14 +46,9 @@ extension PushService {
         delivery.ticket.receipt.finish(end.outcome, end.answer)
     }
 
-    /// Runs work that ends a delivery in its own task; the service waits for it before it stops.
+    /// Runs work that ends a delivery in its own task, which the caller has counted in ``ServiceState/ending``, so that
+    /// the service waits for it before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
-        change { $0.ending += 1 }
-        startCounted(body)
-    }
-
-    /// Runs work that ends a delivery in its own task, which the caller has counted in ``ServiceState/ending``.
-    func startCounted(_ body: @escaping @Sendable () async -> Void) {
         start { [self] in
             await body()
             change { $0.ending -= 1 }

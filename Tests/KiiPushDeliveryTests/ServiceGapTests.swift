@@ -121,7 +121,7 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
     }
 
-    @Test("a payload behind a gap that cannot be kept is refused because the service stops, not because the inbox fails")
+    @Test("a payload behind a gap that cannot be kept is told that the service stops")
     func stoppingSick() async throws {
         let inbox = SpyInbox()
         let (bench, intake, run) = await bench(inbox).opened()
