@@ -33,9 +33,9 @@ extension ShareKeys {
 /// How much of a bound is used, in all and by each of those who share it: that of the memory, that of the disk, and the
 /// places of what runs.
 ///
-/// One rule keeps memory and disk fair: a route, or one of several transports, may use as much as is free, a group half of that, and
-/// a lane an eighth. So the first one takes half at most, the next one half of the rest; who uses nothing may have the
-/// last that is free.
+/// One rule keeps memory and disk fair: a route, or one of several transports, may use as much as is free, a group half
+/// of that, and a lane an eighth. So the first one takes half at most, the next one half of the rest; who uses nothing
+/// may have the last that is free.
 struct Capacity {
     /// Who shares it.
     enum Sharer: Hashable {

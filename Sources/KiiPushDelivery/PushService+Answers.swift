@@ -90,6 +90,6 @@ extension PushService {
         do { try await sender.send(answer) } catch let refusal as AnswerRefused {
             tell(.transport(sender.name, .ignored("an answer can never be delivered: \(refusal)")))
         }
-        guard await record(.answered(answer.id)) else { throw CancellationError() }
+        guard await record([.answered(answer.id)]) else { throw CancellationError() }
     }
 }

@@ -27,7 +27,7 @@ extension PushService {
         }
     }
 
-    /// Delivers a message until it ends, waits, or is left; returns it if it has ended, perhaps replaced by a newer one.
+    /// Delivers a message, or a newer one that replaces it, until it ends, waits, or is left; returns what has ended.
     ///
     /// The end of `last`, whose place it has taken, is recorded together with its beginning, so that both cost one
     /// write.
@@ -236,7 +236,7 @@ extension PushService {
         }
         if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed) }
         // Recorded when the service stops, too, so that it does not look as if it had ended the process.
-        guard await record(failureRecord(of: delivery)), isRunning else { return leave(delivery) }
+        guard await record([failureRecord(of: delivery)]), isRunning else { return leave(delivery) }
         let pause = settings.pause(after: delivery.tries, jitter())
         tell(
             .retry(
@@ -249,7 +249,7 @@ extension PushService {
     private func lacked(_ delivery: inout Delivery, until end: MonotonicInstant?) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
-        guard await record(beginning(of: delivery), failureRecord(of: delivery)) else { return leave(delivery) }
+        guard await record([beginning(of: delivery), failureRecord(of: delivery)]) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
         wait(delivery, until: end ?? clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
     }

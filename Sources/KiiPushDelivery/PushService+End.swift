@@ -28,7 +28,7 @@ extension PushService {
     /// Records the end of a delivery, if it has ended for the chain: its payload is removed from the inbox.
     func recordEnd(of delivery: Delivery) async {
         guard delivery.end != nil else { return }
-        finish(delivery, isRecorded: await record(.ended(delivery.ticket.number)))
+        finish(delivery, isRecorded: await record([.ended(delivery.ticket.number)]))
     }
 
     /// Ends a delivery whose payload was removed from the inbox, or stays there because the service has stopped: frees
@@ -76,7 +76,7 @@ extension PushService {
             return wait(delivery, until: clock.now.advanced(by: pause), blocks: true)
         }
         // No handler runs any more that could end the process.
-        if delivery.incoming.attempts > 0, await !record(failureRecord(of: delivery)) { return leave(delivery) }
+        if delivery.incoming.attempts > 0, await !record([failureRecord(of: delivery)]) { return leave(delivery) }
         putOff(&delivery, PutOff(reason: reason, routes: routes, cause: delivery.cause))
     }
 

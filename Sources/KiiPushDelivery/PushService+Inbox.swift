@@ -5,9 +5,6 @@ import KiiPush
 import Synchronization
 
 extension PushService {
-    /// Writes records to the inbox; retries until they are written, and returns false if the service has stopped.
-    func record(_ records: InboxRecord...) async -> Bool { await record(records) }
-
     /// Writes records to the inbox, all in one step; retries until they are written, and returns false if the service
     /// has stopped.
     func record(_ records: [InboxRecord]) async -> Bool {

@@ -55,7 +55,7 @@ extension PushService {
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
     /// process.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record(.ended(entry.id)) }
+        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record([.ended(entry.id)]) }
     }
 
     /// Ends a delivery that found no capacity: dead-letters it if its handlers were to run, now or later.

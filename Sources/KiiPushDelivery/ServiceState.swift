@@ -140,8 +140,8 @@ struct ServiceState {
         return delivery
     }
 
-    /// Begins the next message in the place of one that has ended, whose end is recorded with its beginning; if there is
-    /// none, that one keeps its place until its end is recorded.
+    /// Begins the next message in the place of one that has ended, whose end is recorded with its beginning; if there
+    /// is none, that one keeps its place until its end is recorded.
     mutating func next(inPlaceOf last: Delivery) -> Delivery? {
         leaveOff(last)
         if let next = next() { return next }
@@ -182,7 +182,7 @@ struct ServiceState {
     func mayCall(_ intake: Int) -> Bool {
         guard phase == .open else { return true }
         // It comes to have an unsaved gap saved.
-        if isBehindGap(intake) { return !gaps.unsaved.isEmpty }
+        if isBehindGap(intake) { return gaps.areUnsaved }
         if room.isDurable { return ending <= settings.messages / 4 * 3 }
         let (memory, used) = (room.memory, room.memory.used)
         guard used.messages > 0 else { return true }
