@@ -8,7 +8,14 @@ extension PushService {
 
     /// Reads messages that memory has room for now.
     func read(_ tickets: [Ticket]) async {
-        guard let entries = entries(of: tickets) else { return putBack(tickets) }
+        var entries: [UInt64: InboxEntry] = [:]
+        do {
+            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
+            works(.reading)
+        } catch {
+            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
+            return putBack(tickets)
+        }
         var deliveries: [Delivery] = []
         for ticket in tickets {
             guard let entry = entries[ticket.number] else {
@@ -25,19 +32,6 @@ extension PushService {
         change { [deliveries] state in
             state.readPause = .zero
             state.room.haveRead(tickets, deliveries)
-        }
-    }
-
-    /// Reads waiting payloads; nil if they cannot be read.
-    private func entries(of tickets: [Ticket]) -> [UInt64: InboxEntry]? {
-        do {
-            var entries: [UInt64: InboxEntry] = [:]
-            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
-            works(.reading)
-            return entries
-        } catch {
-            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
-            return nil
         }
     }
 
