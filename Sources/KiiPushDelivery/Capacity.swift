@@ -30,11 +30,12 @@ extension ShareKeys {
     }
 }
 
-/// How much of a bound is used, in all and by each of those who share it: that of the memory, and that of the disk.
+/// How much of a bound is used, in all and by each of those who share it: that of the memory, that of the disk, and the
+/// places of what runs.
 ///
-/// One rule keeps it fair: a route, or one of several transports, may use as much as is free, a group half of that, and
-/// a lane an eighth. So the first one takes half at most, the next one half of the rest; who uses nothing may have the
-/// last that is free.
+/// One rule keeps memory and disk fair: a route, or one of several transports, may use as much as is free, a group half
+/// of that, and a lane an eighth. So the first one takes half at most, the next one half of the rest; who uses nothing
+/// may have the last that is free.
 struct Capacity {
     /// Who shares it.
     enum Sharer: Hashable {
@@ -80,6 +81,13 @@ struct Capacity {
         return isBelow(use.messages, free.messages) && isBelow(use.bytes, free.bytes)
     }
 
+    /// Whether one more message of a route or a group may run in so many places: one is reserved for other routes, and
+    /// one more for other groups of a route.
+    func mayRun(_ sharer: Sharer, among places: Int) -> Bool {
+        let reserved = if case .group = sharer { 2 } else { 1 }
+        return (uses[sharer]?.messages ?? 0) < max(places - reserved, 1)
+    }
+
     /// Adds a use of a message's route, group and lane, or takes it back if it is negative.
     mutating func add(_ use: Use, _ keys: ShareKeys, _ lane: LaneKey? = nil) {
         used = used + use
@@ -97,35 +105,5 @@ struct Capacity {
     private mutating func note(_ use: Use, _ sharer: Sharer) {
         let sum = (uses[sharer] ?? .none) + use
         uses[sharer] = sum.messages > 0 ? sum : nil
-    }
-}
-
-/// How many messages of each route and each group run; of `most` places, one is reserved for other routes, and one more
-/// for other groups of a route.
-struct Running {
-    var most: Int
-    private(set) var count = 0
-    private var counts: [Capacity.Sharer: Int] = [:]
-
-    init(most: Int) { self.most = most }
-
-    /// Whether one more of a route or a group may run.
-    func mayTake(_ sharer: Capacity.Sharer) -> Bool {
-        let reserved = if case .group = sharer { 2 } else { 1 }
-        return counts[sharer, default: 0] < max(most - reserved, 1)
-    }
-
-    mutating func begin(_ keys: ShareKeys) { add(1, keys) }
-    mutating func end(_ keys: ShareKeys) { add(-1, keys) }
-
-    private mutating func add(_ number: Int, _ keys: ShareKeys) {
-        count += number
-        add(number, .route(keys.route))
-        add(number, .group(keys.group))
-    }
-
-    private mutating func add(_ number: Int, _ sharer: Capacity.Sharer) {
-        let sum = counts[sharer, default: 0] + number
-        counts[sharer] = sum > 0 ? sum : nil
     }
 }

@@ -14,6 +14,8 @@ struct Delivery: Sendable {
     var isPaced = false
     /// The last error that was thrown: its type, or its own description.
     var cause: String?
+    /// How it has ended for the chain, and what its sender gets; it is still in the inbox.
+    var end: (outcome: Outcome, answer: Answer?)?
     /// Whether the process ended too often while it was handled, so that it is dead-lettered and not handled.
     var isGuilty = false
     var hasPlace = false

@@ -32,47 +32,57 @@ extension PushService {
 
     /// Delivers answers, those of an earlier process first, until the service stops.
     func startAnswering() -> [Task<Void, Never>] {
-        answerSenders.all.map { sender, signal, _ in
-            start { [self] in
-                await sendAnswers(sender)
-                for await _ in signal { await sendAnswers(sender) }
-            }
+        let senders = answerSenders
+        senders.wake()
+        return senders.all.map { sender, signal, wake in
+            start { [self] in await deliverAnswers(by: sender, signal, wake) }
         }
     }
 
-    /// Delivers the answers of a sender, one after another, until none is left; one that fails is sent again after a
-    /// growing pause.
-    private func sendAnswers(_ sender: any AnswerSender) async {
-        var (length, limit) = (Duration.seconds(1), Self.answersAtOnce)
-        while !Task.isCancelled {
-            var failure: String?
+    /// Delivers the answers of a sender at each signal; after a failure also after a growing pause, for which new ones
+    /// do not wait.
+    private func deliverAnswers(
+        by sender: any AnswerSender, _ signal: AsyncStream<Void>, _ wake: AsyncStream<Void>.Continuation
+    ) async {
+        let first = (length: Duration.seconds(1), limit: Self.answersAtOnce)
+        var (next, pauseEnd) = (first, clock.now)
+        for await _ in signal {
             // Told once, not for each further attempt.
-            let isFirst = limit == Self.answersAtOnce
-            do {
-                let answers = try inbox.answers(of: sender.name, limit: limit)
-                works(.reading)
-                if answers.isEmpty { return }
-                for answer in answers {
-                    do { try await send(answer, by: sender) } catch { failure = failure ?? ErrorReport.text(error) }
-                }
-                // A device without a connection is not ill.
-                if let failure, isFirst, !Task.isCancelled {
-                    let what = "an answer could not be delivered, and is sent again: \(failure)"
-                    tell(.transport(sender.name, .ignored(what)))
-                }
-            } catch {
-                failure = ErrorReport.text(error)
-                fails(.reading, "answers in the inbox could not be read: \(error)", isTold: isFirst)
-            }
-            if failure == nil {
-                (length, limit) = (.seconds(1), Self.answersAtOnce)
+            if await sendAnswers(sender, limit: next.limit, isTold: next == first) {
+                (next, pauseEnd) = (first, clock.now)
                 continue
             }
-            guard await pause(length) else { return }
-            length = min(length * 2, Self.longestPause)
+            guard pauseEnd <= clock.now else { continue }
+            pauseEnd = clock.now.advanced(by: next.length)
+            start { [length = next.length] in if await self.pause(length) { wake.yield() } }
             // So that those that fail do not keep those behind them.
-            limit = min(limit * 2, Self.mostAnswers)
+            next = (min(next.length * 2, Self.longestPause), min(next.limit * 2, Self.mostAnswers))
         }
+    }
+
+    /// Delivers the answers of a sender, one after another, until none is left; false if some are to be sent again.
+    private func sendAnswers(_ sender: any AnswerSender, limit: Int, isTold: Bool) async -> Bool {
+        while !Task.isCancelled {
+            let answers: [UnsentAnswer]
+            do { answers = try inbox.answers(of: sender.name, limit: limit) } catch {
+                fails(.reading, "answers in the inbox could not be read: \(error)", isTold: isTold)
+                return false
+            }
+            works(.reading)
+            if answers.isEmpty { return true }
+            var failure: String?
+            for answer in answers {
+                do { try await send(answer, by: sender) } catch { failure = failure ?? ErrorReport.text(error) }
+            }
+            guard let failure else { continue }
+            // A device without a connection is not ill.
+            if isTold, !Task.isCancelled {
+                let what = "an answer could not be delivered, and is sent again: \(failure)"
+                tell(.transport(sender.name, .ignored(what)))
+            }
+            return false
+        }
+        return false
     }
 
     /// Delivers an answer and records that, or that it can never be delivered.
@@ -80,6 +90,6 @@ extension PushService {
         do { try await sender.send(answer) } catch let refusal as AnswerRefused {
             tell(.transport(sender.name, .ignored("an answer can never be delivered: \(refusal)")))
         }
-        guard await record(.answered(answer.id)) else { throw CancellationError() }
+        guard await record([.answered(answer.id)]) else { throw CancellationError() }
     }
 }

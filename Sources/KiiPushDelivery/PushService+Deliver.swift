@@ -3,89 +3,99 @@
 
 import KiiPush
 
-/// A delivery that has ended for the chain, but is still in the inbox.
-struct Ended: Sendable {
-    var delivery: Delivery
-    let outcome: Outcome
-    /// What its sender gets.
-    let answer: Answer?
-}
-
 extension PushService {
     /// Delivers a message whose turn it is, and then the next ones until none is ready.
     func work(_ first: Delivery) async {
-        var (delivery, ended) = (first, Ended?.none)
+        var (current, last) = (first, Delivery?.none)
         while true {
-            await deliver(delivery, &ended)
-            // A delivery that must run alone does so until its end is recorded.
-            if delivery.isSuspect { await writeDown(&ended) }
-            guard let next = await next(after: delivery, &ended) else { return }
-            delivery = next
+            let ended = await deliver(current, after: last)
+            last = nil
+            if let ended {
+                // A delivery that must run alone does so until its end is recorded.
+                if !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) {
+                    (current, last) = (next, ended)
+                    continue
+                }
+                await recordEnd(of: ended)
+            }
+            let next = change { state in
+                state.leaveOff(current)
+                return state.next()
+            }
+            guard let next else { return }
+            current = next
         }
     }
 
-    /// The next message whose turn it is; nil if there is none and every end is recorded.
-    private func next(after last: Delivery, _ ended: inout Ended?) async -> Delivery? {
-        let next: Delivery? = change { state in
-            state.leaveOff(last)
-            if let next = state.next() { return next }
-            // It counts as in flight until its end is recorded.
-            if ended != nil { state.inFlight += 1 }
+    /// Delivers a message, or a newer one that replaces it, until it ends, waits, or is left; returns what has ended.
+    ///
+    /// The end of `last`, whose place it has taken, is recorded together with its beginning, so that both cost one
+    /// write.
+    private func deliver(_ given: Delivery, after last: Delivery?) async -> Delivery? {
+        var delivery = given
+        let step = step(of: &delivery)
+        var records: [InboxRecord] = []
+        if let last { records.append(.ended(last.ticket.number)) }
+        if case .handle = step { records.append(beginning(of: delivery)) }
+        let before = clock.now
+        let isRecorded = await record(records)
+        if let last { finish(last, isRecorded: isRecorded) }
+        guard isRecorded else {
+            leave(delivery)
             return nil
         }
-        if let next, !next.isSuspect || ended == nil { return next }
-        guard ended != nil else { return nil }
-        await writeDown(&ended)
-        if let next { return next }
-        return change { state in
-            state.inFlight -= 1
-            return state.next()
+        switch step {
+        case .handle(let killed): await handle(&delivery, besides: killed, before.duration(to: clock.now))
+        case .deadLetter(let reason, let routes): await deadLetter(&delivery, reason, for: routes)
+        case .notAdmitted(let outcome): await notAdmitted(&delivery, outcome)
         }
+        return delivery.end == nil ? nil : delivery
     }
 
-    /// Delivers a message until it ends, waits, or is left: asks the chain, runs the handlers, and ends it.
-    ///
-    /// The end of the previous delivery is recorded together with the beginning of this one, or alone before any other
-    /// step; `ended` is then this delivery, if it has ended. If it waits, the caller no longer owns it.
-    private func deliver(_ given: Delivery, _ ended: inout Ended?) async {
-        var delivery = given
+    /// What is to be done with a message whose turn it is.
+    private enum Step {
+        /// Its handlers run, except those of routes that were switched off while it waited.
+        case handle(besides: [String])
+        case notAdmitted(Outcome)
+        /// For these routes; nil for all that have not handled it.
+        case deadLetter(DeadLetter.Reason, [String]?)
+    }
+
+    /// Asks the chain, and begins an attempt if the handlers are to run.
+    private func step(of delivery: inout Delivery) -> Step {
         if delivery.isGuilty {
-            await writeDown(&ended)
             // So that the deduplicator knows the message's copies.
             _ = ask(&delivery)
-            return await deadLetter(&delivery, .quarantined, &ended)
+            return .deadLetter(.quarantined, nil)
         }
         if let putOff = delivery.ticket.putOff {
-            await writeDown(&ended)
             delivery.cause = putOff.cause
-            return await deadLetter(&delivery, putOff.reason, &ended, for: putOff.routes)
+            return .deadLetter(putOff.reason, putOff.routes)
         }
         let wasAsked = delivery.incoming.passed != nil
-        if !wasAsked, let outcome = ask(&delivery) {
-            await writeDown(&ended)
-            return await notAdmitted(&delivery, outcome, &ended)
-        }
+        if !wasAsked, let outcome = ask(&delivery) { return .notAdmitted(outcome) }
         let killed = wasAsked || delivery.message.stopped != nil ? killed(delivery, wasAsked) : []
         if !killed.isEmpty, delivery.incoming.remaining.allSatisfy({ killed.containsExactly($0.id) }) {
-            await writeDown(&ended)
-            return await deadLetter(&delivery, .killSwitch, &ended, for: killed)
+            return .deadLetter(.killSwitch, killed)
         }
         delivery.isPaced = false
         delivery.incoming.begin()
-        let before = clock.now
-        guard await begin(delivery, &ended) else { return leave(delivery) }
-        let place = (keys: delivery.ticket.keys, write: before.duration(to: clock.now))
+        return .handle(besides: killed)
+    }
+
+    private func handle(_ delivery: inout Delivery, besides killed: [String], _ write: Duration) async {
+        let place = (keys: delivery.ticket.keys, write: write)
         let outcome = await receiver.handle(&delivery.incoming, besides: killed) { route, message in
             await self.run(route, of: message, place)
         }
         let end = storeKilled(&delivery, killed, outcome)
-        guard case .failed(let failure) = end else { return await self.end(&delivery, end, &ended) }
+        guard case .failed(let failure) = end else { return await self.end(&delivery, end) }
         if let shortage = failure.error as? any ResourceShortage {
             return await lacked(&delivery, until: shortage.endsAt)
         }
         // The process has survived it; handlers that could not begin prove nothing.
         delivery.isSuspect = false
-        await failed(&delivery, failure, &ended)
+        await failed(&delivery, failure)
     }
 
     // MARK: Ask the chain
@@ -106,14 +116,18 @@ extension PushService {
             return ask(&delivery, .seen)
         }
         if outcome == nil, takesNewest {
-            let older = change { [delivery] in $0.room.removeOlder(than: delivery) }
+            let older = change { [delivery] state in
+                let older = state.room.removeOlder(than: delivery)
+                state.ending += older.count
+                return older
+            }
             for other in older { startEnding { await self.supersede(other) } }
         }
         return outcome
     }
 
     /// Ends a message that the chain did not admit, or lets it wait.
-    func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
+    func notAdmitted(_ delivery: inout Delivery, _ outcome: Outcome) async {
         switch outcome {
         case .paced(let until):
             undo(&delivery, outcome)
@@ -124,29 +138,29 @@ extension PushService {
         case .failed(let failure):
             undo(&delivery, outcome)
             delivery.middlewareFailures += 1
-            await failed(&delivery, failure, &ended)
+            await failed(&delivery, failure)
         case .duplicate(.inFlight):
             // What the first copy's inbox has is safe; else this one waits for the end of the first.
-            if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept)), &ended) }
+            if isDurable { return await end(&delivery, .duplicate(.inFlight(.accept))) }
             undo(&delivery, outcome)
             // No longer than a person notices.
             wait(delivery, until: clock.now.advanced(by: .seconds(1)), blocks: false)
         case .looped(.killSwitch):
             let routes = dueRoutes(of: delivery).map(\.id)
-            if routes.isEmpty, delivery.incoming.done.isEmpty { return await end(&delivery, outcome, &ended) }
-            await deadLetter(&delivery, .killSwitch, &ended, for: routes)
-        default: await end(&delivery, outcome, &ended)
+            if routes.isEmpty, delivery.incoming.done.isEmpty { return await end(&delivery, outcome) }
+            await deadLetter(&delivery, .killSwitch, for: routes)
+        default: await end(&delivery, outcome)
         }
     }
 
     /// Ends a message that a newer change has replaced; the chain has to know it, or its copy would be new.
     private func supersede(_ replaced: Delivery) async {
-        var (delivery, ended) = (replaced, Ended?.none)
+        var delivery = replaced
         switch ask(&delivery, .superseded) {
-        case nil, .failed, .paced, .duplicate(.inFlight): await end(&delivery, .superseded, &ended)
-        case let outcome?: await end(&delivery, outcome, &ended)
+        case nil, .failed, .paced, .duplicate(.inFlight): await end(&delivery, .superseded)
+        case let outcome?: await end(&delivery, outcome)
         }
-        await writeDown(&ended)
+        await recordEnd(of: delivery)
     }
 
     // MARK: The kill switch
@@ -181,15 +195,6 @@ extension PushService {
         return stored
     }
 
-    /// Records that handlers are about to run, together with the end of the previous delivery.
-    private func begin(_ delivery: Delivery, _ ended: inout Ended?) async -> Bool {
-        let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
-        guard let last = ended.take() else { return await record(begun) }
-        let isRecorded = await record(.ended(last.delivery.ticket.number), begun)
-        finish(last, isRecorded: isRecorded)
-        return isRecorded
-    }
-
     // MARK: Waiting until a time
 
     /// Lets a delivery wait until it is due; its lane waits too, if `blocks`, so that its messages keep their order.
@@ -206,6 +211,11 @@ extension PushService {
         delivery.incoming.passed = nil
     }
 
+    /// The record that its handlers are about to run.
+    private func beginning(of delivery: Delivery) -> InboxRecord {
+        .begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
+    }
+
     /// The record that an attempt is over, and which routes are done.
     func failureRecord(of delivery: Delivery) -> InboxRecord {
         let done = delivery.incoming.done
@@ -215,7 +225,7 @@ extension PushService {
     }
 
     /// Lets a message wait for its next attempt, or dead-letters it after the last one.
-    private func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure, _ ended: inout Ended?) async {
+    private func failed(_ delivery: inout Delivery, _ failure: Outcome.Failure) async {
         delivery.shortages = 0
         delivery.cause = ErrorReport.text(failure.error)
         let settings = delivery.settings
@@ -224,9 +234,9 @@ extension PushService {
             if state.phase >= .cancelling { state.report.cancelled += 1 }
             return state.isRunning
         }
-        if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed, &ended) }
+        if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed) }
         // Recorded when the service stops, too, so that it does not look as if it had ended the process.
-        guard await record(failureRecord(of: delivery)), isRunning else { return leave(delivery) }
+        guard await record([failureRecord(of: delivery)]), isRunning else { return leave(delivery) }
         let pause = settings.pause(after: delivery.tries, jitter())
         tell(
             .retry(
@@ -239,8 +249,7 @@ extension PushService {
     private func lacked(_ delivery: inout Delivery, until end: MonotonicInstant?) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
-        let begun = InboxRecord.begun(delivery.ticket.number, attempt: delivery.incoming.attempts)
-        guard await record(begun, failureRecord(of: delivery)) else { return leave(delivery) }
+        guard await record([beginning(of: delivery), failureRecord(of: delivery)]) else { return leave(delivery) }
         let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
         wait(delivery, until: end ?? clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
     }

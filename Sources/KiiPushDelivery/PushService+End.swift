@@ -6,7 +6,7 @@ extension PushService {
     // MARK: The end
 
     /// Ends a delivery for the chain; its end must still be recorded.
-    func end(_ delivery: inout Delivery, _ outcome: Outcome, _ ended: inout Ended?) async {
+    func end(_ delivery: inout Delivery, _ outcome: Outcome) async {
         // The end in the deduplication store is perhaps written before the end in the inbox: after a crash in between,
         // the message would be a duplicate, and its dead letter or its answer lost.
         var records: [InboxRecord] = []
@@ -22,56 +22,44 @@ extension PushService {
         // Most messages have none.
         if !records.isEmpty, await !record(records) { return leave(delivery) }
         receiver.end(delivery.incoming, outcome)
-        ended = Ended(delivery: delivery, outcome: outcome, answer: answer)
+        delivery.end = (outcome, answer)
     }
 
-    /// Records the end of a delivery that has ended for the chain: its payload is removed from the inbox.
-    func writeDown(_ ended: inout Ended?) async {
-        guard let last = ended.take() else { return }
-        finish(last, isRecorded: await record(.ended(last.delivery.ticket.number)))
+    /// Records the end of a delivery, if it has ended for the chain: its payload is removed from the inbox.
+    func recordEnd(of delivery: Delivery) async {
+        guard delivery.end != nil else { return }
+        finish(delivery, isRecorded: await record([.ended(delivery.ticket.number)]))
     }
 
     /// Ends a delivery whose payload was removed from the inbox, or stays there because the service has stopped: frees
     /// its lane and place, and notifies its transport.
-    func finish(_ ended: Ended, isRecorded: Bool) {
-        var delivery = ended.delivery
+    func finish(_ ended: Delivery, isRecorded: Bool) {
+        var delivery = ended
         change { state in
             guard isRecorded else { return state.report.left += 1 }
             state.room.leave(&delivery)
             if !state.isRunning { state.report.finished += 1 }
         }
-        guard isRecorded else { return delivery.ticket.receipt.finish(nil) }
+        guard isRecorded, let end = delivery.end else { return delivery.ticket.receipt.finish(nil) }
         // Also for an answer of an earlier process.
         if delivery.message.answers != nil { answerSenders.wake() }
-        delivery.ticket.receipt.finish(ended.outcome, ended.answer)
+        delivery.ticket.receipt.finish(end.outcome, end.answer)
     }
 
-    /// Runs work that ends a delivery in its own task; the service waits for it before it stops.
+    /// Runs work that ends a delivery in its own task, which the caller has counted in ``ServiceState/ending``, so that
+    /// the service waits for it before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
-        change { $0.ending += 1 }
-        startCounted(body)
-    }
-
-    /// Runs work that ends a delivery in its own task, which the caller has counted in ``ServiceState/ending``.
-    func startCounted(_ body: @escaping @Sendable () async -> Void) {
         start { [self] in
             await body()
             change { $0.ending -= 1 }
         }
     }
 
-    /// Runs such work after a pause, unless the service stops before.
-    func startEnding(after length: Duration, _ body: @escaping @Sendable () async -> Void) {
-        start { [self] in if await pause(length, isFirm: true) { startEnding(body) } }
-    }
-
     // MARK: Dead letters
 
     /// Dead-letters a message for some routes, by default for all that have not handled it, and ends it; if the store
     /// has no capacity, a durable inbox keeps it, else its transport delivers it again.
-    func deadLetter(
-        _ delivery: inout Delivery, _ reason: DeadLetter.Reason, _ ended: inout Ended?, for routes: [String]? = nil
-    ) async {
+    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason, for routes: [String]? = nil) async {
         // The chain has perhaps stopped all of its routes.
         let remaining = delivery.incoming.remaining
         let routes = routes ?? (remaining.isEmpty ? dueRoutes(of: delivery) : remaining).map(\.id)
@@ -80,15 +68,15 @@ extension PushService {
         let outcome = isDone ? .deadLettered(reason) : store(delivery, reason, routes)
         guard case .failed = outcome else {
             delivery.incoming.deadLettered(routes)
-            return await end(&delivery, reason == .quarantined ? .quarantined : outcome, &ended)
+            return await end(&delivery, reason == .quarantined ? .quarantined : outcome)
         }
-        guard isDurable else { return await end(&delivery, outcome, &ended) }
+        guard isDurable else { return await end(&delivery, outcome) }
         if delivery.ticket.putOff != nil {
             let pause = max(change { $0.delivery.maxBackoff }, .seconds(1))
             return wait(delivery, until: clock.now.advanced(by: pause), blocks: true)
         }
         // No handler runs any more that could end the process.
-        if delivery.incoming.attempts > 0, await !record(failureRecord(of: delivery)) { return leave(delivery) }
+        if delivery.incoming.attempts > 0, await !record([failureRecord(of: delivery)]) { return leave(delivery) }
         putOff(&delivery, PutOff(reason: reason, routes: routes, cause: delivery.cause))
     }
 

@@ -2,16 +2,24 @@
 
 public import KiiPush
 
-/// The gaps that have not ended.
+/// The gaps that have not ended, oldest first.
 struct OpenGaps {
-    /// Those that the inbox has yet to keep, oldest first.
-    private(set) var unsaved: [Gap] = []
-    /// Those in the inbox, and whether they have happened again since: what the handler has done may be out of date.
-    private var open: [(gap: Gap, isAgain: Bool)] = []
+    private struct Open {
+        let gap: Gap
+        /// Whether the inbox has it.
+        var isSaved = false
+        /// Whether it has happened again since: what the handler has done may be out of date.
+        var isAgain = false
+    }
+
+    private var open: [Open] = []
     /// The last one's number, by which the deduplicator tells two gaps apart.
     private var lastNumber = Int64.min
 
-    var all: [Gap] { open.map(\.gap) + unsaved }
+    var all: [Gap] { open.map(\.gap) }
+
+    /// Whether the inbox has yet to keep some.
+    var areUnsaved: Bool { open.contains { !$0.isSaved } }
 
     /// Whether new messages of a transport wait for one of them.
     func blocks(_ transport: String) -> Bool {
@@ -21,30 +29,27 @@ struct OpenGaps {
         }
     }
 
-    /// Adds a gap; of one that is open already, remembers that it has happened again, so at most two wait.
+    /// Adds a gap; of one that is open already, remembers that it has happened again.
     mutating func add(_ gap: Gap) {
-        func isSame(_ other: Gap) -> Bool { other.cause == gap.cause && other.transport == gap.transport }
-        if unsaved.contains(where: isSame) { return }
-        guard let index = open.firstIndex(where: { isSame($0.gap) }) else { return unsaved.append(gap) }
-        open[index].isAgain = true
+        let index = open.firstIndex { $0.gap.cause == gap.cause && $0.gap.transport == gap.transport }
+        if let index { open[index].isAgain = open[index].isSaved } else { open.append(Open(gap: gap)) }
     }
 
     /// Takes the next one that the inbox is to keep, and its payload.
     mutating func saveNext(_ time: Int64) -> (gap: Gap, payload: RawPayload)? {
-        guard !unsaved.isEmpty else { return nil }
-        let gap = unsaved.removeFirst()
-        open.append((gap, false))
+        guard let index = open.firstIndex(where: { !$0.isSaved }) else { return nil }
+        open[index].isSaved = true
         lastNumber = max(time, lastNumber &+ 1)
-        return (gap, gap.payload(number: lastNumber))
+        return (open[index].gap, open[index].gap.payload(number: lastNumber))
     }
 
     /// Adds one that is in the inbox.
-    mutating func addSaved(_ gap: Gap) { open.append((gap, false)) }
+    mutating func addSaved(_ gap: Gap) { open.append(Open(gap: gap, isSaved: true)) }
 
-    /// Puts one back that could not be kept.
+    /// Takes down that one could not be kept; that it has happened again is then the same gap.
     mutating func unsave(_ gap: Gap) {
-        if let index = open.firstIndex(where: { $0.gap == gap }) { open.remove(at: index) }
-        unsaved.insert(gap, at: 0)
+        guard let index = open.firstIndex(where: { $0.gap == gap }) else { return }
+        (open[index].isSaved, open[index].isAgain) = (false, false)
     }
 
     /// Ends one; if it has happened again, it is to be handled once more.
@@ -105,7 +110,8 @@ extension PushService {
         }
         guard let losses else { return }
         if losses.pause > .zero {
-            return startEnding(after: losses.pause) { self.reportLosses(of: transport) }
+            start { if await self.pause(losses.pause) { self.reportLosses(of: transport) } }
+            return
         }
         guard let transport else { return open(Gap(.deadLetterReplaced, reason: losses.last)) }
         let reason = (losses.count == 1 ? "" : "\(losses.count) payloads are lost; the last: ") + losses.last
@@ -129,7 +135,7 @@ extension PushService {
             guard let (gap, payload, isStopping) = next else { return }
             do throws(IntakeRefusal) {
                 if isStopping {
-                    do { _ = try inbox.add([payload]) } catch { throw .failed(error) }
+                    do { _ = try inbox.add([payload]) } catch { throw .stopping }
                 } else {
                     closeAtEnd(gap, try submit([payload], nil)[0])
                 }

@@ -177,11 +177,12 @@ extension ServiceState {
 
     /// Begins the runs that have a place.
     mutating func beginRuns(_ now: () -> MonotonicInstant) {
-        while running.count < running.most, let number = waitingRuns.next({ [running] in running.mayTake($0) }),
+        while running.free.messages > 0,
+            let number = waitingRuns.next({ [running, places] in running.mayRun($0, among: places) }),
             let run = runs[number], let place = run.place
         {
             let now = now()
-            running.begin(place.keys)
+            running.add(Use(), place.keys)
             tuneAhead(waited: run.since.duration(to: now), place.write)
             begin(number, run, now)
         }
@@ -199,8 +200,8 @@ extension ServiceState {
     /// Begins one message more ahead of its place if the last one waited for it no longer than for a few writes; halves
     /// the number if it waited longer: a message that is begun too early only waits, and is in flight at a crash.
     private mutating func tuneAhead(waited: Duration, _ write: Duration) {
-        guard room.isDurable, running.most > 1 else { return }
-        ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
+        guard room.isDurable, places > 1 else { return }
+        ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - places, 0)) : ahead / 2
     }
 
     /// Begins a replay, or a drop, which the end of the service waits for; returns why it may not begin.
@@ -220,7 +221,7 @@ extension ServiceState {
     /// Removes a run that has ended, and frees its place; nil if the service continued without it.
     mutating func endRun(_ number: UInt64) -> HandlerRun? {
         guard let run = runs.removeValue(forKey: number) else { return nil }
-        if let keys = run.place?.keys { running.end(keys) }
+        if let keys = run.place?.keys { running.add(-Use(), keys) }
         return run
     }
 

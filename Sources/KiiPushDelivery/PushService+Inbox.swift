@@ -5,15 +5,12 @@ import KiiPush
 import Synchronization
 
 extension PushService {
-    /// Writes records to the inbox; retries until they are written, and returns false if the service has stopped.
-    func record(_ records: InboxRecord...) async -> Bool { await record(records) }
-
     /// Writes records to the inbox, all in one step; retries until they are written, and returns false if the service
     /// has stopped.
     func record(_ records: [InboxRecord]) async -> Bool {
         // An inbox in memory keeps nothing but answers, and only senders give any.
         guard !records.isEmpty, isDurable || !answerSenders.all.isEmpty else { return true }
-        var (length, wasCut) = (Duration.milliseconds(100), false)
+        var length = Duration.milliseconds(100)
         while true {
             do {
                 try await inbox.record(records)
@@ -22,21 +19,18 @@ extension PushService {
             } catch {
                 fails(.recording, "the inbox could not record the outcome of a message: \(error)")
             }
-            let end = clock.now.advanced(by: length)
-            // Others may succeed again and again, where this one does not.
-            guard await pause(length, isFirm: wasCut) else { return false }
-            wasCut = clock.now < end
+            guard await pause(length) else { return false }
             length = min(length * 2, .seconds(10))
         }
     }
 
-    /// Waits, unless the pause `isFirm` only until a store works again; returns false if the service has stopped.
-    func pause(_ length: Duration, isFirm: Bool = false) async -> Bool {
+    /// Waits for this time, or until the service has stopped; returns false if it has.
+    func pause(_ length: Duration) async -> Bool {
         let (clock, end) = (clock, clock.now.advanced(by: length))
         let task = start { _ = try? await clock.sleep(until: end) }
         let number = change { state in
             let number = state.nextNumber()
-            state.pauses[number] = (task, isFirm)
+            state.pauses[number] = task
             if state.phase == .stopped { task.cancel() }
             return number
         }
@@ -73,16 +67,13 @@ extension PushService {
         if isTold { tell(.storeFailed(what)) }
     }
 
-    /// Records that a call of a store did not fail; after a failure, what waits to be tried again is tried now, unless
-    /// it failed after such a try.
+    /// Records that a call of a store did not fail.
     func works(_ use: StoreUse) {
         guard isFailing.load(ordering: .relaxed) else { return }
-        let pauses = change { state in
-            guard state.failures.removeValue(forKey: use) != nil else { return [Task<Void, Never>]() }
+        change { state in
+            state.failures[use] = nil
             isFailing.store(!state.failures.isEmpty, ordering: .relaxed)
-            return state.pauses.values.filter { !$0.isFirm }.map(\.task)
         }
-        for pause in pauses { pause.cancel() }
     }
 }
 

@@ -165,8 +165,8 @@ extension PushService {
         }
         // It is heard again when it is read, unless a newer change replaces it before.
         for delivery in unread { receiver.loopGuard?.forget(delivery.message) }
-        if !replaced.isEmpty { startCounted { await self.endReplaced(replaced) } }
-        for delivery in refused { startCounted { await self.endUnplaced(delivery) } }
+        if !replaced.isEmpty { startEnding { await self.endReplaced(replaced) } }
+        for delivery in refused { startEnding { await self.endUnplaced(delivery) } }
     }
 
     // MARK: Room

@@ -8,7 +8,14 @@ extension PushService {
 
     /// Reads messages that memory has room for now.
     func read(_ tickets: [Ticket]) async {
-        guard let entries = entries(of: tickets) else { return putBack(tickets) }
+        var entries: [UInt64: InboxEntry] = [:]
+        do {
+            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
+            works(.reading)
+        } catch {
+            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
+            return putBack(tickets)
+        }
         var deliveries: [Delivery] = []
         for ticket in tickets {
             guard let entry = entries[ticket.number] else {
@@ -28,19 +35,6 @@ extension PushService {
         }
     }
 
-    /// Reads waiting payloads; nil if they cannot be read.
-    private func entries(of tickets: [Ticket]) -> [UInt64: InboxEntry]? {
-        do {
-            var entries: [UInt64: InboxEntry] = [:]
-            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
-            works(.reading)
-            return entries
-        } catch {
-            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
-            return nil
-        }
-    }
-
     /// Puts back payloads that could not be read, and lets none be read until a pause is over.
     private func putBack(_ tickets: [Ticket]) {
         let length = change { state in
@@ -55,18 +49,18 @@ extension PushService {
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
     /// process.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record(.ended(entry.id)) }
+        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record([.ended(entry.id)]) }
     }
 
     /// Ends a delivery that found no capacity: dead-letters it if its handlers were to run, now or later.
     func endUnplaced(_ delivery: Delivery) async {
-        var (delivery, ended) = (delivery, Ended?.none)
+        var delivery = delivery
         // A replay is not asked: what was handled before, or caused by this device, must not be a dead letter.
         switch receiver.ask(&delivery.incoming) {
-        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull, &ended)
-        case let outcome?: await notAdmitted(&delivery, outcome, &ended)
+        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull)
+        case let outcome?: await notAdmitted(&delivery, outcome)
         }
-        await writeDown(&ended)
+        await recordEnd(of: delivery)
     }
 
     /// Ends changes of an object that a newer one replaced while they waited: perhaps thousands, and other records wait

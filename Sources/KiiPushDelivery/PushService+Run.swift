@@ -148,7 +148,7 @@ extension PushService {
                     // Ends the retries of a failing inbox.
                     let pauses = change { state in
                         state.phase = .stopped
-                        return state.pauses.values.map(\.task)
+                        return Array(state.pauses.values)
                     }
                     for pause in pauses { pause.cancel() }
                 } catch {}
@@ -173,7 +173,7 @@ extension PushService {
             state.sleep?.task.cancel()
             state.report.left += state.onDisk
             let (waiting, unread) = state.room.removeAll()
-            return (waiting, unread, state.pauses.values.map(\.task), state.drain)
+            return (waiting, unread, Array(state.pauses.values), state.drain)
         }
         for pause in pauses { pause.cancel() }
         for ticket in tickets { ticket.receipt.finish(nil) }

@@ -56,8 +56,6 @@ struct ServiceState {
 
     // Handling.
 
-    /// How many deliveries are in progress, until their end or their next wait is recorded.
-    var inFlight = 0
     /// How many may be begun before a handler is free, so that the records of several share a write: it grows while
     /// they wait for a handler no longer than a few writes take.
     var ahead = 0
@@ -74,7 +72,7 @@ struct ServiceState {
     var begun: [(number: UInt64, run: HandlerRun)] = []
     /// The runs that wait for a place, by number; the use of the places.
     var waitingRuns = Turns<UInt64>()
-    var running: Running
+    var running: Capacity
 
     // Waiters.
 
@@ -85,9 +83,8 @@ struct ServiceState {
     var whenQuiet: (@Sendable () -> Void)?
     /// The timer's sleep, and its end; nil if nothing is due.
     var sleep: (until: MonotonicInstant?, task: Task<Void, Never>)?
-    /// The pauses before something is tried again, which end when the service stops, and unless they are firm when a
-    /// store works again.
-    var pauses: [UInt64: (task: Task<Void, Never>, isFirm: Bool)] = [:]
+    /// The pauses before something is tried again, which end when the service stops.
+    var pauses: [UInt64: Task<Void, Never>] = [:]
     /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
     /// What fails now: the last call of each of these uses of a store failed.
@@ -103,11 +100,14 @@ struct ServiceState {
         self.transports = transports
         transportNames = transports.map(\.name)
         room = WaitingRoom(settings, isDurable: isDurable)
-        running = Running(most: max(settings.concurrency, 1))
+        running = Capacity(messages: max(settings.concurrency, 1), bytes: 0)
     }
 
     /// Whether it delivers payloads, of an earlier process or of transports.
     var isRunning: Bool { phase == .open || phase == .reading }
+
+    /// How many deliveries are in progress, until their end or their next wait is recorded.
+    var inFlight: Int { room.running.used.messages }
 
     /// How many payloads wait only in the inbox.
     var onDisk: Int { room.disk.used.messages }
@@ -119,7 +119,10 @@ struct ServiceState {
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && !room.isReading && replayed.isEmpty }
 
     /// How many deliveries may be in progress at once.
-    var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
+    var window: Int { min(places + ahead, room.running.most.messages) }
+
+    /// How many handlers may run at once, besides those of replays.
+    var places: Int { running.most.messages }
 
     mutating func nextNumber() -> UInt64 {
         lastNumber += 1
@@ -134,14 +137,21 @@ struct ServiceState {
             let delivery = room.nextSuspect() ?? room.next(among: window)
         else { return nil }
         isAlone = delivery.isSuspect
-        inFlight += 1
         return delivery
+    }
+
+    /// Begins the next message in the place of one that has ended, whose end is recorded with its beginning; if there
+    /// is none, that one keeps its place until its end is recorded.
+    mutating func next(inPlaceOf last: Delivery) -> Delivery? {
+        leaveOff(last)
+        if let next = next() { return next }
+        room.running.add(Use(), last.ticket.keys)
+        return nil
     }
 
     /// Records that the turn of a message is over.
     mutating func leaveOff(_ delivery: Delivery) {
-        inFlight -= 1
-        room.running.end(delivery.ticket.keys)
+        room.running.add(-Use(), delivery.ticket.keys)
         isAlone = false
     }
 
@@ -172,7 +182,7 @@ struct ServiceState {
     func mayCall(_ intake: Int) -> Bool {
         guard phase == .open else { return true }
         // It comes to have an unsaved gap saved.
-        if isBehindGap(intake) { return !gaps.unsaved.isEmpty }
+        if isBehindGap(intake) { return gaps.areUnsaved }
         if room.isDurable { return ending <= settings.messages / 4 * 3 }
         let (memory, used) = (room.memory, room.memory.used)
         guard used.messages > 0 else { return true }

@@ -40,7 +40,8 @@ struct WaitingRoom {
     let isDurable: Bool
     var lanes: [LaneKey: Lane] = [:]
     var turns = [Turns<LaneKey>](repeating: Turns(), count: Need.allCases.count)
-    var running = Running(most: 1)
+    /// The deliveries in progress.
+    var running: Capacity
     /// The messages that were in flight at a crash, oldest first.
     private var suspects: [Delivery] = []
     /// Whether messages are being read, and whether they may be: not after a failure, until a pause is over.
@@ -52,6 +53,7 @@ struct WaitingRoom {
     init(_ settings: ServiceSettings, isDurable: Bool) {
         memory = Capacity(messages: max(settings.messages, 1), bytes: max(settings.bytes, 1))
         disk = Capacity(messages: settings.messagesOnDisk, bytes: settings.bytesOnDisk)
+        running = Capacity(messages: max(settings.inFlight, settings.concurrency, 1), bytes: 0)
         self.isDurable = isDurable
     }
 
@@ -139,8 +141,7 @@ struct WaitingRoom {
 
     /// Begins the message whose turn it is, if fewer than `most` run; its lane is busy until it is released.
     mutating func next(among most: Int) -> Delivery? {
-        running.most = most
-        guard let index = nextLane(.handling, { [running] in running.mayTake($0) }) else { return nil }
+        guard let index = nextLane(.handling, { [running] in running.mayRun($0, among: most) }) else { return nil }
         return lanes.values[index].head.popFirst().map { begin($0) }
     }
 
@@ -148,7 +149,7 @@ struct WaitingRoom {
         var delivery = waiting
         delivery.hasLane = true
         lanes[delivery.ticket.lane, default: Lane()].isBusy = true
-        running.begin(delivery.ticket.keys)
+        running.add(Use(), delivery.ticket.keys)
         return delivery
     }
 

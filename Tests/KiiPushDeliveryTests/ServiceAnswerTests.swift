@@ -232,6 +232,20 @@ struct ServiceAnswerTests {
         #expect(bench.service.status.failures.isEmpty)
     }
 
+    @Test("a new answer does not wait for the pause behind one that could not be delivered")
+    func pause() async throws {
+        let sender = ListSender(failing: [TestError()])
+        let bench = bench(SpyInbox(), sender) { context in try context.answer(.succeeded(Self.data)) }
+        let (intake, run) = await bench.open()
+        let start = bench.clock.now
+        #expect(await intake.takeAndWait(Self.request("a")) == "handled")
+        try await until { bench.told.events.contains { $0.contains("and is sent again") } }
+        #expect(await intake.takeAndWait(Self.request("b")) == "handled")
+        try await until { sender.sent.events == ["a", "b"].map { "\($0): \(Self.answered)" } }
+        #expect(bench.clock.now == start)
+        _ = try await bench.close(run)
+    }
+
     @Test("an answer is delivered by the next process, wherever the one before has ended", arguments: 0..<9)
     func crash(call: Int) async throws {
         let disk = SpyInbox.Disk()

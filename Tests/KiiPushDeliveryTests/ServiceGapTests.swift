@@ -121,6 +121,19 @@ struct ServiceGapTests {
         _ = try await bench.close(run)
     }
 
+    @Test("a payload behind a gap that cannot be kept is told that the service stops")
+    func stoppingSick() async throws {
+        let inbox = SpyInbox()
+        let (bench, intake, run) = await bench(inbox).opened()
+        inbox.fail { _, what in what.hasPrefix("add") }
+        intake.report(Self.lost)
+        run.cancel()
+        try await until { !bench.service.status.isOpen && bench.service.status.gaps.count == 1 }
+        _ = try await run.value
+        let error = #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(1)]) }
+        #expect(error.map { "\($0)" } == "stopping")
+    }
+
     @Test("a gap that an earlier process left is handled first, once, and a new one of its cause is not added")
     func recovered() async throws {
         let disk = SpyInbox.Disk()

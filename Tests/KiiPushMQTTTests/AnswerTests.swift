@@ -122,6 +122,19 @@ struct AnswerTests {
         await #expect(throws: CancellationError.self) { try await send.value }
     }
 
+    @Test("an answer that exceeds the broker's quota is not refused for good")
+    func quota() async throws {
+        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1], [0x40, 3, 0, 2, 0x97], [0x40, 2, 0, 3]]
+        let broker = try ScriptedBroker(answers: [link], 2000)
+        try await running(broker.settings(.v5), TestIntake()) { transport in
+            let error = await #expect(throws: AnswerNotTaken.self) {
+                try await transport.send(Self.answer(1, to: "answers/me"))
+            }
+            #expect(error?.report.lowercased().contains("quota") == true)
+            try await transport.send(Self.answer(1, to: "answers/me"))
+        }
+    }
+
     @Test("a send that is cancelled while its answer is being published ends at once")
     func cancelledWhilePublished() async throws {
         let outgoing = Outgoing()

@@ -99,7 +99,8 @@ public protocol AnswerSender: Sendable {
 
     /// Delivers an answer.
     ///
-    /// - Throws: ``AnswerRefused`` if it can never be delivered; any other error has it tried again after a pause.
+    /// - Throws: ``AnswerRefused`` if it can never be delivered; any other error has it tried again, after a pause or
+    ///   with the next answer.
     func send(_ answer: UnsentAnswer) async throws
 }
 

@@ -122,7 +122,11 @@ extension MQTTSession {
     /// Ends the wait for an answer that the broker has confirmed, or refused.
     func noteConfirmation(of id: Int32, _ code: Int32) {
         guard code >= 0x80 else { return transport.outgoing.confirmed(id, nil) }
-        transport.outgoing.confirmed(id, AnswerRefused("the broker refuses it: \(MosquittoClient.reason(code))"))
+        let reason = MosquittoClient.reason(code)
+        // A quota that is used up now.
+        let isForNow = code == 0x97
+        transport.outgoing.confirmed(
+            id, isForNow ? AnswerNotTaken(report: reason) : AnswerRefused("the broker refuses it: \(reason)"))
     }
 
     // MARK: Files

@@ -125,7 +125,8 @@ extension MQTTTransport: AnswerSender {
     /// While there is no connection, it waits. If the process ends between the broker's confirmation and its record,
     /// the answer is published again, with the same number.
     ///
-    /// - Throws: `AnswerRefused` if the broker refuses it, or if the connection is not one of MQTT 5.
+    /// - Throws: `AnswerRefused` if the broker refuses it for good, or if the connection is not one of MQTT 5; another
+    ///   error if the broker's quota is used up.
     public func send(_ answer: UnsentAnswer) async throws { try await outgoing.send(answer) }
 }
 

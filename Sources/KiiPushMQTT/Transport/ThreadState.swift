@@ -86,9 +86,9 @@ final class Outgoing: Sendable {
     }
 
     /// Ends the wait for the packet of an id; other packets have nobody who waits.
-    func confirmed(_ id: Int32, _ refusal: AnswerRefused?) {
+    func confirmed(_ id: Int32, _ failure: (any Error)?) {
         guard let item = state.withLock({ $0.published.removeValue(forKey: id) }) else { return }
-        if let refusal { item.waiter.resume(throwing: refusal) } else { item.waiter.resume() }
+        if let failure { item.waiter.resume(throwing: failure) } else { item.waiter.resume() }
     }
 
     /// Has the next connection publish again what this one has not confirmed.
@@ -99,6 +99,9 @@ final class Outgoing: Sendable {
         }
     }
 }
+
+/// A broker does not take an answer for now; it is sent again.
+struct AnswerNotTaken: ReportedError { let report: String }
 
 /// Shared state of a transport's task and its thread.
 final class Control: Sendable {
