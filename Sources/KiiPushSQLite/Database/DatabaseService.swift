@@ -38,10 +38,10 @@ extension Connection {
 
     /// Sets up the connection, and checks that the file is valid, ours, and of the newest version.
     mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
-        // Views and triggers of a forged file must not call functions.
-        try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
-        // The first page has reserved 20 pages of memory; with a small limit, the next one does not.
-        try script("PRAGMA cache_size = 2")
+        // Views and triggers of a forged file must not call functions. SQLite reserves 20 pages of memory before it
+        // obeys the limit, but not once these are released.
+        try script(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON; PRAGMA cache_size = 2")
         releasePages()
         // Before anything is changed, even the mode: the file may belong to another program, or to a newer release.
         try Schema.check(&self, path: path)
