@@ -3,7 +3,7 @@ import CSQLite
 import CLibrary
 import KiiPushSystem
 
-/// One open database file: prepares each statement once, binds values, and converts result codes to errors.
+/// One open database file: prepares statements, binds values, and converts result codes to errors.
 ///
 /// All calls of SQLite are here. One thread at a time uses it: the database keeps it behind its lock.
 @safe
@@ -12,8 +12,10 @@ struct Connection: ~Copyable, @unchecked Sendable {
     // Valid from `init` to `deinit`, and never passed out.
     private let handle: OpaquePointer
     let path: String
-    /// The statements by text; their number is bounded by the number of texts in this module.
+    /// The statements that ran twice, by text; their number is bounded by the number of texts in this module.
     private var statements = unsafe [String: OpaquePointer]()
+    /// The texts that ran: most of those of an opening run once, and a kept statement has some 4 KB.
+    private var texts: Set<String> = []
     /// Whether SQLite has found the file damaged.
     private(set) var isDamaged = false
     /// Whether commits wait for the disk; a file is opened with `synchronous=FULL`.
@@ -47,6 +49,9 @@ struct Connection: ~Copyable, @unchecked Sendable {
         unsafe statements.values.forEach { unsafe _ = sqlite3_finalize($0) }
         unsafe sqlite3_close(handle)
     }
+
+    /// Frees the pages of the file that are in memory.
+    func releasePages() { unsafe _ = sqlite3_db_release_memory(handle) }
 
     // MARK: Statements
 
@@ -82,11 +87,15 @@ struct Connection: ~Copyable, @unchecked Sendable {
     mutating func rows(
         _ sql: String, _ values: [SQLValue] = [], _ read: (borrowing SQLRow) -> Bool
     ) throws(SQLiteError) {
-        let statement = unsafe try prepared(sql)
+        let (statement, isKept) = unsafe try prepared(sql)
         // The statement's values and locks are released before its next use, also after an error, which was reported.
         defer {
-            unsafe sqlite3_reset(statement)
-            unsafe sqlite3_clear_bindings(statement)
+            if isKept {
+                unsafe sqlite3_reset(statement)
+                unsafe sqlite3_clear_bindings(statement)
+            } else {
+                unsafe sqlite3_finalize(statement)
+            }
         }
         for (index, value) in values.enumerated() {
             try check(unsafe value.bind(to: statement, Int32(index + 1)))
@@ -108,14 +117,15 @@ struct Connection: ~Copyable, @unchecked Sendable {
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
-    private mutating func prepared(_ sql: String) throws(SQLiteError) -> OpaquePointer {
-        if let statement = unsafe statements[sql] { return unsafe statement }
+    private mutating func prepared(_ sql: String) throws(SQLiteError) -> (OpaquePointer, isKept: Bool) {
+        if let statement = unsafe statements[sql] { return unsafe (statement, true) }
         var made: OpaquePointer?
         // SQLite keeps a copy of the text.
         try check(unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil))
         guard let statement = unsafe made else { throw .refused(path: path, code: SQLITE_MISUSE) }
-        unsafe statements[sql] = statement
-        return unsafe statement
+        let isKept = !texts.insert(sql).inserted
+        if isKept { unsafe statements[sql] = statement }
+        return unsafe (statement, isKept)
     }
 
     private mutating func check(_ code: Int32) throws(SQLiteError) {

@@ -38,11 +38,15 @@ extension Connection {
 
     /// Sets up the connection, and checks that the file is valid, ours, and of the newest version.
     mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
-        // Views and triggers of a forged file must not call functions.
-        try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
+        // Views and triggers of a forged file must not call functions. SQLite reserves 20 pages of memory before it
+        // obeys the limit, but not once these are released.
+        try script(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON; PRAGMA cache_size = 2")
+        releasePages()
         // Before anything is changed, even the mode: the file may belong to another program, or to a newer release.
         try Schema.check(&self, path: path)
-        guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
+        // Without the name, SQLite opens its temporary database too.
+        guard try text("PRAGMA main.quick_check(1)") == "ok" else { throw .corrupt(path: path) }
         keepLog(false)
         guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
         // The log never shrinks, and could fill a small disk, so that the database could not grow any more.
@@ -56,7 +60,9 @@ extension Connection {
         }
         guard try number("PRAGMA foreign_keys") == 1 else { throw .notDurable(path: path, setting: "foreign_keys") }
         try Schema.migrate(&self)
-        return try transaction { connection throws(SQLiteError) in try connection.start(machine) }
+        let service = try transaction { connection throws(SQLiteError) in try connection.start(machine) }
+        try script("PRAGMA cache_size = -2000")
+        return service
     }
 
     private mutating func start(_ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
