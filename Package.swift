@@ -18,8 +18,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "CLibrary"),
-        .systemLibrary(name: "CWallClock"),
-        .target(name: "KiiPush", dependencies: ["CWallClock"]),
+        .systemLibrary(name: "CClock"),
+        .target(name: "KiiPush", dependencies: ["CClock"]),
         .target(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),

@@ -34,7 +34,7 @@ for library in "${libraries[@]}"; do
     # What it adds to the types of other libraries, such as `PushReceiver.load`, is part of the graph as blocks.
     swift-symbolgraph-extract -module-name "$library" -I "$modules" -output-dir "$all" -emit-extension-block-symbols \
         -target "$(uname -m)-unknown-linux-gnu" -sdk / \
-        -I Sources/CWallClock -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
+        -I Sources/CClock -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
 done
 archives=()
 for library in "${libraries[@]}"; do

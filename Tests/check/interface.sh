@@ -15,7 +15,7 @@ for text in "$blessed"/*.txt; do
     modules=$(swift build "${options[@]}" --show-bin-path)/Modules
     # The system libraries' own modules, for those that use one.
     swift-api-digester -dump-sdk -module "$library" -o "$dump" -I "$modules" -sdk / -avoid-tool-args -avoid-location \
-        -I Sources/CWallClock -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
+        -I Sources/CClock -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
     if [ "${1:-}" = --bless ]; then python3 Tests/interface.py "$dump" >"$text"; fi
     # A break has to be seen: of a symbol that somebody used, and that is gone.
     if python3 Tests/interface.py "$dump" <(cat "$text"; echo "Gone.symbol func") >/dev/null; then
@@ -33,7 +33,7 @@ tool=$built/kiipush
 # A program that links the core and nothing else, as an embedder's would; the objects of deleted sources may be left.
 core=.build/check/linkage
 mapfile -t objects < <(find Sources/KiiPush -name '*.swift' -printf "$built/KiiPush.build/%f.o\n")
-swiftc -swift-version 6 -I "$built/Modules" -I Sources/CWallClock Tests/Linkage/main.swift "${objects[@]}" -o "$core"
+swiftc -swift-version 6 -I "$built/Modules" -I Sources/CClock Tests/Linkage/main.swift "${objects[@]}" -o "$core"
 for program in "$tool" "$core"; do
     libraries=$(ldd "$program")
     if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then

@@ -130,7 +130,7 @@ public struct HandlerContext: Sendable {
         }
         let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
         loopGuard.report(risk)
-        recorder?.note("write", "risk: \(cause.rawValue)")
+        recorder?.note("risk: \(cause.rawValue)")
         if matched.options.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
     }
 

@@ -23,8 +23,6 @@ public final class Route: Sendable {
     package let digest: DedupeKey
     /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
-    /// The name of a step that calls it, in traces.
-    let step: String
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let paced = Atomic<Int>(0)
@@ -55,7 +53,6 @@ public final class Route: Sendable {
                 PaceKey(.device, .device, .newKeys())
             }
         self.handlerName = handlerName ?? id
-        step = "handle \(id)"
     }
 }
 
@@ -68,11 +65,14 @@ public enum RouteFlow: Sendable, Hashable {
 }
 
 /// The routes that match one message, in order of declaration.
-///
-/// The first one is stored inline, because there is rarely another: no allocation.
 public struct MatchedRoutes: Sendable, RandomAccessCollection {
-    private var head: Route?
-    private var rest: [Route] = []
+    /// An only route is not in an array, because there is rarely another: no allocation, and one reference to count.
+    private enum Storage {
+        case only(Route?)
+        case several([Route])
+    }
+
+    private var storage = Storage.only(nil)
 
     /// No routes.
     public init() {}
@@ -82,21 +82,37 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
         for route in routes { append(route) }
     }
 
-    package init(only route: Route) { head = route }
+    package init(only route: Route) { storage = .only(route) }
 
     package mutating func append(_ route: Route) {
-        if head == nil { head = route } else { rest.append(route) }
+        switch storage {
+        case .only(nil): storage = .only(route)
+        case .only(let first?): storage = .several([first, route])
+        case .several(var routes):
+            // Or the array would be copied.
+            storage = .only(nil)
+            routes.append(route)
+            storage = .several(routes)
+        }
     }
 
     /// The first index, 0.
     public var startIndex: Int { 0 }
     /// The number of routes.
-    public var endIndex: Int { head == nil ? 0 : rest.count + 1 }
+    public var endIndex: Int {
+        switch storage {
+        case .only(let route): route == nil ? 0 : 1
+        case .several(let routes): routes.count
+        }
+    }
 
     /// The route at `position`.
     public subscript(position: Int) -> Route {
-        if position == 0, let head { return head }
-        return rest[position - 1]
+        switch storage {
+        case .only(let route?) where position == 0: return route
+        case .only: preconditionFailure("there is no route at \(position)")
+        case .several(let routes): return routes[position]
+        }
     }
 
     /// The ids of the routes.

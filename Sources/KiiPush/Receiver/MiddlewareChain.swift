@@ -44,14 +44,14 @@ package struct CompiledChain: Sendable {
         func admit(_ message: inout RoutedMessage, _ passed: inout Int) -> Outcome? {
             do {
                 let verdict = try middleware.admit(&message)
-                message.recorder?.end(name, .words(verdict.description))
+                message.recorder?.end(.middleware(passed), verdict.isPass ? nil : "\(verdict)")
                 switch verdict {
                 case .pass: break
                 case .drop(let reason): return Outcome(reason)
                 case .later(let until): return .paced(until: until)
                 }
             } catch {
-                message.recorder?.end(name, .words("threw \(ErrorReport.text(error))"))
+                message.recorder?.end(.middleware(passed), "threw \(ErrorReport.text(error))")
                 return .failure(of: name, isMiddleware: true, error)
             }
             passed += 1
@@ -91,8 +91,7 @@ package struct CompiledChain: Sendable {
 
     /// Sends a message through the chain, and counts in `passed` who admitted it; returns how it ends or waits, or nil.
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) -> Outcome? {
-        message.recorder?.begin()
-        return first?.admit(&message, &passed)
+        first?.admit(&message, &passed)
     }
 
     /// Calls each middleware that admitted a message with its outcome, the last one first.

@@ -16,21 +16,21 @@ extension PushReceiver {
 
     /// Updates a message that has waited, to the current routes and time; `known` is of one that nothing has judged.
     package func refresh(_ message: inout RoutedMessage, _ known: RouteTable?) {
-        let table = table
+        let (table, now) = (table, clock.now)
+        defer { message.recorder?.take(message.routes, at: now) }
         guard table !== known else {
-            message.admittedAt = clock.now
+            message.admittedAt = now
             return
         }
         // It is counted for the routes that it has now.
         let isHeard = message.heard != .no
         if isHeard { chain.loopGuard?.forget(message) }
-        message.restart(table.match(message.message.storage), now: clock.now)
+        message.restart(table.match(message.message.storage), now: now)
         if isHeard {
             message.heard = .no
             chain.loopGuard?.hear(&message, isAgain: true)
         }
         if let known = message.recorder, known.generation != table.generation { message.recorder = begin().recorder }
-        message.recorder?.take(message.routes)
     }
 
     /// Counts and traces that a message waits in its lane.
@@ -45,7 +45,8 @@ extension PushReceiver {
     /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
         let table = table
-        return (table, traceListeners.isEmpty ? nil : TraceRecorder(clock, generation: table.generation))
+        guard !traceListeners.isEmpty else { return (table, nil) }
+        return (table, TraceRecorder(clock, middleware: chain.names, generation: table.generation))
     }
 
     // MARK: For the test kit

@@ -82,7 +82,7 @@ extension PushReceiver {
     /// Counts and reports a payload that could not be decoded.
     package func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
         let outcome = Outcome.undecodable(error)
-        recorder?.end("decode", .words(error.description))
+        recorder?.end(.decode, error.description)
         counters.count(outcome)
         if let recorder { tell(recorder.trace(id, nil, transport, outcome)) }
     }
@@ -92,10 +92,10 @@ extension PushReceiver {
         _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
         _ recorder: TraceRecorder?
     ) -> RoutedMessage {
-        recorder?.decoded(message)
+        let decodedAt = recorder?.now
         let match = table.match(message.storage)
         let now = clock.now
-        recorder?.routed(match.routes, at: now)
+        if let decodedAt { recorder?.routed(match.routes, decodedAt: decodedAt, at: now) }
         // A payload that waited before it came here is judged at the current time, as earlier ones were.
         return RoutedMessage(
             message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
@@ -149,6 +149,7 @@ extension PushReceiver {
     /// Calls the handler of a route, unless the message is too old for it, or has expired.
     ///
     /// The caller reports how it ended by ``ended(_:_:_:)``, unless nobody waits for it any more.
+    @inline(__always)
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> HandlerEnd {
         let mayBeTooOld =
             route.maxAge != nil || maxAge != nil || message.message.expiresAt != nil || message.message.storage.hasMQTT
@@ -177,10 +178,10 @@ extension PushReceiver {
         switch end {
         case .returned:
             route.handled.add(1, ordering: .relaxed)
-            message.recorder?.returned(route)
+            message.recorder?.returned()
         case .threw(let error):
             if !(error is any ResourceShortage) { route.failed.add(1, ordering: .relaxed) }
-            message.recorder?.returned(route, error)
+            message.recorder?.returned(error)
         case .expired: break
         }
         return end.outcome(of: route)

@@ -120,8 +120,7 @@ package struct SeenTable {
         let strength = entries[Int(place)].keys.strength
         forgetOld(strength, now)
         entries[Int(place)].endedAt = now
-        self[strength].order.append(place)
-        guard self[strength].order.count > limit, let first = self[strength].order.popFirst() else { return }
+        guard let first = self[strength].add(place, limit: limit) else { return }
         if stillCounts(entries[Int(first)], now) { self[strength].evictedEarly += 1 }
         remove(first)
     }
@@ -130,8 +129,9 @@ package struct SeenTable {
     private mutating func forgetOld(_ strength: DedupeKeys.Strength, _ now: MonotonicInstant) {
         let age = strength == .weak ? max(age, weakAge) : age
         for _ in 0..<2 {
-            guard let first = self[strength].order.first, let end = entries[Int(first)].endedAt,
-                now >= end.advanced(byNanoseconds: age)
+            // Not by the subscript, which would count a reference more.
+            guard let first = strength == .strong ? strong.order.first : weak.order.first,
+                let end = entries[Int(first)].endedAt, now >= end.advanced(byNanoseconds: age)
             else { return }
             _ = self[strength].order.popFirst()
             remove(first)
@@ -146,7 +146,7 @@ package struct SeenTable {
     }
 
     private subscript(strength: DedupeKeys.Strength) -> Remembered {
-        _read { if strength == .strong { yield strong } else { yield weak } }
+        get { strength == .strong ? strong : weak }
         _modify { if strength == .strong { yield &strong } else { yield &weak } }
     }
 }
@@ -157,6 +157,12 @@ private struct Remembered {
     var evictedEarly = 0
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: order.count, evictedEarly: evictedEarly) }
+
+    /// Adds a message; returns the oldest one if there are too many now.
+    mutating func add(_ place: UInt32, limit: Int) -> UInt32? {
+        order.append(place)
+        return order.count > limit ? order.popFirst() : nil
+    }
 }
 
 extension MonotonicInstant {

@@ -27,11 +27,13 @@ package final class RouteLatencies: Sendable {
 
     package init() {}
 
-    package func count(_ trace: Trace) {
-        guard !trace.calls.isEmpty else { return }
+    package func count(_ trace: Trace) { count(trace.calls) }
+
+    func count(_ calls: [Trace.Call]) {
+        guard !calls.isEmpty else { return }
         routes.withLock { routes in
-            for (index, call) in trace.calls.enumerated() {
-                let isFirst = !trace.calls[..<index].contains { $0.route == call.route }
+            for (index, call) in calls.enumerated() {
+                let isFirst = !calls[..<index].contains { $0.route == call.route }
                 let isKnown = routes.count < Self.mostRoutes || routes[call.route] != nil
                 routes[isKnown ? call.route : Self.others, default: Times()].add(call, isFirst: isFirst)
             }

@@ -121,8 +121,8 @@ struct JournalLineTests {
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(
                 Trace(
-                    messageID: 1, message: nil, transport: nil, stages: [], expired: [], seen: nil, outcome: outcome,
-                    generation: 0, nanoseconds: 1_234_567)
+                    messageID: 1, message: nil, transport: nil, outcome: outcome, generation: 0, nanoseconds: 1_234_567,
+                    waitedNanoseconds: 0, record: TraceRecord())
             ).priority
         }
         #expect(priority(.deadLettered(.failed)) == .error)

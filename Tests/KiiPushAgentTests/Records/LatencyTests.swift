@@ -72,11 +72,10 @@ struct LatencyTests {
 
     @Test("another attempt counts as a run, but waited only once")
     func attempts() async throws {
-        let clock = ManualClock()
         let latencies = RouteLatencies()
         let call = Trace.Call(route: "r", isHandled: false, waitedNanoseconds: 5_000_000, nanoseconds: 1_000_000)
         let again = Trace.Call(route: "r", isHandled: true, waitedNanoseconds: 900_000_000, nanoseconds: 1_000_000)
-        latencies.count(Self.trace([call, again], clock))
+        latencies.count([call, again])
         #expect(latencies.times["r"]?.waiting.count == 1)
         #expect(latencies.times["r"]?.waiting.sum == 5_000_000)
         #expect(latencies.times["r"]?.handling.count == 2)
@@ -84,21 +83,15 @@ struct LatencyTests {
 
     @Test("the routes that are kept have a bound; those beyond it share one entry, until others are forgotten")
     func bounded() {
-        let (latencies, clock) = (RouteLatencies(), ManualClock())
+        let latencies = RouteLatencies()
         for number in 0..<1100 {
             let call = Trace.Call(route: "r\(number)", isHandled: true, waitedNanoseconds: 1, nanoseconds: 1)
-            latencies.count(Self.trace([call], clock))
+            latencies.count([call])
         }
         #expect(latencies.times.count == 1025)
         #expect(latencies.times["other"]?.handling.count == 76)
         latencies.keep(["r1099"])
         #expect(latencies.times.isEmpty)
-    }
-
-    private static func trace(_ calls: [Trace.Call], _ clock: ManualClock) -> Trace {
-        Trace(
-            messageID: 1, message: nil, transport: nil, stages: [], calls: calls, expired: [], seen: nil,
-            outcome: .superseded, generation: 0, nanoseconds: 0)
     }
 
     @Test("the metrics have a histogram a route, whose buckets count all that is shorter")
