@@ -14,8 +14,8 @@ extension PaceKey {
         let routes = routes.digest
         if classified.hasObject || classified.hasTopic && classified.senderKind != .none {
             // The deduplicator's digest, unless its secret differs, like that of a store which outlives the process.
-            let known = place.flatMap { $0.secret == .ofProcess ? $0 : nil }
-            if let digest = known ?? ResourceDigest(of: storage, .ofProcess) {
+            let digest = place?.secret == .ofProcess ? place : ResourceDigest(of: storage, .ofProcess)
+            if let digest {
                 let isObject = classified.hasObject
                 self.init(
                     digest.narrow.half, routes, isObject ? .object : .letters,

@@ -106,9 +106,7 @@ public struct Deduplicator: Middleware {
         }
         let place = ResourceDigest(of: message.message.storage, secret)
         message.place = place
-        let keys =
-            message.routes.first.flatMap { message.message.dedupeKeys(of: $0, message.app, secret, at: place) }
-            ?? message.message.dedupeKeys(message.app, secret, at: place)
+        let keys = message.message.dedupeKeys(for: message.routes, message.app, secret, at: place)
         do {
             switch try begin(keys, message) {
             case .fresh(let lease):

@@ -13,12 +13,16 @@ public struct ScopeFilter: Middleware {
     /// Refuses a payload of another app, or of a scope that is not served.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         guard message.isOfApp else { return .drop(.refused(.app)) }
-        let storage = message.message.storage
-        guard let serving, storage.classified.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {
-            return .pass
-        }
+        guard let serving, !serving.serves(message.message.storage) else { return .pass }
+        return .drop(.refused(.scope))
+    }
+}
+
+extension ScopePattern {
+    // Takes the storage, whose buffer need not be counted then.
+    fileprivate func serves(_ storage: MessageStorage) -> Bool {
+        guard storage.classified.scopeKind != .unknown || storage.fields[.scopeType].isPresent else { return true }
         let buffer = storage.buffer
-        let isServed = storage.classified.scopeIsComplete && serving.matches(buffer.span, storage)
-        return isServed ? .pass : .drop(.refused(.scope))
+        return storage.classified.scopeIsComplete && matches(buffer.span, storage)
     }
 }

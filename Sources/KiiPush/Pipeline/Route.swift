@@ -118,23 +118,21 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     /// The ids of the routes.
     public var ids: [String] { map(\.id) }
 
+    /// The route, if it is the only one.
+    var only: Route? { if case .only(let route) = storage { route } else { nil } }
+
     /// The route with the slowest pace; nil if no pace limits any.
     var slowest: Route? {
-        if rest.isEmpty { return head?.isUnlimited == true ? nil : head }
-        var slowest: Route?
-        for route in self where !route.isUnlimited && route.letters.every > slowest?.letters.every ?? 0 {
-            slowest = route
-        }
-        return slowest
+        if let only { return only.isUnlimited ? nil : only }
+        return filter { !$0.isUnlimited }.max { $0.letters.every < $1.letters.every }
     }
 
     /// A digest of the routes, in any order.
     var digest: DedupeKey {
-        guard var digest = head?.digest else { return DedupeKey(first: 0, second: 0) }
-        for route in rest {
-            digest = DedupeKey(first: digest.first ^ route.digest.first, second: digest.second ^ route.digest.second)
+        if let only { return only.digest }
+        return reduce(DedupeKey(first: 0, second: 0)) { digest, route in
+            DedupeKey(first: digest.first ^ route.digest.first, second: digest.second ^ route.digest.second)
         }
-        return digest
     }
 }
 

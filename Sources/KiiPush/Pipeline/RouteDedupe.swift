@@ -41,6 +41,14 @@ public struct RouteDedupe: Sendable, Hashable {
 }
 
 extension PushMessage {
+    /// The keys of the message by its id for the first of its routes, else its automatic ones.
+    func dedupeKeys(
+        for routes: MatchedRoutes, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
+    ) -> DedupeKeys {
+        if let first = routes.first, let keys = dedupeKeys(of: first, app, secret, at: place) { return keys }
+        return dedupeKeys(app, secret, at: place)
+    }
+
     /// The keys of the message by its id for a route; nil if the route has no ``RouteDedupe``, or the message no id.
     // Out of line: few routes have one.
     func dedupeKeys(of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys? {

@@ -50,12 +50,13 @@ package final class RouteTable: Sendable {
         var lists = index.candidates(text, storage)
         while let next = lists.popFirst(of: index.routeNumbers) {
             guard candidates[next].matchesContent(text, storage) else { continue }
-            guard candidates[next].certainty.contains(storage.certainty) else {
+            guard candidates[next].accepts(storage.certainty) else {
                 if storage.certainty == .ambiguous { match.isTooAmbiguous = true }
                 continue
             }
-            match.routes.append(routes[next])
-            if routes[next].options.flow == .stop { break }
+            let route = routes[next]
+            match.routes.append(route)
+            if route.options.flow == .stop { break }
         }
         return match
     }
@@ -68,7 +69,7 @@ package final class RouteTable: Sendable {
 private struct Candidate {
     private let kinds: KindSet
     private let handles: HandleSet
-    let certainty: [Certainty]
+    private let certainties: UInt8
     /// The conditions that are left: no element, or one; an array, so that a candidate without them is small.
     private let rest: [RouteCriteria]
 
@@ -77,7 +78,7 @@ private struct Candidate {
         var rest = route.criteria
         var handles: HandleSet = []
         kinds = rest.kinds
-        certainty = rest.certainty
+        certainties = rest.certainty.reduce(0) { $0 | $1.bit }
         switch field {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)
         case .object: (rest.object, handles) = (nil, .object)
@@ -90,10 +91,22 @@ private struct Candidate {
         self.rest = rest == RouteCriteria(certainty: []) ? [] : [rest]
     }
 
+    func accepts(_ certainty: Certainty) -> Bool { certainties & certainty.bit != 0 }
+
     /// Whether all but the certainty holds for a message that has the texts by which the route is indexed.
     func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         guard kinds.contains(KindSet(storage.classified.kind)), storage.classified.handles.isSuperset(of: handles)
         else { return false }
         return rest.isEmpty || rest[0].matchesContent(text, storage)
+    }
+}
+
+extension Certainty {
+    fileprivate var bit: UInt8 {
+        switch self {
+        case .certain: 1
+        case .likely: 2
+        case .ambiguous: 4
+        }
     }
 }

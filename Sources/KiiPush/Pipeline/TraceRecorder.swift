@@ -106,6 +106,13 @@ package final class TraceRecorder: Sendable {
             record.add(place, words, now.nanoseconds.since(stageStart.nanoseconds))
             stageStart = now
         }
+
+        mutating func takeRecord() -> TraceRecord {
+            var taken = TraceRecord()
+            swap(&taken, &record)
+            call = nil
+            return taken
+        }
     }
 
     private let clock: any ReceiverClock
@@ -197,10 +204,12 @@ package final class TraceRecorder: Sendable {
         let now = clock.now
         // Made inside of the lock, so that the record is not copied first.
         return state.withLock { state in
-            Trace(
+            // Copied only for a message that waits, of which more is recorded.
+            let record = outcome.isPaced ? state.record : state.takeRecord()
+            return Trace(
                 messageID: id, message: message, transport: transport, outcome: outcome, generation: generation,
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
-                waitedNanoseconds: state.firstWaited ?? Self.waited(arrivedAt ?? start, now), record: state.record)
+                waitedNanoseconds: state.firstWaited ?? Self.waited(arrivedAt ?? start, now), record: record)
         }
     }
 

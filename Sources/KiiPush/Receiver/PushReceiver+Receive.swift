@@ -19,10 +19,9 @@ extension PushReceiver {
             // Not by the method below, since each asynchronous frame costs some 300 instructions; and the outcome of
             // an only route is that of the message.
             if let outcome = start(&incoming) { return outcome }
-            let routes = incoming.message.routes
             let outcome =
-                if routes.count == 1 {
-                    ended(routes[0], incoming.message, await call(routes[0], incoming.message))
+                if let route = incoming.message.routes.only {
+                    ended(route, incoming.message, await call(route, incoming.message))
                 } else {
                     await handle(&incoming)
                 }
