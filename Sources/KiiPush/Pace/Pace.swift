@@ -24,7 +24,7 @@ struct Pace {
     }
 
     /// What lets a message pass.
-    enum Source: Comparable {
+    enum Source {
         case floor, allowance, rate
     }
 

@@ -145,7 +145,7 @@ final class OpenCapture: Sendable {
         let end = tail.lastIndex(of: feed)
         if end == nil, tailSize < size { return .zero }
         let unfinished = tail[(end.map { $0 + 1 } ?? 0)...]
-        guard CaptureLine.mayBegin(with: unfinished) else { throw foreign }
+        guard mayBegin(unfinished, CaptureFile.start) else { throw foreign }
         if !unfinished.isEmpty, ftruncate(descriptor, size - unfinished.count) != 0 { throw .current }
         guard let end else { return .zero }
         let line = tail[..<end].split(separator: feed).last ?? []
@@ -168,11 +168,6 @@ enum CaptureLine {
         }
         // The corpus reader decides whether a payload can be written unchanged.
         return lines.first { isRead($0, payload) }.map { $0 + "\n" }
-    }
-
-    /// Whether bytes may be the beginning of a line; those of a power failure may be zeros.
-    static func mayBegin(with bytes: ArraySlice<UInt8>) -> Bool {
-        zip(bytes, CaptureFile.start.utf8).allSatisfy { $0 == $1 } || bytes.allSatisfy { $0 == 0 }
     }
 
     private static func isRead(_ line: String, _ payload: RawPayload) -> Bool {

@@ -37,8 +37,7 @@ package func replaceFile(
 
 /// Whether a path names a regular file that does not begin with this text, or cannot be read.
 ///
-/// Replacing it would destroy something else, unlike an empty file, a part of the text, or zeros, as a power failure
-/// leaves them.
+/// Replacing it would destroy something else, unlike an empty file, a part of the text, or zeros.
 package func isForeignFile(_ path: String, _ start: String) -> Bool {
     let reader: ByteReader
     do throws(ReadError) { reader = try ByteReader(regularFile: path) } catch {
@@ -47,8 +46,12 @@ package func isForeignFile(_ path: String, _ start: String) -> Bool {
     }
     var bytes = [UInt8](repeating: 0, count: start.utf8.count)
     let count = (try? reader.read(into: &bytes)) ?? 0
-    let read = bytes[..<count]
-    return !zip(read, start.utf8).allSatisfy { $0 == $1 } && !read.allSatisfy { $0 == 0 }
+    return !mayBegin(bytes[..<count], start)
+}
+
+/// Whether bytes may be the beginning of a file or a line with this start; those of a power failure may be zeros.
+package func mayBegin(_ bytes: ArraySlice<UInt8>, _ start: String) -> Bool {
+    zip(bytes, start.utf8).allSatisfy { $0 == $1 } || bytes.allSatisfy { $0 == 0 }
 }
 
 /// Renames a file; `EEXIST` if the new name is that of anything but a regular file, which is replaced.
