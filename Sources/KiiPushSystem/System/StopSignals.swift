@@ -10,8 +10,9 @@ import Synchronization
 /// ```
 ///
 /// Keep it as long as the program is to be stopped that way; after its release the signals do again what they did
-/// before. The first signal calls the closure, the second one ends the process at once with exit code 1. Programs that
-/// are started meanwhile are not affected. Make it before any other code waits for these signals.
+/// before. The first signal calls the closure, a later one ends the process at once with exit code 1; within 100 ms both
+/// count as one, since `timeout`, or a program that passes on what its terminal sends to all, signals twice. Programs
+/// that are started meanwhile are not affected. Make it before any other code waits for these signals.
 public final class StopSignals {
     private let signals: [CaughtSignal]
 
@@ -19,11 +20,16 @@ public final class StopSignals {
     ///
     /// - Parameter stop: called once, on a thread of Dispatch.
     public init(_ stop: @escaping @Sendable () -> Void) {
-        let first = Mutex<(@Sendable () -> Void)?>(stop)
+        let firstAt = Mutex<ContinuousClock.Instant?>(nil)
         let action: @Sendable () -> Void = {
+            let now = ContinuousClock.now
+            let first = firstAt.withLock { first in
+                defer { first = first ?? now }
+                return first
+            }
+            guard let first else { return stop() }
             // Not `exit`, which would clean up resources that other threads use.
-            guard let stop = first.withLock({ $0.take() }) else { _exit(1) }
-            stop()
+            if first.duration(to: now) > .milliseconds(100) { _exit(1) }
         }
         signals = [SIGTERM, SIGINT].map { CaughtSignal($0, action) }
     }

@@ -87,6 +87,19 @@ struct SignalTests {
             "\(run.agent.log)")
     }
 
+    @Test("two signals at once, as of 'timeout', count as one: what is being handled may end")
+    func twice() throws {
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"a","then":{"run":["/bin/sh","-c","echo begun; sleep 0.5"]}}]}"#,
+            name: "rules.json")
+        let run = try WatchedRun(rules.path)
+        try run.send(#"{"bucketID":"settings","objectScopeType":"APP","when":1}"#)
+        try run.agent.wait { $0.log.contains("begun") }
+        for signal in [SIGTERM, SIGINT] { kill(run.agent.process, signal) }
+        #expect(try run.agent.end() == 0)
+        #expect(run.agent.log.contains("1 of them while it stopped"), "\(run.agent.log)")
+    }
+
     @Test("SIGTERM while the rules are still being read ends it with 0, and nothing is taken in")
     func duringRules() throws {
         let folder = try TemporaryFile(ReceiveTests.lines, name: "lines")
