@@ -5,6 +5,7 @@ import KiiPushSystem
 @main
 struct Tool {
     static func main() async {
+        occupyStandardDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // Swift has repaired them: they would name other files.
         let words = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: arguments.count + 1)
@@ -20,7 +21,7 @@ struct Tool {
     }
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        if arguments.first == versionOption.name || arguments.first == versionOption.short {
+        if [versionOption.name, versionOption.short, "version"].contains(arguments.first) {
             console.print("kiipush \(Version.number)")
             return .fine
         }

@@ -25,6 +25,7 @@ package final class AgentHost: Sendable {
         name: String = "kiipush", isQuiet: Bool,
         write: @escaping @Sendable (String) -> Bool = { (try? writeAll($0 + "\n", to: STDERR_FILENO)) != nil }
     ) {
+        occupyStandardDescriptors()
         self.name = name
         let shortages = Shortages { [shortageLog] change in shortageLog.log.withLock { $0 }?.tell(change) }
         let output = LogOutput.standardError

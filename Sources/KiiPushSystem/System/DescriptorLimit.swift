@@ -53,8 +53,7 @@ package enum DescriptorLimit {
         guard let limit = current else { return nil }
         let next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
         if next >= 0 { close(next) }
-        // Without a standard error there is no such number, and the first ones are used.
-        let open = next >= 0 || errno == EBADF ? UInt64(max(next, 3)) : UInt64(limit.rlim_cur)
+        let open = next >= 0 ? UInt64(next) : UInt64(limit.rlim_cur)
         return open + UInt64(forStart) <= UInt64(limit.rlim_cur) ? nil : Int(clamping: limit.rlim_cur)
     }
 

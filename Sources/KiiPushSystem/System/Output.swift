@@ -31,6 +31,15 @@ package func writeIfReady(_ text: String, to descriptor: Int32) {
     _ = unsafe write(descriptor, bytes, bytes.count)
 }
 
+/// Occupies the standard descriptors that were closed, so that no other file gets their numbers, and messages or lines
+/// of the log into it; reading and writing fail with `EBADF`, as if they were closed.
+package func occupyStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+        // The system assigns the lowest free number.
+        _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+}
+
 /// Ends the process with an exit status, after flushing C's streams; without `exit`, since other threads still use what
 /// that cleans up, such as OpenSSL's state.
 package func exitProcess(_ status: Int32) -> Never {

@@ -50,7 +50,7 @@ struct ReadinessTests {
     @Test(
         "output that cannot be written is told, and is a failure",
         arguments: [
-            ["--version"], ["help"], ["rules", "schema"], ["completions", "bash"], ["rules", "lint", "--help"],
+            ["--version"], ["version"], ["help"], ["rules", "schema"], ["completions", "bash"], ["rules", "lint", "--help"],
         ])
     func fullDisk(arguments: [String]) throws {
         let errors = try TemporaryFile("", name: "errors")
@@ -59,6 +59,18 @@ struct ReadinessTests {
         #expect(unsafe waitpid(process, &status, 0) == process)
         #expect(exitCode(of: status) == 1)
         #expect(try errors.contents() == "kiipush: standard output cannot be written: No space left on device\n")
+    }
+
+    @Test("closed standard descriptors are told as closed, and no other file gets their numbers")
+    func closed() throws {
+        let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
+        let errors = try TemporaryFile("", name: "errors")
+        let words = ["/bin/sh", "-c", #"exec "$0" "$@" <&- >&-"#, try toolPath(), "receive", "--rules", rules.path]
+        let process = try spawn(words + ["--stdin"], output: "/dev/null", errors: errors.path)
+        var status: Int32 = 0
+        #expect(unsafe waitpid(process, &status, 0) == process)
+        #expect(exitCode(of: status) == 1)
+        #expect(try errors.contents().contains("stdin: cannot be read: Bad file descriptor"))
     }
 
     /// What a program that was just being started when its agent was killed keeps of it, for a moment.
