@@ -108,8 +108,7 @@ package struct KillFile: Sendable, Hashable {
 
     /// Moves an unreadable file away, so that a new one can be created; returns its new path.
     ///
-    /// It gets the suffix `.broken`, and replaces an earlier one of that name, unless one of them is a directory: then
-    /// it gets the first suffix of `.broken2` to `.broken9` that is free. Its kills then have no effect, also in
+    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in
     /// a program that kept those that it had read before. A missing or readable file stays, even with bad entries,
     /// because its kills apply. If it throws, nothing has changed.
     @discardableResult
@@ -120,17 +119,8 @@ package struct KillFile: Sendable, Hashable {
             _ = try read()
             return nil
         } catch {
-            var kept = "\(path).broken"
-            for number in 2...10 {
-                do throws(ErrorNumber) {
-                    try renameFile(path, to: kept)
-                    break
-                } catch {
-                    let isOccupied = [ENOTDIR, EISDIR, ENOTEMPTY, EEXIST].contains(error.rawValue)
-                    guard isOccupied, number < 10 else { throw .unwritable(path: kept, error) }
-                    kept = "\(path).broken\(number)"
-                }
-            }
+            let kept = "\(path).broken"
+            do throws(ErrorNumber) { try renameFile(path, to: kept) } catch { throw .unwritable(path: kept, error) }
             return kept
         }
     }
@@ -160,11 +150,12 @@ extension KillFileError: CustomStringConvertible {
         switch self {
         case .unreadable(.tooLarge(let path, let limit)):
             "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"
-        case .unreadable(let error): "\(error)"
+        case .unreadable(let error):
+            if case .unreadable(_, let number) = error { "\(error)\(number.advice)" } else { "\(error)" }
         case .notAFile(let path):
             "\(EscapedText(path)): cannot be read: not a regular file; \(Self.wayOut)"
         case .malformed(let problem): "\(problem); \(Self.wayOut)"
-        case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)"
+        case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)\(number.advice)"
         case .locked(let path, let limit):
             "\(EscapedText(path)): another program has kept it locked for \(limit); nothing was changed"
         case .full(let path):

@@ -39,8 +39,7 @@ package final class AgentState: Sendable {
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
             firstStart?.undo()
-            let advice = error.isRefusal ? "; run this as the owner of the directory, or as root" : ""
-            throw AgentError("\(escaped(path)): cannot be locked: \(error)\(advice)")
+            throw AgentError("\(escaped(path)): cannot be locked: \(error)\(error.advice)")
         }
         do { return .opened(try AgentState(directory, lock, heals: heals, firstStart)) } catch {
             firstStart?.undo()

@@ -23,6 +23,9 @@ public enum SocketError: Error, Sendable, Hashable {
 extension ErrorNumber {
     /// Whether this user may not do what another one may.
     var isRefusal: Bool { [EACCES, EPERM].contains(rawValue) }
+
+    /// What to do about it, behind a report, if another user may do it.
+    var advice: String { isRefusal ? "; run this as the owner of the directory, or as root" : "" }
 }
 
 extension SocketError: CustomStringConvertible {

@@ -157,8 +157,8 @@ struct KillCommand {
         }
         for (target, end) in kills {
             console.print(
-                "\(words(target, isChecked: false)) is off until \(end.shortText), for \(now.duration(to: end).inWords)"
-            )
+                "\(words(target, isChecked: false)) is off until \(end.shortText), for "
+                    + now.roundedUpToSecond.duration(to: end).inWords)
         }
         if kills.isEmpty { console.print("nothing is off in \(escaped(file.path))") }
         report(contents.problems)
@@ -193,8 +193,7 @@ struct KillCommand {
             return console.fail("kiipush \(name): whether an agent runs in \(place) is unknown: \(why)")
         case .failure(.nobody):
             return console.fail(
-                "kiipush \(name): no agent answers in \(place), so nothing is confirmed; 'kiipush receive' obeys from its "
-                    + "next start, a program of your own within two seconds if it watches \(escaped(file.path))",
+                "kiipush \(name): no agent answers in \(place), so nothing is confirmed; the next one obeys from its start",
                 .nobody)
         }
     }

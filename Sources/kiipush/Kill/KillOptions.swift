@@ -104,9 +104,10 @@ extension KillCommand {
         options: KillOptions.killTable.texts,
         notes: [
             .text(
-                "Kills are stored in DIR/kill.json, which running programs watch: no restart is needed. The command "
-                    + "waits for the agent of DIR to confirm the kill, and prints its process id. Other programs that "
-                    + "watch the file apply the kill within two seconds, without confirmation.")
+                "Kills are stored in DIR/kill.json, which agents watch: no restart is needed. The command waits for "
+                    + "the agent of DIR to confirm the kill, and prints its process id. A handler that is running goes "
+                    + "on until it ends, or its time limit; to end it now, stop the agent."
+            )
         ],
         exits: [
             (.fine, "the agent obeys"),
