@@ -10,7 +10,7 @@ package struct StateOptions {
     }
 
     private(set) var action: Action
-    /// Message numbers; empty means all that the other filters accept.
+    /// Numbers of dead letters; empty means all that the other filters accept.
     private(set) var ids: Set<UInt64> = []
     private(set) var reason: DeadLetter.Reason?
     private(set) var route: String?
@@ -51,6 +51,8 @@ package struct StateOptions {
                 .flag("--all", "selects all") { $0.isAll = true },
                 .flag("--dry-run", "prints what would be done, and does nothing") { $0.isDryRun = true },
             ]
+        } else {
+            options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
         }
         if action == .replay {
             options.append(
@@ -58,7 +60,6 @@ package struct StateOptions {
                     "--rate", "N", "replays at most N messages per second", as: Arguments.number(1...10_000)
                 ) { $0.rate = $1 })
         }
-        options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
         options.append(.state { $0.directory = $1 })
         return OptionTable(options)
     }
@@ -80,7 +81,7 @@ package struct StateOptions {
         var ids: Set<UInt64> = []
         for operand in operands {
             guard let id = UInt64(operand), id > 0 else {
-                throw Arguments.Mistake(text: "'\(escaped(operand))' is not a message number; 'list' shows them")
+                throw Arguments.Mistake(text: "'\(escaped(operand))' is not the number of a dead letter; 'list' shows them")
             }
             ids.insert(id)
         }

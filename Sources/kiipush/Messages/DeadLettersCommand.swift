@@ -10,7 +10,8 @@ enum DeadLettersCommand {
         about: [
             .text(
                 "Works with or without a running agent, except for replay, which calls the agent's handlers. "
-                    + "NUMBER is one that 'list' shows; FILTER is --reason, --route or --transport.")
+                    + "NUMBER is one that 'list' shows, not the message's number in the log; FILTER is --reason, "
+                    + "--route or --transport.")
         ],
         exits: [
             (.fine, "done"), (.failed, "a message was not found or failed"),

@@ -95,7 +95,8 @@ struct WrongCommandLineTests {
         dead-letters drop --state /nowhere => say which: numbers, --route, --reason, or --all
         dead-letters replay --dry-run --state /nowhere => say which: numbers, --route, --reason, or --all
         dead-letters show --state /nowhere => name them by number, as 'list' shows
-        dead-letters drop x --state /nowhere => 'x' is not a message number; 'list' shows them
+        dead-letters drop x --state /nowhere => 'x' is not the number of a dead letter; 'list' shows them
+        dead-letters drop 1 --format json --state /nowhere => unknown option --format
         dead-letters replay 1 --rate 0 --state /nowhere => --rate takes a number from 1 to 10000, not '0'
         dead-letters list --reason tired --state /nowhere => \
         --reason takes one of killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'
