@@ -33,6 +33,9 @@ struct NoBrokerTests {
         let reasons = way.resets ? ["reset by peer", "Broken pipe"] : ["refused"]
         #expect(intake.losses.allSatisfy { loss in reasons.contains { loss.contains($0) } }, "\(intake.losses)")
         #expect(intake.losses.contains { $0.contains(reasons[0]) }, "\(intake.losses)")
+        #expect(intake.losses.allSatisfy { $0.hasPrefix("127.0.0.1:\(settings.port): ") }, "\(intake.losses)")
+        let advice = "check that this port is for links \(way.usesTLS ? "with" : "without") TLS"
+        #expect(way.resets == intake.losses.contains { $0.hasSuffix(advice) }, "\(intake.losses)")
         #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }
 

@@ -138,10 +138,19 @@ final class MQTTSession {
     }
 
     /// Reports that the connection is lost, and returns the pause before the next.
+    ///
+    /// Before the first connection has succeeded, the settings may be wrong: then it says what was tried.
     private func tellLoss(_ what: String, _ isByBroker: Bool) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
         subscribedAt = nil
-        let (words, pause) = pauses.afterLoss(what, isByBroker: isByBroker, held: held, random: transport.random())
+        var why = what
+        if !hadLink {
+            why = "\(settings.host):\(settings.port): \(what)"
+            if isByBroker, !isAccepted {
+                why += "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
+            }
+        }
+        let (words, pause) = pauses.afterLoss(why, isByBroker: isByBroker, held: held, random: transport.random())
         intake.report(.disconnected(words, retryIn: pause))
         return pause
     }

@@ -259,7 +259,7 @@ struct MosquittoClient: ~Copyable {
         guard reason.rawValue != 0, reason.rawValue != EAGAIN else {
             throw .lost("the broker closed the link before it was encrypted", isByBroker: true)
         }
-        throw .lost("\(reason)")
+        throw .lost("\(reason)", isByBroker: reason.rawValue == ECONNRESET)
     }
 
     // MARK: Errors
