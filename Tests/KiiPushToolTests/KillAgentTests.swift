@@ -45,19 +45,20 @@ struct KillAgentTests {
     @Test("a target that nothing in the agent matches is told, with what there is, and nothing is kept")
     func unknown() async throws {
         let rules = #"""
-            {"version":1,"rules":[{"id":"lamp","when":{"bucket":"rooms","scope":"user:U"},"then":{"print":true}}]}
+            {"version":1,"rules":[{"id":"lamp","when":{"bucket":"rooms","scope":"user:U"},"then":{"print":true}},
+            {"id":"lost","on":"gap","then":{"print":true}}]}
             """#
         try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
         let agent = try agent()
         for (target, what) in [
-            ("lmap", "unknown route 'lmap'; did you mean 'lamp'?"), ("garden", "unknown route 'garden'; known: lamp"),
+            ("lmap", "unknown route 'lmap'; did you mean 'lamp'?"), ("garden", "unknown route 'garden'; known: lamp, lost"),
             (
                 "rooms",
-                "unknown route 'rooms'; known: lamp; a bucket is named by its URI, such as kiicloud://buckets/rooms"
+                "unknown route 'rooms'; known: lamp, lost; a bucket is named by its URI, such as kiicloud://buckets/rooms"
             ),
             (
                 "kiicloud://buckets/rooms",
-                "no route takes events of the bucket kiicloud://buckets/rooms; routes: lamp"
+                "no route takes events of the bucket kiicloud://buckets/rooms; routes: lamp, lost"
             ),
         ] {
             let run = await ToolRun("kill", target, "--state", state)

@@ -99,7 +99,7 @@ package struct ConditionGroup: Sendable, Hashable {
 extension RouteCriteria {
     /// Whether a Push to App about a bucket could match, by kind, bucket and scope.
     package func mayTake(_ wanted: KiiBucket) -> Bool {
-        guard kinds.contains(KindSet(.pushToApp)), topic == nil else { return false }
+        guard possibleKinds.contains(KindSet(.pushToApp)), topic == nil, !isGap else { return false }
         if let bucket, !bucket.matches(wanted.name) { return false }
         if let scopeID, !(wanted.scope.id.map { scopeID.matches($0) } ?? false) { return false }
         return scope?.matches(wanted.scope) ?? true
