@@ -188,6 +188,9 @@ public struct RoutingRules: Sendable {
         if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
             throw fail(0, "the file begins with a byte order mark; save it as UTF-8 without one")
         }
+        if text.count >= 2, [0xFE, 0xFF].contains(text[0]), text[0] ^ text[1] == 1 {
+            throw fail(0, "the file is UTF-16; save it as UTF-8")
+        }
         var reader = JSONReader(limits: limits)
         do throws(DecodeError) {
             guard reader.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }

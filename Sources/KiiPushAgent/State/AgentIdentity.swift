@@ -24,7 +24,7 @@ package struct AgentIdentity: Sendable, Equatable {
     package init(directory: String, since: UTCDate = .now) {
         process = getpid()
         state = resolved(directory)
-        self.since = since.shortText
+        self.since = since.wholeSeconds
     }
 
     package var json: String {

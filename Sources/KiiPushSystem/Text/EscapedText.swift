@@ -7,10 +7,9 @@ import KiiPush
 /// ```
 ///
 /// Control characters of both sets, DEL, Unicode's line ends and the characters that change the writing direction are
-/// replaced by escapes, such as `
-/// ` and `\u{1B}`: the text cannot move the cursor, forge a line or change the visible order. All other characters
-/// stay, including backslashes, so a literal `
-/// ` looks like an escaped line feed; if that matters, print JSON.
+/// replaced by escapes, such as `\n` and `\u{1B}`: the text cannot move the cursor, forge a line or change the visible
+/// order. All other characters stay, including backslashes, so a backslash before an `n` looks like an escaped line
+/// feed; if that matters, print JSON.
 public struct EscapedText: Sendable, Hashable, CustomStringConvertible {
     /// The text with its escapes.
     public let description: String

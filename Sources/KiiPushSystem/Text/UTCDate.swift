@@ -45,6 +45,9 @@ public struct UTCDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The same, without a zero fraction: `2026-11-21T12:00:00Z`.
     package var shortText: String { text(fraction: milliseconds % 1000 != 0) }
 
+    /// The same, rounded down to a second.
+    package var wholeSeconds: String { text(fraction: false) }
+
     private func text(fraction: Bool) -> String { GregorianDate.text(milliseconds, fraction: fraction) }
 
     /// Parses a time in RFC 3339, such as `2026-11-21T12:00:00Z`; nil if it is invalid.

@@ -161,9 +161,9 @@ extension ReportCommand {
         // Ctrl-C is how most people end it: the page is what they waited for.
         let signals = console.isStandard ? StopSignals { exitProcess(end(watching, console)) } : nil
         defer { withExtendedLifetime(signals) {} }
-        if console.isStandard { console.error("watching \(escaped(agent.directory)); Ctrl-C writes the page") }
         do {
             try await agent.control.meet()
+            if console.isStandard { console.error("watching \(escaped(agent.directory)); Ctrl-C writes the page") }
             let code = try await agent.control.ask(
                 ["tap", "--format", "json"], until: duration.map { .now + $0 },
                 print: { line in watching.add(line, console) }, error: console.error)

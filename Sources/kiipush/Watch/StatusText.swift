@@ -56,8 +56,8 @@ struct StatusText {
         }
         for gap in status.gaps { lines += entry("gap", "\(gap); new messages wait until it is handled") }
         for shortage in status.shortages {
-            let since = shortage.since.map { ", since \($0.wholeSeconds)" } ?? ""
-            lines += entry("shortage", "\(shortage.kind): \(shortage.what)\(since)")
+            let since = shortage.since.map { " since \($0.wholeSeconds)" } ?? ""
+            lines += entry("shortage", "\(shortage.kind)\(since): \(shortage.what)")
         }
         if let healed = status.healed { lines += entry("healed", healed) }
         if let failure = status.metricsFailure { lines += entry("metrics", failure) }
@@ -135,11 +135,5 @@ struct RouteTable {
     func line(_ id: String, _ cells: [String]) -> String {
         Figures.column(id, idWidth - 1) + " "
             + zip(cells, columns).map { Figures.column($0, $1.width, isRight: true) }.joined()
-    }
-}
-
-extension UTCDate {
-    var wholeSeconds: String {
-        UTCDate(milliseconds: milliseconds - ((milliseconds % 1000) + 1000) % 1000)?.shortText ?? shortText
     }
 }
