@@ -58,35 +58,45 @@ extension AgentRun {
     /// Reports a status to the service manager: its problems, else the state of the connection.
     func tellManager(_ status: AgentStatus) {
         // What the connection reported says more than the status.
-        tellManager { $0.problems = $0.link == nil ? status.problems : status.ownProblems }
+        tellManager(link == nil ? status.problems : status.ownProblems)
     }
 
-    private func tellManager(_ transport: String, _ link: Link) { tellManager { $0.links[transport] = link } }
-
-    private func tellManager(_ change: (inout Managed) -> Void) {
+    /// Reports new problems, or a change of the connection.
+    private func tellManager(_ problems: [String]? = nil) {
         let text: String? = managed.withLock { managed in
+            if let problems { managed.problems = problems }
             let before = managed.text
-            change(&managed)
+            managed.text =
+                managed.problems.isEmpty ? link ?? "accepts payloads" : managed.problems.joined(separator: "; ")
             return managed.text == before ? nil : managed.text
         }
         if let text { manager.status(text) }
     }
 
-    /// Reports the state of the broker's connection to the service manager, and records that a session exists.
-    private func followLink(_ event: ServiceEvent) {
-        switch event {
-        case .transport(let name, .connected(let detail)):
-            hasConnected.store(true, ordering: .relaxed)
-            tellManager(name, Link(text: "connected: \(detail)", isConnected: true))
-            if managed.withLock({ !$0.links.values.contains(where: \.isRefused) }) { log.shortages.end(.broker) }
-            do { try transports.noteSession(name) } catch { log.trouble("\(error)") }
-        case .transport(let name, .disconnected(let why, _)):
-            let isRefused = managed.withLock { $0.links[name]?.isRefused ?? false }
-            tellManager(name, Link(text: "not connected: \(why)", isRefused: isRefused))
-        case .transport(let name, .refused(let why, _)):
-            tellManager(name, Link(text: "refused: \(why)", isRefused: true))
-            log.shortages.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
-        default: break
+    /// A connection that is lacking, else the first one, in words; nil until one was reported.
+    private var link: String? {
+        let links = reports.counts.links.filter { $0.detail != nil }
+        guard let link = links.first(where: { !$0.isUp }) ?? links.first, let detail = link.detail else { return nil }
+        return switch link.state {
+        case .connected, .refused: "\(link.state.rawValue): \(detail)"
+        case .starting, .connecting, .reconnecting, .ended: "not connected: \(detail)"
         }
+    }
+
+    /// Reports a change of the broker's connection, which was counted, to the service manager, and records that a
+    /// session exists.
+    private func followLink(_ event: ServiceEvent) {
+        guard case .transport(let name, let event) = event else { return }
+        switch event {
+        case .connected:
+            hasConnected.store(true, ordering: .relaxed)
+            if !reports.counts.links.contains(where: { $0.state == .refused }) { log.shortages.end(.broker) }
+            do { try transports.noteSession(name) } catch { log.trouble("\(error)") }
+        case .refused(let why, _):
+            log.shortages.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
+        case .disconnected: break
+        case .possibleGap, .ignored: return
+        }
+        tellManager()
     }
 }

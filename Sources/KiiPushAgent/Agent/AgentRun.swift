@@ -20,8 +20,8 @@ final class AgentRun: Sendable {
     private let rules: AgentRules?
     /// Whether the state was found damaged at run time, so that another process must heal it.
     private let isStateDamaged = Atomic<Bool>(false)
-    /// What the service manager knows: the state of the connection, unless there are problems.
-    let managed = Mutex(Managed())
+    /// The problems that the service manager knows of, and the text that it was told last.
+    let managed = Mutex((problems: [String](), text: ""))
     /// Whether a transport has ever been connected, so that a message could have arrived.
     let hasConnected = Atomic<Bool>(false)
     /// What the state lacks of an earlier agent's; nothing is accepted before its handling.
@@ -31,26 +31,6 @@ final class AgentRun: Sendable {
 
     var log: AgentLog { host.log }
     var manager: ServiceManager { host.manager }
-
-    struct Managed {
-        /// What each transport has reported of its connection, by name.
-        var links: [String: Link] = [:]
-        var problems: [String] = []
-
-        /// A connection that is lacking, else the first one; nil until one was reported.
-        var link: String? {
-            let links = links.sorted { $0.key < $1.key }.map(\.value)
-            return (links.first { !$0.isConnected } ?? links.first)?.text
-        }
-
-        var text: String { problems.isEmpty ? link ?? "accepts payloads" : problems.joined(separator: "; ") }
-    }
-
-    struct Link {
-        let text: String
-        var isConnected = false
-        var isRefused = false
-    }
 
     /// Prepares a run; it accepts nothing before ``run()``.
     init(_ agent: PushAgent, _ sources: [any PushTransport]) throws {
