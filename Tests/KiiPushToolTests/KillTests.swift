@@ -159,23 +159,6 @@ struct KillTests {
         #expect(run.errors == ["kiipush kill: '\(word)' is treated as a route's id; use '*' for everything"])
     }
 
-    @Test("with a rules file an id must be a rule's, else the nearest is named and nothing is written")
-    func rules() async throws {
-        let rules = try TemporaryFile(#"{"version":1,"rules":[{"id":"ring","then":{"print":true}}]}"#)
-        let wrong = try await run(kill, "rings", "--rules", rules.path)
-        #expect(wrong.code == .failed && wrong.output.isEmpty)
-        #expect(
-            wrong.errors == [
-                "kiipush kill: \(rules.path): unknown rule 'rings'; did you mean 'ring'?; for a route that code "
-                    + "declares leave out --rules"
-            ])
-        #expect(!FileManager.default.fileExists(atPath: file))
-        let right = try await run(kill, "ring", "--rules", rules.path)
-        #expect(right.output.first == "route 'ring' is off until 2026-11-21T13:00:00Z, for 1h" && right.errors.isEmpty)
-        #expect(try await run(kill, "*", "--rules", rules.path).code == .fine)
-        #expect(try await run(kill, "ring", "--rules", rules.path + "x").code == .failed)
-    }
-
     // MARK: What goes wrong
 
     private var wayOut: String {

@@ -87,7 +87,7 @@ package enum DeskCommand {
         session.lookAtKills()
         identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
         if let target = arguments.first {
-            identity.instead = KillTarget(target)?.lack("route", receiver.routes.map { ($0.id, $0.criteria) })
+            identity.instead = KillTarget(target)?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
             identity.isKnown = identity.instead == nil
         }
         console.print(identity.json)

@@ -31,11 +31,6 @@ struct KillCommand {
         let directory = options.directory
         let command = KillCommand(
             name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
-        if case .kill(let target, _) = options.action, let rules = options.rules,
-            !command.check(target, against: rules, options.params)
-        {
-            return .failed
-        }
         guard command.hasDirectory() else { return .failed }
         do throws(KillFileError) { return try await command.run(options) } catch { return console.fail("\(error)") }
     }
@@ -44,22 +39,12 @@ struct KillCommand {
         switch options.action {
         case .list: return try await list()
         case .reset: return try await reset()
-        case .kill(let target, let duration):
-            return try await kill(target, for: duration, isChecked: options.rules != nil)
+        case .kill(let target, let duration): return try await kill(target, for: duration)
         case .revive(let target): return try await revive(target)
         }
     }
 
     // MARK: Actions
-
-    /// Whether a rule of a file matches the target; reports it if none does.
-    private func check(_ target: KillTarget, against path: String, _ params: ParameterOptions) -> Bool {
-        guard let rules = RulesFile.load(path, params, console) else { return false }
-        guard let lack = target.lack("rule", rules.rules.map { ($0.id, $0.criteria) }) else { return true }
-        console.error(
-            "kiipush kill: \(escaped(path)): \(escaped(lack)); for a route that code declares leave out --rules")
-        return false
-    }
 
     /// Whether the state directory exists; reports it if not, so that a typing error is noticed at once.
     private func hasDirectory() -> Bool {
@@ -70,9 +55,7 @@ struct KillCommand {
         return false
     }
 
-    private func kill(
-        _ target: KillTarget, for duration: Duration, isChecked: Bool
-    ) async throws(KillFileError) -> ExitCode {
+    private func kill(_ target: KillTarget, for duration: Duration) async throws(KillFileError) -> ExitCode {
         // Asked before anything is written: in the file, a refused kill would take effect with a later rule. But an
         // emergency does not wait for an agent that hangs: it gets the kill unchecked.
         var presence = await AgentPresence.of(directory, target: target, patience: Self.checkLimit)
@@ -88,7 +71,7 @@ struct KillCommand {
             try file.revive(target, now: now)
             return refuse(presence)
         }
-        let words = words(target, isChecked: isChecked || presence.knows)
+        let words = words(target, isChecked: presence.knows)
         let after = edit.after ?? end
         // Nothing is off if the agent has nothing of that name.
         if presence.lack == nil {
@@ -98,7 +81,7 @@ struct KillCommand {
                     : "\(words) is off until \(after.shortText), for \(duration.inWords)")
         }
         console.print("kept in \(escaped(file.path))")
-        if !isChecked, !presence.knows, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
+        if !presence.knows, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
             console.error("kiipush kill: '\(id)' is treated as a route's id; use '*' for everything")
         }
         // A device without a battery-backed clock starts in 1970.

@@ -1,8 +1,7 @@
 import KiiPush
 import KiiPushAgent
 
-struct KillOptions: ReadsRules {
-    var params = ParameterOptions()
+struct KillOptions {
     enum Action {
         case list
         case reset
@@ -12,8 +11,6 @@ struct KillOptions: ReadsRules {
 
     private(set) var action = Action.list
     private(set) var directory = ""
-    /// The rules file that must contain the target; nil skips the check.
-    private(set) var rules: String?
     private var duration: Duration?
     private var flags: [String] = []
 
@@ -27,8 +24,6 @@ struct KillOptions: ReadsRules {
             "how long: a number with ms, s, m, h or d, such as 10m; 1h if not given. The end is rounded up to a second",
             as: duration
         ) { $0.duration = $1 },
-        .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) { $0.rules = $1 },
-        .params, .param,
         .flag("--list", "shows what is off") { $0.flags.append("--list") },
         .flag("--reset", "renames an unreadable kill file to kill.json.broken and starts with no kills") {
             $0.flags.append("--reset")
@@ -40,8 +35,7 @@ struct KillOptions: ReadsRules {
 
     mutating func kill(_ operands: [String]) throws(Arguments.Mistake) {
         if let flag = flags.first {
-            guard operands.isEmpty, duration == nil, rules == nil, params.isEmpty, flags.allSatisfy({ $0 == flag })
-            else {
+            guard operands.isEmpty, duration == nil, flags.allSatisfy({ $0 == flag }) else {
                 let what = flag == "--list" ? "shows what is off" : "puts a broken file out of the way"
                 throw Arguments.Mistake(
                     text: "\(flag) \(what), and takes neither a target nor any option except --state")
@@ -49,7 +43,6 @@ struct KillOptions: ReadsRules {
             action = flag == "--list" ? .list : .reset
         } else {
             action = .kill(try Self.target(operands), duration ?? .seconds(3600))
-            try params.check(rules: rules)
         }
         try setDirectory()
     }
@@ -90,7 +83,7 @@ extension KillCommand {
     static let killCommand = Command(
         name: "kill", summary: "switches off a route, a bucket or everything, for a time",
         usage: [
-            "TARGET [--for DURATION] [--rules FILE] [--state DIR]", "--list [--state DIR]", "--reset [--state DIR]",
+            "TARGET [--for DURATION] [--state DIR]", "--list [--state DIR]", "--reset [--state DIR]",
         ],
         about: [
             .text(

@@ -115,9 +115,6 @@ struct WrongCommandLineTests {
         kill a --for => --for needs a value
         kill --list a => --list shows what is off, and takes neither a target nor any option except --state
         kill --list --for 1h => --list shows what is off, and takes neither a target nor any option except --state
-        kill --list --params p => --list shows what is off, and takes neither a target nor any option except --state
-        kill a --params p => --params and --param need --rules
-        kill a --param x=1 => --params and --param need --rules
         kill a --state '' => --state needs a directory's name
         revive => name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything
         revive ring* => 'ring*' is not a target; patterns are not supported: use a route's id, or '*' for everything
