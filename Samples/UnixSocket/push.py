@@ -14,7 +14,10 @@ def push(path, payloads):
         link.connect(path)
         answers = link.makefile(encoding="utf-8")
         for payload in payloads:
-            link.sendall(json.dumps(payload).encode() + b"\n")
+            try:
+                link.sendall(json.dumps(payload).encode() + b"\n")
+            except BrokenPipeError:
+                pass  # the agent has refused this client, and the answer says why
             answer = answers.readline()
             if not answer:
                 raise ConnectionError("the agent has closed the socket; send the payload again")
