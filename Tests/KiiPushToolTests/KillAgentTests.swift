@@ -51,7 +51,8 @@ struct KillAgentTests {
         try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
         let agent = try agent()
         for (target, what) in [
-            ("lmap", "unknown route 'lmap'; did you mean 'lamp'?"), ("garden", "unknown route 'garden'; known: lamp, lost"),
+            ("lmap", "unknown route 'lmap'; did you mean 'lamp'?"),
+            ("garden", "unknown route 'garden'; known: lamp, lost"),
             (
                 "rooms",
                 "unknown route 'rooms'; known: lamp, lost; a bucket is named by its URI, such as kiicloud://buckets/rooms"

@@ -81,7 +81,8 @@ package struct StateOptions {
         var ids: Set<UInt64> = []
         for operand in operands {
             guard let id = UInt64(operand), id > 0 else {
-                throw Arguments.Mistake(text: "'\(escaped(operand))' is not the number of a dead letter; 'list' shows them")
+                throw Arguments.Mistake(
+                    text: "'\(escaped(operand))' is not the number of a dead letter; 'list' shows them")
             }
             ids.insert(id)
         }

@@ -26,7 +26,6 @@ enum DatabaseFile {
     /// Whoever may write to the directory could replace the database.
     private static func checkDirectory(_ path: String) throws(SQLiteError) {
         var status = stat()
-        // The call reads the path and fills in `status`.
         guard unsafe stat(path, &status) == 0 else { throw .cannotOpen(path: path, .current) }
         guard [geteuid(), 0].contains(status.st_uid) || geteuid() == 0 else { throw .foreignOwner(path: path) }
         guard status.st_mode & 0o022 == 0 else { throw .openToOthers(path: path, mode: status.st_mode & 0o777) }
@@ -59,7 +58,6 @@ enum DatabaseFile {
         }
         defer { close(descriptor) }
         var status = stat()
-        // The call fills in `status`.
         guard unsafe fstat(descriptor, &status) == 0 else { throw .cannotOpen(path: path, .current) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
         guard status.st_uid == geteuid() || geteuid() == 0 else { throw .foreignOwner(path: path) }

@@ -124,7 +124,6 @@ struct DatabaseHealer {
     /// The size of a file in bytes; nil if it does not exist.
     private static func size(_ path: String) -> Int64? {
         var status = stat()
-        // The call reads the path and fills in `status`.
         return unsafe lstat(path, &status) == 0 ? Int64(status.st_size) : nil
     }
 

@@ -27,7 +27,6 @@ struct MachineTime: Sendable, Hashable {
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // The call fills in `time` and keeps no reference.
         unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

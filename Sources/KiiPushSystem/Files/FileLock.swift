@@ -29,7 +29,6 @@ package struct FileLock: Sendable {
 
     private static func isSameFile(_ descriptor: Int32, _ path: String) -> Bool {
         var (open, named) = (stat(), stat())
-        // The calls fill in `open` and `named`.
         guard unsafe fstat(descriptor, &open) == 0, unsafe lstat(path, &named) == 0 else { return false }
         return open.st_dev == named.st_dev && open.st_ino == named.st_ino
     }

@@ -30,7 +30,6 @@ package struct SecretFile: Sendable {
         guard descriptor >= 0 else { throw errno == ELOOP ? .notAFile(path) : .unreadable(path, .current) }
         defer { close(descriptor) }
         var status = stat()
-        // The call fills in `status`.
         guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(path, .current) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
         let shared: mode_t = place.isCredential ? 0o037 : 0o077

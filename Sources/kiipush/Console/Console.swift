@@ -8,8 +8,6 @@ struct Console: Sendable {
     let error: @Sendable (String) -> Void
     /// Shows the progress of a long run, unchanged and without a line end; nil if nobody watches.
     var progress: (@Sendable (String) -> Void)?
-    /// Like ``error``, and returns whether the line was written; nil if it always is.
-    var tryError: (@Sendable (String) -> Bool)?
     /// Whether it is this process's own standard output and error.
     var isStandard = false
     var ink = Ink.none
@@ -22,8 +20,7 @@ struct Console: Sendable {
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
         progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
-        tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
-        ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
+        isStandard: true, ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
 
     func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
         error(text)

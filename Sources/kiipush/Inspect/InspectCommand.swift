@@ -103,7 +103,6 @@ private struct Inspection {
         while let line = try lines.next() {
             switch line {
             case .bytes(let bytes, let number):
-                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 inspect(bytes, source: "\(file):\(number)", line: number)
             case .tooLong(let number):
                 report(tooLarge, source: "\(file):\(number)", at: (number, PastedPayload.limits.bytes + 1))

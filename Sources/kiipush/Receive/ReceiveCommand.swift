@@ -21,11 +21,14 @@ struct ReceiveCommand {
     }
 
     private static func run(_ options: ReceiveOptions, _ given: Console) async -> ExitCode {
-        let host = AgentHost(name: "kiipush receive", isQuiet: options.settings.isQuiet) { line in
-            if let tryError = given.tryError { return tryError(line) }
-            given.error(line)
-            return true
-        }
+        let (name, isQuiet) = ("kiipush receive", options.settings.isQuiet)
+        let host =
+            given.isStandard
+            ? AgentHost(name: name, isQuiet: isQuiet)
+            : AgentHost(name: name, isQuiet: isQuiet) { line in
+                given.error(line)
+                return true
+            }
         defer { host.finish() }
         guard host.start() else { return .failed }
         let console = Console(print: given.print, error: { host.log.line($0) })

@@ -76,7 +76,6 @@ struct CorpusFile {
                     console.error("\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
                 }
             case .bytes(let bytes, let number):
-                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 do {
                     guard try await takes(bytes, number) else { return badLines == 0 }
                     goodLines += 1

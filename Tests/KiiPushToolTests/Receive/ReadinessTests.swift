@@ -50,7 +50,8 @@ struct ReadinessTests {
     @Test(
         "output that cannot be written is told, and is a failure",
         arguments: [
-            ["--version"], ["version"], ["help"], ["rules", "schema"], ["completions", "bash"], ["rules", "lint", "--help"],
+            ["--version"], ["version"], ["help"], ["rules", "schema"], ["completions", "bash"],
+            ["rules", "lint", "--help"],
         ])
     func fullDisk(arguments: [String]) throws {
         let errors = try TemporaryFile("", name: "errors")
