@@ -77,7 +77,7 @@ struct InstallCommand: CommandWithOptions {
         return try await client.perform(.install(isDevelopment: isDevelopment, of: owner)).id
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "install", summary: "installs this device for MQTT pushes and fetches its endpoint",
         usage: ["--endpoint FILE --account FILE [OPTION…]"],
         about: [
@@ -85,11 +85,9 @@ struct InstallCommand: CommandWithOptions {
                 "Kii creates an installation for the device and, within seconds, an MQTT endpoint with a password. "
                     + "Only its owner can read the file.")
         ],
-        options: table.texts,
         exits: [(.fine, "the endpoint was written"), (.failed, "a call failed, or the endpoint is not ready yet")],
         examples: [
             "kiipush install --account account.json --endpoint endpoint.json",
             "kiipush receive --endpoint endpoint.json --rules rules.json",
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }

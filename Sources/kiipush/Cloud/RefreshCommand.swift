@@ -81,16 +81,15 @@ struct RefreshCommand: CommandWithOptions {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "refresh", summary: "reads what a handle names from Kii's cloud", usage: ["URI --account FILE [OPTION…]"],
         about: [
             .text(
                 "URI is one that inspect prints: kiicloud://users/ID, likewise for groups and things, or an object, "
                     + "such as kiicloud://users/ID/buckets/B/objects/O.")
         ],
-        options: table.texts, exits: [(.fine, "it is there"), (.failed, "there is none, or the call failed")],
+        exits: [(.fine, "it is there"), (.failed, "there is none, or the call failed")],
         examples: [
             #"kiipush refresh kiicloud://buckets/settings/objects/o-1 \"#, "    --account account.json",
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }

@@ -73,7 +73,7 @@ struct UnsubscribeCommand: CommandWithOptions {
         return names
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "unsubscribe", summary: "unsubscribes one subscriber, or a list of them, from a bucket or a topic",
         usage: ["URI (--of SUBSCRIBER | --list FILE) --account FILE [OPTION…]"],
         about: [
@@ -81,7 +81,6 @@ struct UnsubscribeCommand: CommandWithOptions {
                 "An emergency brake: it stops a push loop from outside when the devices cannot. A user's subscription "
                     + "delivers pushes to all devices of that user.")
         ],
-        options: table.texts,
         notes: [
             .text(
                 "It is safe to run again: subscribers without a subscription are skipped. If Kii reports too many "
@@ -93,8 +92,7 @@ struct UnsubscribeCommand: CommandWithOptions {
         ],
         examples: [
             #"kiipush unsubscribe kiicloud://buckets/settings \"#, "    --list devices.txt --account account.json",
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }
 
 /// Ends subscriptions, several at once, and counts the results.

@@ -107,7 +107,8 @@ extension Command {
 protocol CommandWithOptions: Sendable {
     init()
     static var table: OptionTable<Self> { get }
-    static var command: Command { get }
+    /// The command without its options and its action.
+    static var description: Command { get }
     mutating func check(_ operands: [String]) throws(Arguments.Mistake)
     func run(_ console: Console) async -> ExitCode
 }
@@ -117,6 +118,13 @@ extension CommandWithOptions {
 
     func check(_ operands: [String]) throws(Arguments.Mistake) {
         if !operands.isEmpty { throw Arguments.Mistake(text: "it takes no arguments") }
+    }
+
+    static var command: Command {
+        var command = description
+        command.options = table.texts
+        command.action = { arguments, console in await run(arguments, console) }
+        return command
     }
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {

@@ -3,10 +3,10 @@ import KiiPushAgent
 import Synchronization
 
 struct DemoCommand: CommandWithOptions {
-    static let command = Command(
+    static let description = Command(
         name: "demo", summary: "runs a receiver on payloads of every kind and shows the outcomes",
         about: [.text("It uses neither the network nor files, and ends by itself.")],
-        exits: [(.fine, "it has ended")], action: { arguments, console in await run(arguments, console) })
+        exits: [(.fine, "it has ended")])
 
     func run(_ console: Console) async -> ExitCode {
         await Demo(console).run()

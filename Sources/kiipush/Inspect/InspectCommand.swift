@@ -38,7 +38,7 @@ struct InspectCommand: CommandWithOptions {
         return inspection.code
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
         usage: ["[OPTION…] [FILE…]"],
         about: [
@@ -48,7 +48,7 @@ struct InspectCommand: CommandWithOptions {
                     + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a "
                     + "map of Java.")
         ],
-        options: table.texts, operands: .file,
+        operands: .file,
         notes: [
             .text(
                 "Unreadable payloads are reported on standard error as FILE:LINE:COLUMN: CODE: MESSAGE, and do not "
@@ -58,8 +58,7 @@ struct InspectCommand: CommandWithOptions {
             (.fine, "every payload is readable"), (.failed, "a payload is unreadable"),
             (.ambiguous, "a payload is ambiguous, under --strict"),
         ],
-        examples: [#"echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect"#],
-        action: { arguments, console in await run(arguments, console) })
+        examples: [#"echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect"#])
 }
 
 /// The inspection of a command's payloads, and its exit code so far.

@@ -121,7 +121,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         return (report ?? Report(source: source, origin: .replayed, showsValues: showsValues), isWhole)
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "report", summary: "turns a capture into a page: what happened, and what to do about it",
         usage: ["[OPTION…] CAPTURE -o FILE", "--watch [--for DURATION] [OPTION…] -o FILE"],
         about: [
@@ -129,7 +129,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
                 "CAPTURE is a file of payloads, one per line, as 'kiipush receive --capture' writes and 'rules diff' "
                     + "reads; or the output of 'kiipush tap --format json'; or - for standard input.")
         ],
-        options: table.texts, operands: .file,
+        operands: .file,
         notes: [
             .text(
                 "The page is one file and needs no network. Captured payloads run through the receiver that the rules "
@@ -146,8 +146,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         examples: [
             "kiipush report Samples/Captures/loop.jsonl -o loop.html",
             "kiipush report --watch --for 10m -o now.html",
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }
 
 extension ReportCommand {

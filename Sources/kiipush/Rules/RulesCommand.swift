@@ -14,9 +14,9 @@ enum RulesCommand {
 }
 
 struct RulesSchemaCommand: CommandWithOptions {
-    static let command = Command(
+    static let description = Command(
         name: "rules schema", summary: "prints the JSON Schema of rules files, for editors",
-        exits: [(.fine, "printed")], action: { arguments, console in await run(arguments, console) })
+        exits: [(.fine, "printed")])
 
     func run(_ console: Console) async -> ExitCode {
         var schema = RoutingRules.schema

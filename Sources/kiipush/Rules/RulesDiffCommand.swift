@@ -70,9 +70,9 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "rules diff", summary: "shows which captured messages two versions of rules handle differently",
-        usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
+        usage: ["[OPTION…] OLD NEW --corpus FILE"], operands: .file,
         notes: [
             .text(
                 "Each version gets all messages in order, on a clock that follows \"at\", in its own receiver, so "
@@ -82,8 +82,7 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
         exits: [
             (.fine, "no message is handled differently"), (.failed, "a message is handled differently"),
             (.unanswered, "a file cannot be read, or the corpus has no messages"),
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }
 
 /// Sends messages through two versions of rules and counts, by kind of change, those with different results.

@@ -85,7 +85,7 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "rules explain", summary: "shows which rule matches a payload, and why the others do not",
         usage: ["[OPTION…] RULES PAYLOAD"],
         about: [
@@ -93,7 +93,7 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
                 "PAYLOAD is a file, or - for standard input: whatever 'kiipush inspect' reads, such as JSON, a line of "
                     + "a capture, or a payload as a log prints it.")
         ],
-        options: table.texts, operands: .file,
+        operands: .file,
         notes: [
             .text(
                 "The payload runs through the middleware that the file configures, as the first one of a new receiver, "
@@ -101,6 +101,5 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
                     + "rule in order with its conditions and the payload's values, the verdict of each middleware, and "
                     + "the outcome.")
         ],
-        exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")],
-        action: { arguments, console in await run(arguments, console) })
+        exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")])
 }

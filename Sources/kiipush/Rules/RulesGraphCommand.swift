@@ -19,9 +19,9 @@ struct RulesGraphCommand: CommandWithOptions, ReadsRules {
         return .fine
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "rules graph", summary: "draws the rules of a file, with their handlers and their writes, in Mermaid",
-        usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
+        usage: ["[OPTION…] FILE"], operands: .file,
         notes: [
             .text(
                 "Put the text into a code block 'mermaid' of a Markdown page. Rules appear in order, each with its "
@@ -30,8 +30,7 @@ struct RulesGraphCommand: CommandWithOptions, ReadsRules {
                     + "writes trigger; it is thick if they form a loop.")
         ],
         exits: [(.fine, "drawn"), (.failed, "the rules cannot be read")],
-        examples: ["kiipush rules graph rules.json > rules.mmd"],
-        action: { arguments, console in await run(arguments, console) })
+        examples: ["kiipush rules graph rules.json > rules.mmd"])
 }
 
 /// A picture of rules in Mermaid's language, which many Markdown sites render.

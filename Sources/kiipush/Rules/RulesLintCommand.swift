@@ -104,9 +104,9 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "rules lint", summary: "finds mistakes in rules files", usage: ["[OPTION…] FILE…"],
-        options: table.texts, operands: .file,
+        operands: .file,
         notes: [
             .text(
                 "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
@@ -125,8 +125,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
         exits: [
             (.fine, "no errors"),
             (.failed, "an error, or a warning under --strict, or a file cannot be read, or the corpus is empty"),
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }
 
 /// What is wrong with the messages of a corpus: each finding once, with its first line and the number of lines.

@@ -53,7 +53,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         return run.finish()
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "rules test", summary: "runs the tests that are in rules files",
         usage: ["[OPTION…] FILE…"],
         about: [
@@ -62,7 +62,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
                     + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
                     + "fail where a step says so. A file without tests fails. '-' is standard input.")
         ],
-        options: table.texts, operands: .file,
+        operands: .file,
         notes: [
             .text(
                 "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
@@ -71,8 +71,7 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         exits: [
             (.fine, "all tests passed"),
             (.failed, "a test failed, a file could not be read, or coverage is too low"),
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 
     private static let percent: @Sendable (String, String) throws(Arguments.Mistake) -> Double = {
         option, text throws(Arguments.Mistake) in

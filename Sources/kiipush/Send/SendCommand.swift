@@ -157,7 +157,7 @@ struct SendCommand: CommandWithOptions {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "send", summary: "sends a push to a topic, or shows the payloads that devices would receive",
         usage: [
             "--topic URI --as SENDER --message FILE --account FILE [OPTION…]",
@@ -169,7 +169,6 @@ struct SendCommand: CommandWithOptions {
                     + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
                     + "network's limit, and the bytes that each suppression saves.")
         ],
-        options: table.texts,
         notes: [
             .text(
                 "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
@@ -186,6 +185,5 @@ struct SendCommand: CommandWithOptions {
             "    --as user:U --message message.json",
             #"kiipush send --account account.json --topic kiicloud://users/U/topics/t \"#,
             "    --as user:U --message message.json",
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }

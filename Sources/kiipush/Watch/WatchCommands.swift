@@ -77,9 +77,8 @@ struct StatusCommand: CommandWithOptions {
         }
     }
 
-    static let command = Command(
+    static let description = Command(
         name: "status", summary: "shows an agent's state, and whether it is healthy", usage: ["[OPTION…]"],
-        options: table.texts,
         notes: [
             .text(
                 "An agent is healthy if it accepts payloads, no store fails, every connection is up, no resource is "
@@ -89,8 +88,7 @@ struct StatusCommand: CommandWithOptions {
         exits: [
             (.fine, "healthy"), (.failed, "not healthy, or no reply within five seconds"),
             (.nobody, "no agent is running"),
-        ],
-        action: { arguments, console in await run(arguments, console) })
+        ])
 }
 
 struct ScreenSize: Equatable {
