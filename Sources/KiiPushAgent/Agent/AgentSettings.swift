@@ -16,7 +16,7 @@ public struct AgentSettings: Sendable {
     /// The file that records incoming payloads for `kiipush rules diff` and `report`, at most 16 MiB and one more
     /// generation; nil for none.
     public var capture: String?
-    /// The silences that are reported, of the agent or of routes.
+    /// The silences that are reported, of the agent or of routes; the first 64 count.
     public var silentAfter: [SilenceLimit] = []
     /// Whether to log warnings and errors only.
     public var isQuiet = false

@@ -37,8 +37,8 @@ package func replaceFile(
 
 /// Whether a path names a regular file that does not begin with this text, or cannot be read.
 ///
-/// Replacing it would destroy something else, unlike an empty file, a part of the text, or zeros. Where this user cannot
-/// look, it can replace nothing either.
+/// Replacing it would destroy something else, unlike an empty file, a part of the text, or zeros. Where this user
+/// cannot look, it can replace nothing either.
 package func isForeignFile(_ path: String, _ start: String) -> Bool {
     let reader: ByteReader
     do throws(ReadError) { reader = try ByteReader(regularFile: path) } catch {

@@ -10,9 +10,9 @@ import Synchronization
 /// ```
 ///
 /// Keep it as long as the program is to be stopped that way; after its release the signals do again what they did
-/// before. The first signal calls the closure, a later one ends the process at once with exit code 1; within 100 ms both
-/// count as one, since `timeout`, or a program that passes on what its terminal sends to all, signals twice. Programs
-/// that are started meanwhile are not affected. Make it before any other code waits for these signals.
+/// before. The first signal calls the closure, a later one ends the process at once with exit code 1; within 100 ms
+/// both count as one, since `timeout`, or a program that passes on what its terminal sends to all, signals twice.
+/// Programs that are started meanwhile are not affected. Make it before any other code waits for these signals.
 public final class StopSignals {
     private let signals: [CaughtSignal]
 
