@@ -10,16 +10,12 @@ extension RulesLint {
         checkScopes(rule, profile)
         checkSender(rule)
         checkData(rule, profile)
-        let found = findings[before...].map(\.code)
-        if found.contains(where: { $0.severity == .error }) { dead.insert(number) }
-        if found.contains(.neverMatches) { unmatched.insert(number) }
+        if findings[before...].contains(where: { $0.severity == .error }) { dead.insert(number) }
         checkNames(rule, profile)
         checkKiiNames(rule)
         checkTargets(rule)
         checkRun(rule)
-        guard checkParts(rule, profile.kinds) else { return }
-        dead.insert(number)
-        unmatched.insert(number)
+        if checkParts(rule, profile.kinds) { dead.insert(number) }
     }
 
     // MARK: Combined conditions

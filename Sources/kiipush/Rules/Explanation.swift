@@ -79,7 +79,7 @@ struct Explanation {
         case "looped": return "the loop guard drops it: \(LoopLayer(rawValue: why).map(words) ?? why)"
         case "paced": return "it waits for its pace: many messages of its object, sender or topic came at once"
         case "deadLettered": return "it is dead-lettered: \(why)"
-        case "quarantined": return "it is dead-lettered: the program ended twice while it handled the message"
+        case "quarantined": return "it is dead-lettered: the program ended four times while it handled the message"
         case "superseded": return "a newer change of the same object replaced it"
         case "expired": return "it is older than 'maxAge' allows, so no handler is called"
         case "refused" where why == "app": return "the payload belongs to another app"

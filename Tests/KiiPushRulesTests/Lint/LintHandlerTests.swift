@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushRules
 import Testing
 
-/// Handlers that are missing or too many, and tests that cannot pass.
+/// Handlers that are missing or too many, and tests that check nothing.
 struct LintHandlerTests {
     private let rules = LintSamples.file([
         #"{"id":"a","when":{"bucket":"a*"},"then":{"handler":"reload"}}"#,
@@ -49,23 +49,8 @@ struct LintHandlerTests {
 
     /// Steps of a test, and what is found in it; the step stands in line 8, from column 23 on.
     @Test(
-        "a test that cannot pass is found",
+        "a test that checks nothing, or names an unknown transport, is found",
         arguments: [
-            (#"{"payload":{},"expect":{"rules":["a"],"handlers":["reload"]}}"#, []),
-            (#"{"payload":{},"expect":{"rules":["a","nope"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"handlers":["c"],"rules":[]}}"#, []),
-            (#"{"payload":{},"expect":{"handlers":["print"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["b"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["c","a"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["a","c"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["c"],"kind":"pushToApp"}}"#, ["8:61 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"quarantined"}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"handled","layer":"echo"}}"#, ["8:67 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"looped","layer":"echo"}}"#, []),
-            (#"{"payload":{},"expect":{"outcome":"handled","code":"empty"}}"#, ["8:67 impossibleTest"]),
-            (#"{"raw":"","expect":{"outcome":"undecodable","code":"empty","rules":[]}}"#, []),
-            (#"{"raw":"","expect":{"outcome":"undecodable","kind":"pushToApp"}}"#, ["8:67 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"handled","handlers":[]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{}}"#, ["8:23 emptyTest"]), (#"{"payload":{},"expect":{}}"#, ["8:23 emptyTest"]),
             ("", ["8:2 emptyTest"]),
             (#"{"payload":{},"transport":"mqtt","expect":{"rules":[]}}"#, []),
