@@ -76,10 +76,10 @@ package struct RuleExpectation: Sendable {
     /// Whether the file names nothing to compare.
     package var isEmpty: Bool { positions.isEmpty }
 
-    /// The outcomes that a test may name.
+    /// The outcomes that a test may name; only a service quarantines, and a test has none.
     static let outcomes = [
-        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "quarantined",
-        "superseded", "expired", "undecodable",
+        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "superseded",
+        "expired", "undecodable",
     ]
 }
 
@@ -123,7 +123,7 @@ extension RulesReader {
             if at < now { report(node.offset, "expected \(now.ruleText) or later, the time of the step before") }
             now = max(now, at)
         }
-        let expect = object["expect"].flatMap { expectation($0) }
+        let expect = object["expect"].flatMap { expectation($0, known) }
         let named = Self.stepActions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let value = object[name] else {
             return refuse(
@@ -186,10 +186,12 @@ extension RulesReader {
         let expected = "a rule's id, a bucket's kiicloud:// URI, or \"*\""
         guard let text = name(node, expected) else { return nil }
         guard let target = KillTarget(text) else { return refuse(node, expected, found: text) }
-        if case .route = target, !known.hasRule(text) {
-            return refuse(node.offset, Suggestion.unknown("rule", text, known: known.rules))
-        }
+        if case .route = target { refuseUnknownRule(text, node, known) }
         return target
+    }
+
+    private mutating func refuseUnknownRule(_ id: String, _ node: PlacedValue, _ known: RuleNames) {
+        if !known.hasRule(id) { report(node.offset, Suggestion.unknown("rule", id, known: known.rules)) }
     }
 
     private mutating func transport(of step: RulesObject) -> String? {
@@ -197,37 +199,43 @@ extension RulesReader {
     }
 
     private mutating func handlersToFail(_ step: RulesObject, _ known: RuleNames) -> [String] {
-        var names: [String] = []
-        for node in step["fail"].flatMap({ list($0, "a list of handlers' names") }) ?? [] {
-            guard let name = name(node, "the name of a handler") else { continue }
+        step["fail"].flatMap { handlers($0, known) } ?? []
+    }
+
+    private mutating func handlers(_ node: PlacedValue, _ known: RuleNames) -> [String]? {
+        list(node, "a list of handlers' names")?.compactMap { node in
+            guard let name = name(node, "the name of a handler") else { return nil }
             if !known.hasHandler(name) {
                 report(node.offset, Suggestion.unknown("handler", name, known: known.handlers))
             }
-            names.append(name)
+            return name
         }
-        return names
     }
 
-    private mutating func names(_ node: PlacedValue, _ expected: String, _ each: String) -> [String]? {
-        list(node, expected)?.compactMap { name($0, each) }
+    private mutating func rules(_ node: PlacedValue, _ known: RuleNames) -> [String]? {
+        list(node, "a list of rules' ids")?.compactMap { node in
+            guard let id = name(node, "the id of a rule") else { return nil }
+            refuseUnknownRule(id, node, known)
+            return id
+        }
     }
 
     static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "cloud", "kind", "certainty"]
 
-    private mutating func expectation(_ node: PlacedValue) -> RuleExpectation? {
+    private mutating func expectation(_ node: PlacedValue, _ known: RuleNames) -> RuleExpectation? {
         guard let object = object(node, "an object with what is expected", keys: Self.expectKeys) else { return nil }
         var expect = RuleExpectation(position: position(node.offset))
-        func known(_ names: [String]) -> [(name: String, value: String)] { names.map { ($0, $0) } }
+        func texts(_ names: [String]) -> [(name: String, value: String)] { names.map { ($0, $0) } }
         for member in object.members {
             let value = member.value
             expect.positions[member.key] = position(member.keyOffset)
             switch member.key {
-            case "outcome": expect.outcome = choice(value, "outcome", known(RuleExpectation.outcomes))
+            case "outcome": expect.outcome = choice(value, "outcome", texts(RuleExpectation.outcomes))
             case "reason": expect.reason = name(value, "a reason")
-            case "layer": expect.layer = choice(value, "layer", known(LoopLayer.ofOutcomes.map(\.rawValue)))
-            case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
-            case "rules": expect.rules = names(value, "a list of rules' ids", "the id of a rule")
-            case "handlers": expect.handlers = names(value, "a list of handlers' names", "the name of a handler")
+            case "layer": expect.layer = choice(value, "layer", texts(LoopLayer.ofOutcomes.map(\.rawValue)))
+            case "code": expect.code = choice(value, "code", texts(DecodeError.Code.allCases.map(\.rawValue)))
+            case "rules": expect.rules = rules(value, known)
+            case "handlers": expect.handlers = handlers(value, known)
             case "cloud": expect.cloud = cloudActions(value)
             case "kind": expect.kind = choice(value, "kind")
             case "certainty": expect.certainty = choice(value, "certainty")

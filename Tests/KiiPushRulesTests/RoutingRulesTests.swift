@@ -79,18 +79,6 @@ struct RoutingRulesTests {
         #expect(test.steps[2].expect == nil && test.steps[4].position.line == 28)
     }
 
-    @Test("reads a test without steps and a step without an expectation")
-    func emptyTests() throws {
-        let rules = try RoutingRules(
-            #"""
-            {"version":1,"rules":[],"tests":[{"name":"a","steps":[]},
-             {"name":"b","steps":[{"payload":{}},{"payload":[],"expect":{}}]}]}
-            """#)
-        #expect(rules.tests.map(\.steps.count) == [0, 2])
-        #expect(rules.tests[1].steps[0].expect == nil && rules.tests[1].steps[1].expect?.isEmpty == true)
-        #expect(rules.tests[1].steps.map(\.at) == [.zero, .zero])
-    }
-
     @Test("a payload in a test is kept as it is, even with duplicate keys")
     func payloads() throws {
         let payload = #"{"a":1,"a":{"b":1,"b":2},"unknown":[]}"#

@@ -53,27 +53,6 @@ struct RuleAgeTests {
         #expect(try RoutingRules(file).lint().map { "\($0.position) \($0.code.rawValue)" } == ["1:25 neverRetried"])
     }
 
-    @Test(
-        "a test that expects an expired message where there can be none is found",
-        arguments: [
-            (#"{"outcome":"expired"}"#, []),
-            (#"{"outcome":"expired","rules":["old"],"handlers":[]}"#, []),
-            (#"{"outcome":"expired","rules":["any","old"]}"#, []),
-            (#"{"outcome":"expired","rules":["any"]}"#, ["outcome"]),
-            (#"{"outcome":"expired","handlers":["old"]}"#, ["handlers"]),
-        ])
-    func impossible(expect: String, keys: [String]) throws {
-        func problems(_ delivery: String?) throws -> [RuleFinding] {
-            try RoutingRules(
-                Self.file(
-                    [Self.rule("any", nil, #","continue":true"#), Self.rule("old", delivery)].joined(separator: ","),
-                    tests: #"[{"name":"t","steps":[{"payload":{},"expect":\#(expect)}]}]"#)
-            ).lint().filter { $0.code == .impossibleTest }
-        }
-        #expect(try problems(#"{"maxAge":"1m"}"#).count == keys.count)
-        #expect(try problems(nil).contains { $0.what.contains("'maxAge'") })
-    }
-
     // MARK: Tests of the file
 
     /// Runs a file's tests, which have one rule with a limit of 30 s and one behind it without.

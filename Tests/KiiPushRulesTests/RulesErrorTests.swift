@@ -266,9 +266,13 @@ struct RulesErrorTests {
             #"""
             "outcom":"handled" => 4:1: unknown key 'outcom'; did you mean 'outcome'?
             "outcome":"handeld" => 4:11: unknown outcome 'handeld'; did you mean 'handled'?
+            "outcome":"quarantined" => 4:11: unknown outcome 'quarantined'; known: handled, duplicate, looped, paced, \#
+            refused, unrouted, failed, deadLettered, superseded, expired, undecodable
             "layer":"pace" => 4:9: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket
             "code":"emty" => 4:8: unknown code 'emty'; did you mean 'empty'?
             "rules":"ab" => 4:9: expected a list of rules' ids, found a string
+            "rules":["ab","ba"] => 4:15: unknown rule 'ba'; did you mean 'ab'?
+            "handlers":["reload","ab"] => 4:22: unknown handler 'ab'; known: reload
             "kind":"direct" => 4:8: unknown kind 'direct'; known: pushToApp, pushToUser, directPush
             """#))
     func expectations(expect: String, expected: String) {

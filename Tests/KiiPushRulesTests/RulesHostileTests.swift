@@ -105,10 +105,6 @@ struct RulesHostileTests {
     /// Files of some hundred kilobytes, each with one part that is very long.
     private static let slowToLint: [(what: String, text: String)] = [
         (
-            "one variable of a shell script, which it sets at its end",
-            rule(#""then":{"run":["sh","-c","\#(String(repeating: "$topic", count: 10_000)) topic"]}"#)
-        ),
-        (
             "owners, and others that are served",
             rule(
                 #""when":{"scope":\#(list(10_000, "user:b"))},\#(then)"#,

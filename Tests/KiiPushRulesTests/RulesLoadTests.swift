@@ -33,17 +33,6 @@ struct RulesLoadTests {
         #expect(await receiver.receive(push("\"n\":2")).name == "unrouted")
     }
 
-    @Test("the first match wins, and continue lets the next rule try")
-    func order() async throws {
-        let receiver = receiver()
-        try receiver.load(
-            rules(
-                #"{"id":"a","then":{"handler":"first"},"continue":true}"#,
-                #"{"id":"b","then":{"handler":"second"}}"#, #"{"id":"c","then":{"handler":"first"}}"#))
-        _ = await receiver.receive(push())
-        #expect(log.events == ["first for a", "second for b"])
-    }
-
     @Test("rules stand among the code's routes where they were first loaded, also when they are loaded again")
     func place() throws {
         let receiver = receiver()
@@ -142,29 +131,6 @@ struct RulesLoadTests {
         let outcome = await receiver.receive(push())
         #expect(log.events == [#"run ["true", "a b"] for r"#, "print for p", #"run ["false"] for f"#])
         #expect(outcome.description == "failed (f)")
-    }
-
-    @Test("a receiver made of rules has the chain that the file asks for")
-    func chain() async throws {
-        let rules = try RoutingRules(
-            #"""
-            {"version":1,"app":"a1","me":["thing:th.me"],"serving":["user:U1"],"dedupe":{"weak":"1m"},
-             "rules":[{"id":"all","when":{"certainty":"*"},"then":{"handler":"first"}}]}
-            """#)
-        let clock = ManualClock()
-        let receiver = PushReceiver(rules: rules, clock: clock)
-        receiver.register("first") { _, _ in }
-        try receiver.load(rules)
-        func end(_ payload: String) async -> String { await receiver.receive(RawPayload(payload)).description }
-        #expect(await end(#"{"n":1}"#) == "handled")
-        clock.advance(by: .seconds(50))
-        #expect(await end(#"{"n":1}"#) == "duplicate (done)")
-        clock.advance(by: .seconds(61))
-        #expect(await end(#"{"n":1}"#) == "handled")
-        #expect(await end(#"{"topic":"t","appID":"other"}"#) == "refused (app)")
-        #expect(
-            await end(#"{"topic":"t","objectScopeType":"APP_AND_USER","objectScopeUserID":"U2"}"#) == "refused (scope)")
-        #expect(await end(#"{"topic":"t","sender":"th.me"}"#) == "looped (identity)")
     }
 
     @Test("concurrent loads leave exactly one of the files")

@@ -1,5 +1,11 @@
 source "$(dirname "$0")/common.sh"
 
+# What a message costs; what Tests/Benchmarks/gate.sh counts is the same in every run.
+bench=$(program kiipush-bench)
+"$bench" --rounds 1
+"$bench" --hostile
+bash Tests/Benchmarks/gate.sh
+
 simulation=$(program kiipush-simulation)
 guide=Sources/KiiPush/KiiPush.docc/LoopSafety.md
 # Prints the words and the bound of each row of a table in standard input: its first two columns.

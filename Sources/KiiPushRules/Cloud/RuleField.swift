@@ -28,6 +28,9 @@ package struct RuleField: Sendable, Hashable {
         }
     }
 
+    /// The placeholder as the file has it.
+    var placeholder: String { "${\(name)\(form.map { "|\($0.rawValue)" } ?? "")}" }
+
     /// Parses the text between `${` and `}`.
     init(_ text: String) throws(RuleTemplateError) {
         let parts = text.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }

@@ -10,56 +10,51 @@ package struct RuleTemplate: Sendable, Hashable {
     }
 
     let parts: [Part]
-    /// The text as the file has it, with the values of parameters that are not secret.
-    package let source: String
 
     /// Parses a text, and fills in parameters; a value is never read for placeholders itself.
-    init(_ original: String, _ parameters: inout ParameterTable) throws(RuleTemplateError) {
-        var written: [UInt8] = []
+    init(_ text: String, _ parameters: inout ParameterTable) throws(RuleTemplateError) {
         var parts: [Part] = []
-        var text: [UInt8] = []
-        let bytes = Array(original.utf8)
-        let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
-        var index = 0
-        func at(_ offset: Int) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
-        while index < bytes.count {
-            if bytes[index] == dollar, at(index + 1) == dollar, at(index + 2) == open {
-                text += [dollar, open]
-                written += [dollar, dollar, open]
-                index += 3
-            } else if bytes[index] == dollar, at(index + 1) == open {
-                guard let end = bytes[index...].firstIndex(of: close) else {
+        var plain: [UInt8] = []
+        func add(_ part: Part) {
+            if !plain.isEmpty { parts.append(.text(String(decoding: plain, as: UTF8.self))) }
+            plain = []
+            parts.append(part)
+        }
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "$"), rest.starts(with: "${".utf8) {
+                plain += Array("${".utf8)
+                rest = rest.dropFirst(2)
+            } else if byte == UInt8(ascii: "$"), rest.first == UInt8(ascii: "{") {
+                guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else {
                     throw RuleTemplateError(what: "a '${' without '}'; write '$${' for the two characters themselves")
                 }
-                let name = String(decoding: bytes[(index + 2)..<end], as: UTF8.self)
-                let placeholder = bytes[index...end]
-                index = end + 1
-                var part: Part?
-                if name.begins(exactlyWith: "param.") {
-                    let entry = try parameters.entry(name.droppingFirst(bytes: 6), allowsSecret: true)
-                    if entry.parameter.isSecret { part = .secret(entry.parameter.name) }
-                    let value = entry.value?.string ?? ""
-                    text += Array(value.utf8)
-                    for (byte, next) in zip(value.utf8, value.utf8.dropFirst() + [0]) {
-                        written += byte == dollar && next == open ? [dollar, dollar] : [byte]
-                    }
-                } else {
-                    part = .field(try RuleField(name))
+                let name = String(decoding: rest[..<end].dropFirst(), as: UTF8.self)
+                rest = rest[(end + 1)...]
+                guard name.begins(exactlyWith: "param.") else {
+                    add(.field(try RuleField(name)))
+                    continue
                 }
-                guard let part else { continue }
-                written += placeholder
-                if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
-                text = []
-                parts.append(part)
+                let entry = try parameters.entry(name.droppingFirst(bytes: 6), allowsSecret: true)
+                if entry.parameter.isSecret { add(.secret(entry.parameter.name)) }
+                plain += Array((entry.value?.string ?? "").utf8)
             } else {
-                text.append(bytes[index])
-                written.append(bytes[index])
-                index += 1
+                plain.append(byte)
             }
         }
-        if !text.isEmpty || parts.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+        if !plain.isEmpty || parts.isEmpty { parts.append(.text(String(decoding: plain, as: UTF8.self))) }
         self.parts = parts
-        source = String(decoding: written, as: UTF8.self)
+    }
+
+    /// The text with its placeholders, and with the values of parameters that are not secret.
+    package var source: String {
+        parts.reduce(into: "") { whole, part in
+            switch part {
+            case .text(let text): whole += text
+            case .field(let field): whole += field.placeholder
+            case .secret(let name): whole += "\(ParameterTable.opening)\(name)}"
+            }
+        }
     }
 
     /// The placeholders in it, in order.

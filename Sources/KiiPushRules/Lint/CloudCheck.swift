@@ -10,12 +10,11 @@ extension RulesLint {
             let fields = rule.filledFields
             if fields.isEmpty { continue }
             let required = Self.requiredFields(rule.criteria)
-            let stated = Dictionary(rule.criteria.data.map { (ExactText($0.key), $0.predicate) }) { first, _ in first }
             for field in fields where !required.contains(ExactText(field.name)) {
                 report(
                     .missingValue, rule.actionPosition, rule.id,
                     "the rule \(name(rule)) fills in \(Suggestion.shown(field.name)), and matches messages without it, "
-                        + "which then fail; \(advice(field, rule, profiles[number], stated))")
+                        + "which then fail; \(advice(field, rule, profiles[number]))")
             }
         }
     }
@@ -68,10 +67,8 @@ extension RulesLint {
         return names
     }
 
-    /// How to match only messages that have the value, as a text to paste; or why there is none.
-    private func advice(
-        _ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile, _ stated: [ExactText: DataPredicate]
-    ) -> String {
+    /// How to match only messages that have the value, or why there is none.
+    private func advice(_ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile) -> String {
         let key: String
         switch field.source {
         case .data(let name): key = name
@@ -80,7 +77,7 @@ extension RulesLint {
             let condition = property == .senderID ? "sender" : property.rawValue
             if let pattern = WhenCondition(rawValue: condition)?.pattern { criteria[keyPath: pattern.path] = .any }
             return RuleProfile(criteria).isEmpty
-                ? "none of them has it: fill in another field" : placed("\"\(condition)\": \"*\"", rule)
+                ? "none of them has it: fill in another field" : "add \"\(condition)\": \"*\" to 'when'"
         }
         if let never = neverThere(key) { return "it \(never): fill in another field" }
         if profile.hasNoData {
@@ -89,22 +86,12 @@ extension RulesLint {
         if key.utf8.contains(UInt8(ascii: ".")) {
             return "a dot does not look into a value: send the value under a key of its own, and fill that in"
         }
-        var required = DataPredicate.exists()
-        let present = stated[ExactText(key)]
-        if let present {
-            if DataPredicate.all([present, required]).neverHolds { return "its 'data' asks that the field is missing" }
-            required = .all([required, present])
+        guard let stated = rule.criteria.data.first(where: { $0.key.isExactly(key) })?.predicate else {
+            // A longer line would not help.
+            let name = key.utf8.count <= 200 ? key.quotedAsJSON : "its key"
+            return "add \(name): {\"exists\": true} to 'data' in 'when'"
         }
-        var writer = JSONWriter()
-        required.write(to: &writer)
-        let condition = "\(key.quotedAsJSON): \(writer.text)"
-        guard condition.utf8.count <= 400 else { return "require the field in 'when'" }
-        if present != nil { return "write \(condition) in 'data'" }
-        return rule.criteria.data.isEmpty ? placed("\"data\": {\(condition)}", rule) : "add \(condition) to 'data'"
-    }
-
-    /// A condition with the place where it belongs.
-    private func placed(_ condition: String, _ rule: RoutingRule) -> String {
-        rule.conditions.isEmpty ? "write \"when\": {\(condition)} in the rule" : "add \(condition) to 'when'"
+        return DataPredicate.all([stated, .exists()]).neverHolds
+            ? "its 'data' asks that the field is missing" : "add \"exists\": true to what 'data' asks of it"
     }
 }

@@ -10,16 +10,12 @@ extension RulesLint {
         checkScopes(rule, profile)
         checkSender(rule)
         checkData(rule, profile)
-        let found = findings[before...].map(\.code)
-        if found.contains(where: { $0.severity == .error }) { dead.insert(number) }
-        if found.contains(.neverMatches) { unmatched.insert(number) }
+        if findings[before...].contains(where: { $0.severity == .error }) { dead.insert(number) }
         checkNames(rule, profile)
         checkKiiNames(rule)
         checkTargets(rule)
         checkRun(rule)
-        guard checkParts(rule, profile.kinds) else { return }
-        dead.insert(number)
-        unmatched.insert(number)
+        if checkParts(rule, profile.kinds) { dead.insert(number) }
     }
 
     // MARK: Combined conditions
@@ -86,19 +82,22 @@ extension RulesLint {
         if criteria.kinds.isEmpty {
             return reportNever(rule, "kind", "the conditions around it require another kind; leave it out")
         }
-        let ofApp = criteria.bucket != nil ? "bucket" : criteria.object != nil ? "object" : nil
-        if let ofApp, criteria.topic != nil {
-            return reportNever(
-                rule, position(ofApp, of: rule) > position("topic", of: rule) ? ofApp : "topic",
-                "only a Push to App has '\(ofApp)', and only a Push to User has 'topic'; make two rules of it")
-        }
         let ofDirect = [("format", criteria.format), ("type", criteria.type), ("command", criteria.command)]
             .first { $0.1 != nil }?.0
-        let ofKinds = [
-            (ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser), (ofDirect, .directPush),
-        ]
-        for (condition, kind) in ofKinds {
-            guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
+        let ofKinds: [(condition: String, kind: PushKind)] = [
+            (criteria.bucket != nil ? "bucket" : criteria.object != nil ? "object" : nil, PushKind.pushToApp),
+            (criteria.topic != nil ? "topic" : nil, .pushToUser), (ofDirect, .directPush),
+        ].compactMap { condition, kind in condition.map { ($0, kind) } }
+        if ofKinds.count > 1 {
+            let (first, second) = (ofKinds[0], ofKinds[1])
+            let isFirst = position(first.condition, of: rule) > position(second.condition, of: rule)
+            return reportNever(
+                rule, isFirst ? first.condition : second.condition,
+                "only a \(first.kind) has '\(first.condition)', and only a \(second.kind) has '\(second.condition)'; "
+                    + (second.kind == .directPush
+                        ? "leave one of them out; what a Direct Push says is in 'data'" : "make two rules of it"))
+        }
+        if let (condition, kind) = ofKinds.first, !criteria.kinds.contains(KindSet(kind)) {
             return reportNever(
                 rule, condition,
                 "only a \(kind) has '\(condition)', and 'kind' requires another; leave one of them out")

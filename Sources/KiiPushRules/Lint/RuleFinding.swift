@@ -37,8 +37,6 @@ public struct RuleFinding: Sendable, Hashable {
         case impossibleName
         /// `run` contains what only a shell understands, or a placeholder, which it does not fill in.
         case noShell
-        /// A test expects something impossible, or names an unknown rule or handler.
-        case impossibleTest
 
         // Warnings.
 
@@ -89,7 +87,7 @@ public struct RuleFinding: Sendable, Hashable {
         public var severity: Severity {
             switch self {
             case .neverMatches, .neverHolds, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
-                .refusedPush, .impossibleName, .noShell, .impossibleTest:
+                .refusedPush, .impossibleName, .noShell:
                 .error
             default: .warning
             }

@@ -2,7 +2,7 @@ import KiiPush
 
 extension RoutingRules {
     /// Finds statements of a rules file that have no effect: rules that match no message, writes that feed themselves,
-    /// unregistered handlers, tests that cannot pass.
+    /// unregistered handlers, tests that check nothing.
     ///
     /// An error is proved: no message disproves it. Costs little more than parsing: ten thousand ordinary rules take
     /// some tenths of a second. Longer checks are skipped, and a finding says so.
@@ -36,8 +36,6 @@ struct RulesLint {
     var findings: [RuleFinding] = []
     /// The rules that never call their handler.
     var dead: Set<Int> = []
-    /// Those of `dead` that never even match.
-    var unmatched: Set<Int> = []
     /// The scopes that are served; nil for all.
     var served: ServedScopes?
     /// The device's own identities, by id.

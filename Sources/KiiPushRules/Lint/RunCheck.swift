@@ -54,24 +54,13 @@ extension RulesLint {
         return nil
     }
 
-    /// The first placeholder of a rule in an argument, or in a script a variable of its name that it does not set.
+    /// The first placeholder of a rule in an argument; to a shell, one without a dot is a variable like others.
     private static func messageField(in argument: String, isShell: Bool) -> String? {
-        // There are few names of fields, but a script may use one of them many times.
-        var known: Set<String> = []
-        func sets(_ name: String) -> Bool {
-            guard known.contains(name) || argument.sets(name) else { return false }
-            known.insert(name)
-            return true
-        }
-        for piece in argument.split(separator: "$").dropFirst(argument.begins(exactlyWith: "$") ? 0 : 1) {
-            if piece.first == "{", let end = piece.utf8.firstIndex(of: UInt8(ascii: "}")) {
-                let text = String(piece[piece.index(after: piece.startIndex)..<end])
-                guard (try? RuleField(text)) != nil else { continue }
-                if !isShell || text.utf8.contains(UInt8(ascii: ".")) || !sets(text) { return "${\(text)}" }
-            } else if isShell {
-                let text = String(piece.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
-                if (try? RuleField(text)) != nil, !sets(text) { return "$\(text)" }
-            }
+        for piece in argument.split(separator: "$", omittingEmptySubsequences: false).dropFirst() {
+            guard piece.first == "{", let end = piece.utf8.firstIndex(of: UInt8(ascii: "}")) else { continue }
+            let text = String(piece[piece.index(after: piece.startIndex)..<end])
+            let isVariable = isShell && !text.utf8.contains(UInt8(ascii: "."))
+            if !isVariable, (try? RuleField(text)) != nil { return "${\(text)}" }
         }
         return nil
     }
@@ -81,10 +70,5 @@ extension String {
     /// Whether it contains the variable, as a shell writes it.
     fileprivate func names(_ variable: String) -> Bool {
         contains(exactly: "${\(variable)}") || isExactly("$\(variable)") || begins(exactlyWith: "$\(variable)/")
-    }
-
-    /// Whether a script may set the variable: it assigns to it, or names it as `read` and `for` do.
-    fileprivate func sets(_ variable: String) -> Bool {
-        contains(exactly: "\(variable)=") || contains(exactly: " \(variable)")
     }
 }

@@ -62,7 +62,6 @@ extension RulesLint {
             let profile = profiles[number]
             if let earlier = closed.covering(profile) {
                 dead.insert(number)
-                unmatched.insert(number)
                 report(
                     .shadowed, rule, behind: earlier,
                     "the rule \(name(rule)) never takes a message: the earlier rule \(place(of: earlier)) takes them "

@@ -31,13 +31,10 @@ package struct RuleCoverage: Sendable {
         }
     }
 
-    /// The outcomes that a test may see: it has no service.
-    private static let allOutcomes = RuleExpectation.outcomes.filter { $0 != "quarantined" }
-
     private var rules: [CoveredRule]
     /// Whether a rule limits the age of its messages; without a limit none can expire.
     private let limitsAge: Bool
-    private var messages = [Int](repeating: 0, count: allOutcomes.count)
+    private var messages = [Int](repeating: 0, count: RuleExpectation.outcomes.count)
 
     package init(_ rules: RoutingRules) {
         limitsAge = rules.rules.contains { rules.maxAge(of: $0) != nil }
@@ -63,7 +60,7 @@ package struct RuleCoverage: Sendable {
     }
 
     mutating func count(_ outcome: Outcome) {
-        guard let index = Self.allOutcomes.firstIndex(of: outcome.name) else { return }
+        guard let index = RuleExpectation.outcomes.firstIndex(of: outcome.name) else { return }
         messages[index] += 1
     }
 
@@ -89,7 +86,7 @@ package struct RuleCoverage: Sendable {
     ///
     /// One that has to wait counts as `paced`, and again when it ends.
     package var outcomes: [(name: String, messages: Int)] {
-        zip(Self.allOutcomes, messages)
+        zip(RuleExpectation.outcomes, messages)
             .filter { name, messages in messages > 0 || name != "superseded" && (limitsAge || name != "expired") }
             .map { (name: $0, messages: $1) }
     }

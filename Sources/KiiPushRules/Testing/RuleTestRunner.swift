@@ -171,25 +171,11 @@ struct RuleTestRun {
         let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
         for (key, expected, actual) in wrong {
             guard let expected else { continue }
-            let found = "found \(actual?.jsonText ?? "nothing")\(unknownName(key, expect))"
             fail(
-                expect.positions[key] ?? expect.position, place, "\(key): expected \(expected.jsonText), \(found)",
+                expect.positions[key] ?? expect.position, place,
+                "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")",
                 (key, expected, actual), stages, verdicts)
         }
-    }
-
-    /// The text about a name that no rule has, since no run can ever produce it.
-    private func unknownName(_ key: String, _ expect: RuleExpectation) -> String {
-        guard key == "rules" || key == "handlers" else { return "" }
-        let known = RuleNames(rules.rules, isComplete: true)
-        let isOfRules = key == "rules"
-        let unknown = (isOfRules ? expect.rules : expect.handlers)?.first { name in
-            isOfRules ? !known.hasRule(name) : !known.hasHandler(name)
-        }
-        return unknown.map { name in
-            let what = isOfRules ? "rule" : "handler"
-            return "; " + Suggestion.unknown(what, name, known: isOfRules ? known.rules : known.handlers)
-        } ?? ""
     }
 
     private mutating func fail(

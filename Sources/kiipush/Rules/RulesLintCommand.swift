@@ -110,10 +110,9 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
         notes: [
             .text(
                 "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
-                    + "rules match first; rules that feed each other, all with an unlimited pace; an unknown handler; a "
-                    + "test that cannot pass. Warnings may be intended: a loop that the loop guard will slow, an "
-                    + "event unknown to Kii, an unused handler, a program that this machine does not have or cannot "
-                    + "start."),
+                    + "rules match first; rules that feed each other, all with an unlimited pace; an unknown handler. "
+                    + "Warnings may be intended: a loop that the loop guard will slow, an event unknown to Kii, an "
+                    + "unused handler, a program that this machine does not have or cannot start."),
             .text(
                 "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
                     + "json, on standard output, where an unreadable file is an object with \"problems\"."),

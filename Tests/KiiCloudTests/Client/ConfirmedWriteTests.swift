@@ -99,30 +99,6 @@ struct ConfirmedWriteTests {
         #expect(record.version == "2" && record[Lineage.key] != nil)
         #expect(await event(2, modifiedAt: record.modifiedAt ?? 0) == "looped (echo)")
     }
-
-    @Test("a handler reads what its message names")
-    func refresh() async throws {
-        let (client, cloud) = (client(), cloud)
-        let (user, group, thing) = (KiiUser(id: "u-1"), KiiGroup(id: "g-1"), KiiThing(id: "th.1"))
-        cloud.set(.user(user), ["loginName": "ann"])
-        cloud.set(.group(group), ["name": "home"])
-        cloud.set(.thing(thing), ["_vendorThingID": "v-1"])
-        try await client.write(object, .create(["n": 1]))
-        let found = Mutex<[String?]>([])
-        let receiver = PushReceiver(app: cloud.app.id)
-        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
-            let object = try await context.refresh(event.object, with: client)
-            let names = [
-                try await context.refresh(user, with: client)?["loginName"]?.string,
-                try await context.refresh(group, with: client)?["name"]?.string,
-                try await context.refresh(thing, with: client)?["_vendorThingID"]?.string,
-                try await context.refresh(KiiUser(id: "gone"), with: client)?["loginName"]?.string,
-            ]
-            found.withLock { $0 = [object?["n"]?.string] + names }
-        }
-        #expect("\(await receiver.receive(PayloadFixture.pushToApp().payload(.long)))" == "handled")
-        #expect(found.withLock { $0 } == ["1", "ann", "home", "v-1", nil])
-    }
 }
 
 /// Does the first write, and says that it did not: as a gateway before the server may.

@@ -163,12 +163,4 @@ struct CallAttemptsTests {
         var others2 = CallAttempts(RetrySettings(pause: .seconds(10)))
         #expect(others2.step(after: busy, jitter: 1) == .wait(.seconds(12)))
     }
-
-    @Test("settings out of range are brought to the nearest that is allowed")
-    func bounds() {
-        let settings = RetrySettings(attempts: 0, pause: .seconds(-1), longestPause: .seconds(-1))
-        #expect(settings == RetrySettings(attempts: 1, pause: .zero, longestPause: .zero))
-        var attempts = CallAttempts(settings)
-        #expect(attempts.step(after: busy, jitter: 0) == .fail)
-    }
 }

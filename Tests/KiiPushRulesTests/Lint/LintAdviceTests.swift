@@ -30,39 +30,33 @@ struct LintAdviceTests {
 
     private struct Unreadable: Error { let text: String }
 
-    /// A rule's `when` after a finding's advice was pasted into it; nil if there is nothing to paste.
-    private static func pasted(_ what: String, into when: String?) throws -> String? {
+    /// A rule's `when` after a finding's advice was followed; nil if there is nothing to add.
+    private static func followed(_ what: String, in when: String?) throws -> String? {
         let advice = what.components(after: "; ") ?? what
-        for (before, after) in [("add ", " to 'when'"), ("write \"when\": {", "} in the rule")] {
-            if let text = advice.between(before, after) { return try merged(when ?? "{}", text) }
-        }
-        for (before, after) in [("add ", " to 'data'"), ("write ", " in 'data'")] {
-            guard let text = advice.between(before, after) else { continue }
-            let data = try #require(DataValue(json: when ?? "{}")?["data"]).json
-            return try merged(when ?? "{}", "\"data\":\(merged(data, text))")
-        }
-        return nil
+        if let text = advice.between("add ", " to 'when'") { return try merged(when ?? "{}", text) }
+        guard let text = advice.between("add ", " to 'data' in 'when'") else { return nil }
+        let data = DataValue(json: when ?? "{}")?["data"]?.json ?? "{}"
+        return try merged(when ?? "{}", "\"data\":\(merged(data, text))")
     }
 
     @Test(
         "a value that is missing is asked for as advised, and then nothing is found",
         arguments: [
             (#"{"topic":"t"}"#, "data.text"), (nil, "data.text"), (#"{"topic":"t","data":{"a":1}}"#, "data.text"),
-            (#"{"topic":"t"}"#, #"data.a\"b\\c"#), (#"{"topic":"t","data":{"x":{"not":1}}}"#, "data.x"),
-            (#"{"topic":"t","data":{"x":[1,{"not":"a*"}]}}"#, "data.x"), (#"{"topic":"t"}"#, "scopeID"),
-            (#"{"topic":"t"}"#, "senderID"), (#"{"bucket":"b"}"#, "object"), (nil, "topic"), (nil, "bucket"),
+            (#"{"topic":"t"}"#, #"data.a\"b\\c"#), (#"{"topic":"t"}"#, "scopeID"), (#"{"topic":"t"}"#, "senderID"),
+            (#"{"bucket":"b"}"#, "object"), (nil, "topic"), (nil, "bucket"),
             (#"{"kind":"pushToUser"}"#, "topic"),
         ] as [(String?, String)])
-    func pastes(when: String?, field: String) throws {
+    func follows(when: String?, field: String) throws {
         let found = try #require(try Self.findings(Self.rule(when, field)).first { $0.code == .missingValue })
-        let better = try #require(try Self.pasted(found.what, into: when), "\(found.what)")
+        let better = try #require(try Self.followed(found.what, in: when), "\(found.what)")
         // That a rule writes to every bucket that it takes is another matter.
         let after = try Self.findings(Self.rule(better, field)).filter { $0.code != .feedsItself }
         #expect(after.isEmpty, "\(found.what) → \(after)")
     }
 
     @Test(
-        "no condition is advised that no message would meet",
+        "where no new condition helps, the advice says why, or what to change",
         arguments: [
             (#"{"topic":"t"}"#, "data.temp.value", "a dot does not look into a value"),
             (#"{"topic":"t"}"#, "bucket", "none of them has it"), (#"{"bucket":"b"}"#, "topic", "none of them has it"),
@@ -71,12 +65,13 @@ struct LintAdviceTests {
             (#"{"topic":"t","scope":"APP"}"#, "scopeID", "none of them has it"),
             (#"{"bucket":"b"}"#, "data.temp", "Kii sends no data with a Push to App"),
             (#"{"topic":"t","data":{"x":{"exists":false}}}"#, "data.x", "asks that the field is missing"),
+            (#"{"topic":"t","data":{"x":{"not":1}}}"#, "data.x", #"add "exists": true to what 'data' asks of it"#),
             (#"{"topic":"t"}"#, "data.aps", "belongs to Apple"),
         ])
     func none(when: String, field: String, why: String) throws {
         let found = try #require(try Self.findings(Self.rule(when, field)).first { $0.code == .missingValue })
         #expect(found.what.contains(exactly: why), "\(found.what)")
-        #expect(try Self.pasted(found.what, into: when) == nil)
+        #expect(try Self.followed(found.what, in: when) == nil)
     }
 
     @Test(

@@ -12,6 +12,8 @@ struct LintConditionTests {
         arguments: [
             (#"{"bucket":"b","topic":"t"}"#, ["3:32 neverMatches"]),
             (#"{"topic":"t","object":"o"}"#, ["3:31 neverMatches"]),
+            (#"{"format":"ntfy","topic":"t"}"#, ["3:35 neverMatches"]),
+            (#"{"bucket":"b","command":"*"}"#, ["3:32 neverMatches"]),
             (#"{"kind":"directPush","bucket":"b"}"#, ["3:39 neverMatches"]),
             (#"{"kind":["directPush","pushToApp"],"topic":"t"}"#, ["3:53 neverMatches"]),
             (#"{"kind":"pushToApp","certainty":"likely"}"#, ["3:38 neverMatches"]),

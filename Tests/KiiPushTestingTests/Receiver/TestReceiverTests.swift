@@ -167,12 +167,4 @@ struct TestReceiverTests {
         #expect(log.traces.map(\.outcome.name) == ["failed", "handled"])
         #expect(after.traces.map(\.outcome.name) == ["failed", "handled"])
     }
-
-    @Test("a chain without a deduplicator tells no seen store anything")
-    func noStore() async {
-        let receiver = PushReceiver(clock: clock) { ScopeFilter() }
-        receiver.onAny { _, _ in }
-        let receipt = await TestReceiver(receiver).send(push(1))
-        #expect(receipt.settled == .init(.accept, seen: nil))
-    }
 }

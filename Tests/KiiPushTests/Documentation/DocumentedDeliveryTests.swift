@@ -210,7 +210,7 @@ struct RuleSuiteTests {
             """
             {"version":1,"rules":[],"tests":[
              {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
-             {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
+             {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","kind":"pushToApp"}}]}]}
             """, file: "r.json")
         let suite = try RuleSuite(rules)
         #expect(suite.map(\.description) == ["a (r.json:2)", "b (r.json:3)"])
@@ -221,7 +221,7 @@ struct RuleSuiteTests {
             error?.description.hasPrefix(
                 """
                 r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted"
-                r.json:3:67: test 'b', step 1 (line 3): rules: expected ["x"], found []; unknown rule 'x'; there is none
+                r.json:3:67: test 'b', step 1 (line 3): kind: expected "pushToApp", found "directPush"
                     stage decode: Direct Push, likely
                 """) == true)
     }
