@@ -138,7 +138,6 @@ struct RootMembers {
 
 extension JSONToken {
     /// Calls `body` with the token's text and its place in it: what the payload has, or a string without its escapes.
-    @inline(__always)
     func read<Result>(_ text: Span<UInt8>, _ body: (Span<UInt8>, Range<Int>) -> Result) -> Result {
         guard hasEscapes else { return body(text, range) }
         let bytes = JSONString.unescaped(text, range)
@@ -173,6 +172,5 @@ enum KeyBits {
     }
 
     /// The bit of a key in a payload; all bits for one with escapes.
-    @inline(__always)
     static func bit(_ text: Span<UInt8>, _ key: JSONToken) -> UInt64 { key.hasEscapes ? .max : bit(text, key.range) }
 }
