@@ -33,7 +33,7 @@ struct RootMembers {
                 throw DecodeError(error.code, at: error.offset, Self.what(text, start) ?? error.detail)
             }
         }
-        if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
+        if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the payload") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
         if let duplicate {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
@@ -51,7 +51,7 @@ struct RootMembers {
             (UInt8(ascii: "<"), UInt8(ascii: "A")...UInt8(ascii: "z")):
             "the payload begins like HTML or XML, such as the error page of a proxy; a push is a JSON object"
         // The error says more.
-        case (UInt8(ascii: "["), _), (UInt8(ascii: "\""), _): nil
+        case (UInt8(ascii: "["), _), (UInt8(ascii: "\""), _), (0, _): nil
         default: "the payload is not JSON; a push is a JSON object"
         }
     }
