@@ -93,9 +93,11 @@ extension PushReceiver {
         let match = table.match(message.storage)
         let now = clock.now
         if let decodedAt { recorder?.routed(match.routes, decodedAt: decodedAt, at: now) }
-        // A payload that waited before it came here is judged at the current time, as earlier ones were.
+        // A payload that waited before it came here is judged at the current time, as earlier ones were. An arrival by
+        // another clock may be later than now, and must not make the deduplicator forget others.
         return RoutedMessage(
-            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
+            message, id: id, arrivedAt: min(arrival ?? now, now), admittedAt: now, app: app, match: match,
+            recorder: recorder)
     }
 
     // MARK: Ask the chain
