@@ -129,6 +129,9 @@ struct InspectTests {
         arguments: [
             (Array("\u{FEFF}{}".utf8), "1:1: unexpectedCharacter: the payload begins with a byte order mark; send it"),
             ([0xFF, 0xFE, 0x7B, 0x00], "1:1: invalidUTF8: the payload is UTF-16; send it as UTF-8"),
+            ([0x7B, 0x00, 0x22, 0x00], "1:2: unexpectedCharacter: expected a key in double quotes, not a zero byte"),
+            ([0x00, 0x7B, 0x00, 0x22], "1:1: unexpectedCharacter: expected a value, not a zero byte; use UTF-8"),
+            (Array("{}\u{0}".utf8), "1:3: unexpectedCharacter: expected the end of the payload, not a zero byte"),
             ([0x1F, 0x8B, 0x08], "1:1: unexpectedCharacter: the payload is compressed with gzip; send it"),
             (Array(" <html>".utf8), "1:2: unexpectedCharacter: the payload begins like HTML or XML"),
             (Array("hello".utf8), "1:1: unexpectedCharacter: the payload is not JSON; a push is a JSON object"),

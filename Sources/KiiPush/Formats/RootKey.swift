@@ -13,7 +13,6 @@ struct RootKey {
     static let stamp = RootKey(slot: 33)
 
     /// The slot of a field, by its raw value, in a payload of `dialect`; the URIs have only one key.
-    @inline(__always)
     static func slot(ofField number: Int, in dialect: Dialect) -> Int {
         dialect.hasShortKeys && number < 15 ? number : 15 &+ number
     }

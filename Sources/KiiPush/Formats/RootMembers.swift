@@ -33,7 +33,7 @@ struct RootMembers {
                 throw DecodeError(error.code, at: error.offset, Self.what(text, start) ?? error.detail)
             }
         }
-        if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
+        if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the payload") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
         if let duplicate {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
@@ -51,7 +51,7 @@ struct RootMembers {
             (UInt8(ascii: "<"), UInt8(ascii: "A")...UInt8(ascii: "z")):
             "the payload begins like HTML or XML, such as the error page of a proxy; a push is a JSON object"
         // The error says more.
-        case (UInt8(ascii: "["), _), (UInt8(ascii: "\""), _): nil
+        case (UInt8(ascii: "["), _), (UInt8(ascii: "\""), _), (0, _): nil
         default: "the payload is not JSON; a push is a JSON object"
         }
     }
@@ -138,7 +138,6 @@ struct RootMembers {
 
 extension JSONToken {
     /// Calls `body` with the token's text and its place in it: what the payload has, or a string without its escapes.
-    @inline(__always)
     func read<Result>(_ text: Span<UInt8>, _ body: (Span<UInt8>, Range<Int>) -> Result) -> Result {
         guard hasEscapes else { return body(text, range) }
         let bytes = JSONString.unescaped(text, range)
@@ -173,6 +172,5 @@ enum KeyBits {
     }
 
     /// The bit of a key in a payload; all bits for one with escapes.
-    @inline(__always)
     static func bit(_ text: Span<UInt8>, _ key: JSONToken) -> UInt64 { key.hasEscapes ? .max : bit(text, key.range) }
 }

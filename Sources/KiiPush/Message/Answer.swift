@@ -13,7 +13,7 @@ public struct Answer: Sendable, Hashable {
         case expired
     }
 
-    /// The most bytes of ``data`` as JSON, and of ``reason``.
+    /// The most bytes of an answer as JSON: of its ``data``, its ``reason`` and some thirty more.
     public static let mostBytes = 65_536
 
     /// How the command has ended.

@@ -59,8 +59,8 @@ public struct BucketEvent: MessageView {
     public var scope: KiiScope { bucket.scope }
     /// The object, if one is named; nil if the bucket itself was deleted.
     public var object: KiiObject? {
-        let storage = message.storage
-        return storage.classified.hasObject ? bucket.object(storage.string(storage.classified.object)) : nil
+        guard message.storage.classified.hasObject else { return nil }
+        return bucket.object(message.storage.string(message.storage.classified.object))
     }
 }
 

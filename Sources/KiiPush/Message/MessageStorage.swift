@@ -63,7 +63,7 @@ package final class MessageStorage: Sendable {
         if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
         received = consume raw
-        self.buffer = buffer
+        self.buffer = consume buffer
         (self.payloadRange, self.envelopeID, self.foreign) = (payloadRange, envelopeID, foreign)
         (keyDialect, self.isCommand) = (foreign == nil ? dialect : .foreign, isCommand)
         self.fields = fields

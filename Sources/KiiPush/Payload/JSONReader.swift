@@ -28,15 +28,14 @@ package struct JSONReader {
         return nil
     }
 
-    @inline(__always)
     package mutating func advance() { offset &+= 1 }
 
-    @inline(never)
     package func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
         if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
             return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is expected")
         }
-        return DecodeError(.unexpectedCharacter, at: offset, "expected \(expected)")
+        let hint = text[offset] == 0 ? ", not a zero byte; use UTF-8, and not UTF-16" : ""
+        return DecodeError(.unexpectedCharacter, at: offset, "expected \(expected)\(hint)")
     }
 
     // MARK: Members
@@ -44,7 +43,6 @@ package struct JSONReader {
     /// Reads the next key of an object and its colon; nil if the object ends instead.
     ///
     /// Call it with `isFirst` right after the opening brace, and without it after each value.
-    @inline(__always)
     package mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
         try nextRootKey(text, isFirst: isFirst)?.token
     }
@@ -101,7 +99,6 @@ package struct JSONReader {
         return key
     }
 
-    @inline(never)
     private func tooManyMembers() -> DecodeError {
         DecodeError(.limitExceeded, at: offset, "more than \(memberLimit) members; raise the limit or send less")
     }
@@ -131,7 +128,6 @@ package struct JSONReader {
         return try readScalar(text, byte)
     }
 
-    @inline(__always)
     private mutating func readScalar(_ text: Span<UInt8>, _ byte: UInt8) throws(DecodeError) -> JSONToken {
         switch byte {
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber(text)
@@ -277,7 +273,6 @@ package struct JSONReader {
 }
 
 extension DecodeError {
-    @inline(never)
     fileprivate static func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
         DecodeError(.unexpectedEnd, at: text.count, "the text ends where \(expected) is expected; it may have been cut")
     }

@@ -25,7 +25,7 @@ public struct RawPayload: Sendable, Hashable {
     /// store does not keep it.
     public var hasWaited: Bool
 
-    /// When the payload arrived, on the receiver's monotonic clock; nil lets the receiver set it.
+    /// When the payload arrived, on the receiver's monotonic clock; nil, or a time to come, lets the receiver set it.
     public var arrivedAt: MonotonicInstant?
 
     /// What an MQTT broker said of it; nil for other transports.

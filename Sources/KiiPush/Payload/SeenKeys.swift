@@ -18,7 +18,6 @@ struct SeenKeys {
         return true
     }
 
-    @inline(never)
     private mutating func insertDigest(_ key: JSONToken, _ text: Span<UInt8>) -> Bool {
         if digests.isEmpty {
             digests.reserveCapacity(4 * Self.fewest)

@@ -54,9 +54,8 @@ package final class RouteTable: Sendable {
                 if storage.certainty == .ambiguous { match.isTooAmbiguous = true }
                 continue
             }
-            let route = routes[next]
-            match.routes.append(route)
-            if route.options.flow == .stop { break }
+            match.routes.append(routes[next])
+            if candidates[next].isLast { break }
         }
         return match
     }
@@ -70,6 +69,8 @@ private struct Candidate {
     private let kinds: KindSet
     private let handles: HandleSet
     private let certainties: UInt8
+    /// Whether no later route is tried once it has matched.
+    let isLast: Bool
     /// The conditions that are left: no element, or one; an array, so that a candidate without them is small.
     private let rest: [RouteCriteria]
 
@@ -78,6 +79,7 @@ private struct Candidate {
         var rest = route.criteria
         var handles: HandleSet = []
         kinds = rest.kinds
+        isLast = route.options.flow == .stop
         certainties = rest.certainty.reduce(0) { $0 | $1.bit }
         switch field {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)

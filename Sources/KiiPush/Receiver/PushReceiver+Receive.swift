@@ -70,12 +70,10 @@ extension PushReceiver {
         // Read before the message consumes the payload, which saves a copy of it.
         let arrival = payload.arrivedAt
         let transport = recorder == nil ? nil : payload.transport
-        let message: PushMessage
-        do { message = try decode(payload) } catch {
+        do { return route(try decode(payload), id, arrival, table, recorder) } catch {
             end(transport, error, id, recorder)
             throw error
         }
-        return route(message, id, arrival, table, recorder)
     }
 
     /// Counts and reports a payload that could not be decoded.
@@ -88,16 +86,18 @@ extension PushReceiver {
 
     /// Looks up the routes of a message.
     package func route(
-        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ message: consuming PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
         _ recorder: TraceRecorder?
     ) -> RoutedMessage {
         let decodedAt = recorder?.now
         let match = table.match(message.storage)
         let now = clock.now
         if let decodedAt { recorder?.routed(match.routes, decodedAt: decodedAt, at: now) }
-        // A payload that waited before it came here is judged at the current time, as earlier ones were.
+        // A payload that waited before it came here is judged at the current time, as earlier ones were. An arrival by
+        // another clock may be later than now, and must not make the deduplicator forget others.
         return RoutedMessage(
-            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
+            message, id: id, arrivedAt: min(arrival ?? now, now), admittedAt: now, app: app, match: match,
+            recorder: recorder)
     }
 
     // MARK: Ask the chain
@@ -156,18 +156,18 @@ extension PushReceiver {
         if mayBeTooOld, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route, message)
         do {
-            let (push, context) = (message.message, HandlerContext(message, route, chain.loopGuard))
+            let context = HandlerContext(message, route, chain.loopGuard)
             // Here, because a method would have an asynchronous frame of its own.
             switch route.handler {
-            case .any(let handler): try await handler(push, context)
-            case .pushToApp(let handler): try await handler(proven(PushToAppMessage(push)), context)
-            case .bucket(let handler): try await handler(proven(BucketEvent(push)), context)
-            case .object(let handler): try await handler(proven(ObjectEvent(push)), context)
-            case .pushToUser(let handler): try await handler(proven(PushToUserMessage(push)), context)
-            case .topic(let handler): try await handler(proven(TopicMessage(push)), context)
-            case .directPush(let handler): try await handler(proven(DirectPushMessage(push)), context)
-            case .gap(let handler): try await handler(proven(Gap(push)), context)
-            case .foreign(let handler): try await handler(proven(ForeignPushMessage(push)), context)
+            case .any(let handler): try await handler(message.message, context)
+            case .pushToApp(let handler): try await handler(proven(PushToAppMessage(message.message)), context)
+            case .bucket(let handler): try await handler(proven(BucketEvent(message.message)), context)
+            case .object(let handler): try await handler(proven(ObjectEvent(message.message)), context)
+            case .pushToUser(let handler): try await handler(proven(PushToUserMessage(message.message)), context)
+            case .topic(let handler): try await handler(proven(TopicMessage(message.message)), context)
+            case .directPush(let handler): try await handler(proven(DirectPushMessage(message.message)), context)
+            case .gap(let handler): try await handler(proven(Gap(message.message)), context)
+            case .foreign(let handler): try await handler(proven(ForeignPushMessage(message.message)), context)
             }
             return .returned
         } catch { return .threw(error) }
@@ -197,14 +197,13 @@ extension PushReceiver {
 
     /// Ends a message: notifies the middlewares that admitted it, counts its outcome, and traces it.
     package func end(_ incoming: Incoming, _ outcome: Outcome) {
-        let message = incoming.message
-        chain.settle(message, outcome, incoming.passed ?? 0)
-        chain.loopGuard?.forget(message)
+        chain.settle(incoming.message, outcome, incoming.passed ?? 0)
+        chain.loopGuard?.forget(incoming.message)
         counters.count(outcome)
-        if let format = message.message.format, !outcome.isPaced {
+        if let format = incoming.message.message.format, !outcome.isPaced {
             formatCounts.withLock { $0[format, default: 0] += 1 }
         }
-        if let recorder = message.recorder { tell(recorder.trace(message, outcome)) }
+        if let recorder = incoming.message.recorder { tell(recorder.trace(incoming.message, outcome)) }
     }
 
     /// Calls the listeners of traces, as they are now: some may have been removed since the message came.

@@ -1,6 +1,7 @@
 /// A first-in, first-out queue in one array: removing an element costs the same on average, however many there are.
 ///
-/// Inlinable, so that the service's module compiles it for its own elements: that saves a sixteenth of its time.
+/// What each message needs is inlinable, so that the service's module compiles it for its own elements: that saves a
+/// sixteenth of its time.
 @usableFromInline
 package struct ShortQueue<Element> {
     /// The elements, behind places of removed ones, which hold nothing.
@@ -28,13 +29,13 @@ package struct ShortQueue<Element> {
     }
 
     /// Puts elements before all others, in their order.
-    @inlinable package mutating func putFirst(_ others: [Element]) {
+    package mutating func putFirst(_ others: [Element]) {
         elements.replaceSubrange(0..<head, with: others as [Element?])
         head = 0
     }
 
     /// Removes and returns the elements that `condition` holds for, in order.
-    @inlinable package mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
+    package mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         let all = elements[head...].compactMap(\.self)
         let removed = all.filter(condition)
         guard !removed.isEmpty else { return [] }

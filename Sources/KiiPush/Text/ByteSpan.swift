@@ -41,7 +41,6 @@ extension Span where Element == UInt8 {
         return word(at: mine, length: left) == other.word(at: theirs, length: left)
     }
 
-    @inline(__always)
     package func matches(_ range: Range<Int>, _ text: String) -> Bool {
         let bytes = text.utf8.span
         return matches(range, in: bytes, 0..<bytes.count)
