@@ -12,11 +12,11 @@ struct HandlerRun: Sendable {
     /// When it began to wait for its place.
     let since: MonotonicInstant
     let waiter: CheckedContinuation<Outcome, Never>
+    /// Starts the handler's task, given the run's number, and how old a message may be for a route without settings.
+    let start: @Sendable (UInt64, Duration?) -> Task<Void, Never>
     /// The time by which it must end or, once it was cancelled, return; nil while it waits.
     var deadline: MonotonicInstant?
-    /// How old a message may be for a route without settings of its own.
-    var maxAge: Duration?
-    /// The handler's task; nil until it has started.
+    /// The handler's task; nil while it waits.
     var task: Task<Void, Never>?
     /// Whether the handler was asked to return.
     var isCancelled = false
@@ -32,7 +32,15 @@ extension PushService {
     ) async -> Outcome {
         let now = clock.now
         return await withCheckedContinuation { waiter in
-            let run = HandlerRun(message: message, route: route, place: place, since: now, waiter: waiter)
+            let run = HandlerRun(message: message, route: route, place: place, since: now, waiter: waiter) {
+                number, maxAge in
+                self.start { [self] in
+                    // A busy executor may begin it only when its time is over, or the service has stopped without it.
+                    let isLate = Task.isCancelled
+                    returned(
+                        number, isLate ? .threw(HandlerOverrun()) : await receiver.call(route, message, maxAge: maxAge))
+                }
+            }
             if !change({ $0.add(run) }) { run.stop() }
         }
     }
@@ -68,22 +76,6 @@ extension PushService {
         return try receiver.deadLetters.remove(letter)
     }
 
-    /// Starts the handler of a run that has begun.
-    func startHandler(_ number: UInt64, _ run: HandlerRun) {
-        let task = start { [self] in
-            // A busy executor may begin it only when its time is over, or the service has stopped without it.
-            returned(
-                number,
-                Task.isCancelled
-                    ? .threw(HandlerOverrun()) : await receiver.call(run.route, run.message, maxAge: run.maxAge))
-        }
-        let isCancelled = state.withLock { state in
-            state.runs[number]?.task = task
-            return state.runs[number]?.isCancelled ?? true
-        }
-        if isCancelled { task.cancel() }
-    }
-
     /// Called when a handler has returned, perhaps after the service continued without it.
     private func returned(_ number: UInt64, _ end: HandlerEnd) {
         let run = change { state in
@@ -107,24 +99,6 @@ extension PushService {
         run.waiter.resume(returning: receiver.ended(run.route, run.message, end))
     }
 
-    /// Cancels all running handlers and begins no other one, because the service has to stop.
-    func cancelRuns() {
-        let end = clock.now.advanced(by: settings.grace)
-        let runs = change { state in
-            state.phase = max(state.phase, .cancelling)
-            let runs = state.runs
-            for (number, run) in runs {
-                if run.deadline != nil { state.cancelRun(number, until: end) } else { state.runs[number] = nil }
-            }
-            state.waitingRuns = Turns()
-            state.wakeTimer(by: end)
-            return runs.values
-        }
-        for run in runs {
-            if run.deadline != nil { run.task?.cancel() } else { run.stop() }
-        }
-    }
-
     // MARK: The timer
 
     /// Runs due actions and sleeps until the next one, until the service has stopped and no handler runs.
@@ -132,6 +106,9 @@ extension PushService {
         while true {
             let now = clock.now
             let due = change { $0.takeDue(now) }
+            for pause in due.pauses { pause.waiter.resume() }
+            for run in due.unbegun { run.stop() }
+            for run in due.cancelled { run.task?.cancel() }
             for run in due.late {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: false))
                 run.task?.cancel()
@@ -142,7 +119,7 @@ extension PushService {
             }
             let sleep: Task<Void, Never>? = change { state in
                 // Handlers that do not return are left behind, also if the drain time ended late.
-                guard state.phase != .stopped || !state.runs.isEmpty else { return nil }
+                guard state.phase != .stopped || !state.runs.isEmpty || !state.pauses.isEmpty else { return nil }
                 let next = state.nextDue
                 let task = start { await self.sleep(until: next) }
                 state.sleep = (next, task)
@@ -191,9 +168,8 @@ extension ServiceState {
     private mutating func begin(_ number: UInt64, _ waiting: HandlerRun, _ now: MonotonicInstant) {
         var run = waiting
         let deadline = now.advanced(by: (run.route.options.delivery ?? delivery).timeout)
-        (run.deadline, run.maxAge) = (deadline, delivery.maxAge)
+        (run.deadline, run.task) = (deadline, run.start(number, delivery.maxAge))
         runs[number] = run
-        begun.append((number, run))
         wakeTimer(by: deadline)
     }
 
@@ -213,7 +189,7 @@ extension ServiceState {
     }
 
     /// Records that a handler is asked to return by `end`.
-    mutating func cancelRun(_ number: UInt64, until end: MonotonicInstant) {
+    private mutating func cancelRun(_ number: UInt64, until end: MonotonicInstant) {
         runs[number]?.isCancelled = true
         runs[number]?.deadline = end
     }
@@ -225,10 +201,19 @@ extension ServiceState {
         return run
     }
 
-    /// Wakes the messages that are due, and takes the handlers to be cancelled, and those that did not return and are
-    /// left behind.
-    fileprivate mutating func takeDue(_ now: MonotonicInstant) -> (late: [HandlerRun], left: [HandlerRun]) {
-        var due = (late: [HandlerRun](), left: [HandlerRun]())
+    /// What is due: pauses, runs that a stopping service does not begin and those that it cancels, and handlers that are
+    /// cancelled at the end of their time and those that did not return and are left behind.
+    struct Due {
+        var pauses: [Pause] = []
+        var unbegun: [HandlerRun] = []
+        var cancelled: [HandlerRun] = []
+        var late: [HandlerRun] = []
+        var left: [HandlerRun] = []
+    }
+
+    /// Takes what is due, wakes the messages that are, and ends the phase of a stopping service.
+    fileprivate mutating func takeDue(_ now: MonotonicInstant) -> Due {
+        var due = Due()
         let graceEnd = now.advanced(by: settings.grace)
         for (number, run) in runs {
             guard let deadline = run.deadline, deadline <= now else { continue }
@@ -241,8 +226,28 @@ extension ServiceState {
                 cancelRun(number, until: graceEnd)
             }
         }
+        if let end = phaseEnd, end <= now {
+            if phase < .cancelling { cancelRuns(until: graceEnd, &due) } else { (phase, phaseEnd) = (.stopped, nil) }
+        }
         if isRunning { room.wake(now) }
+        due.pauses = pauses.filter { $0.end <= now || $0.last <= phase }
+        pauses.removeAll { $0.end <= now || $0.last <= phase }
         return due
+    }
+
+    /// Lets no other handler begin, and those that run return by `end`, because the service has to stop.
+    private mutating func cancelRuns(until end: MonotonicInstant, _ due: inout Due) {
+        (phase, phaseEnd) = (.cancelling, end)
+        waitingRuns = Turns()
+        for (number, run) in runs {
+            if run.task == nil {
+                runs[number] = nil
+                due.unbegun.append(run)
+            } else {
+                cancelRun(number, until: end)
+                due.cancelled.append(run)
+            }
+        }
     }
 }
 

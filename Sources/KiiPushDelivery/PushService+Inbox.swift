@@ -10,35 +10,42 @@ extension PushService {
     func record(_ records: [InboxRecord]) async -> Bool {
         // An inbox in memory keeps nothing but answers, and only senders give any.
         guard !records.isEmpty, isDurable || !answerSenders.all.isEmpty else { return true }
+        let what = "the inbox could not record the outcome of a message"
+        return await retry(.recording, what, until: .stopped) { [inbox] in try await inbox.record(records) } != nil
+    }
+
+    /// Calls a store until it works, with pauses that double from 100 ms to 10 s; nil if the service reaches this phase
+    /// before.
+    func retry<Result>(
+        _ use: StoreUse, _ what: String, until last: ServiceState.Phase, _ body: () async throws -> Result
+    ) async -> Result? {
         var length = Duration.milliseconds(100)
         while true {
             do {
-                try await inbox.record(records)
-                works(.recording)
-                return true
+                let result = try await body()
+                works(use)
+                return result
             } catch {
-                fails(.recording, "the inbox could not record the outcome of a message: \(error)")
+                fails(use, "\(what): \(error)")
             }
-            guard await pause(length) else { return false }
+            guard await pause(length, until: last) else { return nil }
             length = min(length * 2, .seconds(10))
         }
     }
 
-    /// Waits for this time, or until the service has stopped; returns false if it has.
-    func pause(_ length: Duration) async -> Bool {
-        let (clock, end) = (clock, clock.now.advanced(by: length))
-        let task = start { _ = try? await clock.sleep(until: end) }
-        let number = change { state in
-            let number = state.nextNumber()
-            state.pauses[number] = task
-            if state.phase == .stopped { task.cancel() }
-            return number
+    /// Waits for this time, or until the service reaches this phase; returns false if it has.
+    func pause(_ length: Duration, until last: ServiceState.Phase = .stopped) async -> Bool {
+        let end = clock.now.advanced(by: length)
+        await withCheckedContinuation { waiter in
+            let isOver = change { state in
+                if state.phase >= last { return true }
+                state.pauses.append(ServiceState.Pause(end: end, last: last, waiter: waiter))
+                state.wakeTimer(by: end)
+                return false
+            }
+            if isOver { waiter.resume() }
         }
-        await task.value
-        return change { state in
-            state.pauses[number] = nil
-            return state.phase != .stopped
-        }
+        return state.withLock { $0.phase < last }
     }
 
     // MARK: Failures

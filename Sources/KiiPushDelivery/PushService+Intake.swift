@@ -24,17 +24,17 @@ struct TransportIntake: IntakeService {
     package func room() async {
         let (signal, source) = AsyncStream<Never>.makeStream()
         let task = service.change { state in
-            let task = ServiceState.RoomWaiter.task(state.nextNumber())
-            state.roomWaiters[task] = (number, { source.finish() })
+            let task = ServiceState.Condition.hasRoom(intake: number, task: state.nextNumber())
+            state.waiters[task] = { source.finish() }
             return task
         }
         // Ends when it is called, or cancelled.
         for await _ in signal {}
-        service.change { _ = $0.roomWaiters.removeValue(forKey: task) }
+        service.change { _ = $0.waiters.removeValue(forKey: task) }
     }
 
     package func whenRoom(_ action: @escaping @Sendable () -> Void) {
-        service.change { $0.roomWaiters[.intake(number)] = (number, action) }
+        service.change { $0.waiters[.hasRoom(intake: number)] = action }
     }
 
     package func report(_ event: TransportEvent, _ transport: String) {

@@ -8,14 +8,12 @@ extension PushService {
 
     /// Reads messages that memory has room for now.
     func read(_ tickets: [Ticket]) async {
-        var entries: [UInt64: InboxEntry] = [:]
-        do {
-            for entry in try inbox.entries(of: tickets.map(\.number)) { entries[entry.id] = entry }
-            works(.reading)
-        } catch {
-            fails(.reading, "payloads waiting in the inbox could not be read: \(error)")
-            return putBack(tickets)
+        let what = "payloads waiting in the inbox could not be read"
+        let read = await retry(.reading, what, until: .stopping) { [inbox] in
+            try inbox.entries(of: tickets.map(\.number))
         }
+        guard let read else { return change { $0.room.putBack(tickets) } }
+        let entries = Dictionary(uniqueKeysWithValues: read.map { ($0.id, $0) })
         var deliveries: [Delivery] = []
         for ticket in tickets {
             guard let entry = entries[ticket.number] else {
@@ -29,21 +27,7 @@ extension PushService {
                 ticket.receipt.finish(.undecodable(error))
             }
         }
-        change { [deliveries] state in
-            state.readPause = .zero
-            state.room.haveRead(tickets, deliveries)
-        }
-    }
-
-    /// Puts back payloads that could not be read, and lets none be read until a pause is over.
-    private func putBack(_ tickets: [Ticket]) {
-        let length = change { state in
-            state.room.putBack(tickets)
-            state.room.mayRead = false
-            state.readPause = min(max(state.readPause * 2, .milliseconds(100)), .seconds(10))
-            return state.readPause
-        }
-        start { if await self.pause(length) { self.change { $0.room.mayRead = true } } }
+        change { [deliveries] state in state.room.haveRead(tickets, deliveries) }
     }
 
     /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next

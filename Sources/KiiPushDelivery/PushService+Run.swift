@@ -44,7 +44,7 @@ extension PushService {
                 try await recover()
                 answering = startAnswering()
                 try await bringPayloads()
-                await idle()
+                await wait(for: .isIdle)
             } catch {
                 failure = error
             }
@@ -54,14 +54,12 @@ extension PushService {
         stopIntake()
         // No payload may have come since the inbox failed to keep a gap.
         try? saveGaps()
-        await quiet()
+        await wait(for: .isQuiet)
         for transport in change({ Array($0.losses.keys) }) { reportLosses(of: transport, atEnd: true) }
         for task in answering { task.cancel() }
-        let (report, drain) = leaveAll()
+        let report = leaveAll()
         for task in answering { await task.value }
-        drain?.cancel()
         await timer.value
-        await drain?.value
         releaseAnswerSenders()
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
@@ -140,45 +138,27 @@ extension PushService {
         change { state in
             guard state.isRunning else { return }
             state.phase = .stopping
-            state.drain = start { [self] in
-                do {
-                    try await clock.sleep(until: end)
-                    cancelRuns()
-                    try await clock.sleep(until: end.advanced(by: settings.grace))
-                    // Ends the retries of a failing inbox.
-                    let pauses = change { state in
-                        state.phase = .stopped
-                        return Array(state.pauses.values)
-                    }
-                    for pause in pauses { pause.cancel() }
-                } catch {}
-            }
+            state.phaseEnd = end
+            state.sleep?.task.cancel()
         }
     }
 
-    /// Waits until all messages have ended, or the service stops.
-    private func idle() async {
-        await withCheckedContinuation { waiter in change { $0.whenIdle = { waiter.resume() } } }
-    }
-
-    /// Waits until no task is active.
-    private func quiet() async {
-        await withCheckedContinuation { waiter in change { $0.whenQuiet = { waiter.resume() } } }
+    /// Waits until all messages have ended or the service stops, or until no task is active.
+    private func wait(for condition: ServiceState.Condition) async {
+        await withCheckedContinuation { waiter in change { $0.waiters[condition] = { waiter.resume() } } }
     }
 
     /// Stops, and leaves what has not ended: messages that wait, and payloads that are only in the inbox.
-    private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (waiting, tickets, pauses, drain) = change { state in
+    private func leaveAll() -> DrainReport {
+        let (waiting, tickets) = change { state in
             state.phase = .stopped
             state.sleep?.task.cancel()
             state.report.left += state.onDisk
-            let (waiting, unread) = state.room.removeAll()
-            return (waiting, unread, Array(state.pauses.values), state.drain)
+            return state.room.removeAll()
         }
-        for pause in pauses { pause.cancel() }
         for ticket in tickets { ticket.receipt.finish(nil) }
         for delivery in waiting { leave(delivery) }
-        return (change { $0.report }, drain)
+        return change { $0.report }
     }
 }
 

@@ -86,11 +86,9 @@ public final class PushService: Sendable {
         Task(executorPreference: executor, operation: body)
     }
 
-    /// Changes the state and carries out the effects: starts the handlers that have a place and the deliveries whose
-    /// turn it is, and resumes waiters.
+    /// Changes the state, and then starts the deliveries whose turn it is and resumes waiters.
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
         let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects { clock.now }) }
-        for (number, run) in effects.runs { startHandler(number, run) }
         for delivery in effects.deliveries { start { await self.work(delivery) } }
         if let tickets = effects.unread { start { await self.read(tickets) } }
         for action in effects.actions { action() }

@@ -33,13 +33,6 @@ struct ServiceState {
     var runningTransports = 0
     /// For each intake, its last refused payloads.
     var refused: [Int: Use] = [:]
-    /// What is called when an intake has room: its action, and its waiting tasks.
-    var roomWaiters: [RoomWaiter: (intake: Int, call: @Sendable () -> Void)] = [:]
-
-    enum RoomWaiter: Hashable {
-        case intake(Int), task(UInt64)
-    }
-
     /// The gaps that are being handled, and those that the inbox has not kept yet; the names of the transports, which
     /// wait for them.
     var gaps = OpenGaps()
@@ -49,8 +42,6 @@ struct ServiceState {
 
     /// The messages that wait, and the use of memory by all.
     var room: WaitingRoom
-    /// The last pause after the inbox could not be read.
-    var readPause = Duration.zero
     /// The payloads that each transport has dropped and, for no transport, the dead letters that were merged.
     var losses: [String?: Losses] = [:]
 
@@ -68,25 +59,36 @@ struct ServiceState {
     /// The runs of handlers, waiting and running, by number; how many handlers still run that were left behind.
     var runs: [UInt64: HandlerRun] = [:]
     var overrunning = 0
-    /// The runs that have begun, until the effects of the change are carried out.
-    var begun: [(number: UInt64, run: HandlerRun)] = []
     /// The runs that wait for a place, by number; the use of the places.
     var waitingRuns = Turns<UInt64>()
     var running: Capacity
 
     // Waiters.
 
-    /// The last number of a run, a waiter or a pause.
+    /// What a waiter waits for.
+    enum Condition: Hashable {
+        case isIdle, isQuiet
+        /// Room for an intake, or for a task of it by its number.
+        case hasRoom(intake: Int, task: UInt64? = nil)
+    }
+
+    /// A pause before something is tried again.
+    struct Pause {
+        let end: MonotonicInstant
+        /// The phase at which it ends at the latest.
+        let last: Phase
+        let waiter: CheckedContinuation<Void, Never>
+    }
+
+    /// The last number of a run or a waiter.
     private var lastNumber: UInt64 = 0
-    /// Called at the end of all messages, and at the end of all activity.
-    var whenIdle: (@Sendable () -> Void)?
-    var whenQuiet: (@Sendable () -> Void)?
+    /// Called once each, when their condition holds.
+    var waiters: [Condition: @Sendable () -> Void] = [:]
+    var pauses: [Pause] = []
+    /// When a stopping service cancels the handlers, and then ends the retries of a failing inbox.
+    var phaseEnd: MonotonicInstant?
     /// The timer's sleep, and its end; nil if nothing is due.
     var sleep: (until: MonotonicInstant?, task: Task<Void, Never>)?
-    /// The pauses before something is tried again, which end when the service stops.
-    var pauses: [UInt64: Task<Void, Never>] = [:]
-    /// Cancels the handlers after the drain time.
-    var drain: Task<Void, Never>?
     /// What fails now: the last call of each of these uses of a store failed.
     var failures: [StoreUse: String] = [:]
     /// The counts since the service began to stop.
@@ -162,9 +164,9 @@ struct ServiceState {
 
     /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
-        let ends = runs.values.lazy.compactMap(\.deadline).min()
+        let ends = [runs.values.compactMap(\.deadline).min(), pauses.lazy.map(\.end).min(), phaseEnd]
         // A stopping service does not retry.
-        return isRunning ? [ends, room.later.first?.due].compactMap(\.self).min() : ends
+        return (ends + [isRunning ? room.later.first?.due : nil]).compactMap(\.self).min()
     }
 
     // MARK: Capacity for transports
@@ -198,8 +200,7 @@ struct ServiceState {
 
     /// What follows from a change, to be carried out without the lock.
     struct Effects {
-        /// The runs and the messages that begin, and those that are to be read.
-        var runs: [(number: UInt64, run: HandlerRun)]
+        /// The messages that begin, and those that are to be read.
         var deliveries: [Delivery] = []
         var unread: [Ticket]?
         /// What resumes waiters.
@@ -208,20 +209,23 @@ struct ServiceState {
 
     mutating func takeEffects(_ now: () -> MonotonicInstant) -> Effects {
         beginRuns(now)
-        var effects = Effects(runs: begun)
-        begun = []
+        var effects = Effects()
         while let delivery = next() { effects.deliveries.append(delivery) }
         if phase == .open { effects.unread = room.nextUnread() }
-        for (key, waiter) in roomWaiters where mayCall(waiter.intake) {
-            roomWaiters[key] = nil
-            effects.actions.append(waiter.call)
-        }
-        if isIdle, let action = whenIdle.take() { effects.actions.append(action) }
-        if isQuiet, let action = whenQuiet.take() {
-            // Set at once, so that nothing begins before the waiter resumes.
-            phase = .stopped
+        for (condition, action) in waiters where holds(condition) {
+            waiters[condition] = nil
             effects.actions.append(action)
+            // Set at once, so that nothing begins before the waiter resumes.
+            if condition == .isQuiet { phase = .stopped }
         }
         return effects
+    }
+
+    private func holds(_ condition: Condition) -> Bool {
+        switch condition {
+        case .isIdle: isIdle
+        case .isQuiet: isQuiet
+        case .hasRoom(let intake, _): mayCall(intake)
+        }
     }
 }

@@ -32,7 +32,7 @@ extension WaitingRoom {
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
     /// room.
     mutating func nextUnread() -> [Ticket]? {
-        guard mayRead, !isReading, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
+        guard !isReading, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
             let first = nextLane(.reading, { [memory] in memory.isOpen($0, isLow: true) })
         else { return nil }
         isReading = true

@@ -44,9 +44,8 @@ struct WaitingRoom {
     var running: Capacity
     /// The messages that were in flight at a crash, oldest first.
     private var suspects: [Delivery] = []
-    /// Whether messages are being read, and whether they may be: not after a failure, until a pause is over.
+    /// Whether messages are being read.
     var isReading = false
-    var mayRead = true
     /// The messages that wait until a time, the next one first.
     private(set) var later: [(due: MonotonicInstant, delivery: Delivery)] = []
 

@@ -39,7 +39,7 @@ struct ServiceDrainTests {
         bench.service.state.withLock { state in
             #expect(state.room.count == 0 && state.room.lanes.count == 0, comment)
             #expect(state.room.later.isEmpty && state.runs.isEmpty, comment)
-            #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty, comment)
+            #expect(state.pauses.isEmpty && state.waiters.isEmpty, comment)
         }
     }
 
@@ -254,7 +254,7 @@ struct ServiceDrainTests {
         let bench = ServiceBench(settings: settings, transports: [eager]) { _, _ in await gate.wait() }
         let (_, run) = await bench.open()
         try await bench.calls(1)
-        try await until { bench.service.state.withLock { !$0.roomWaiters.isEmpty } }
+        try await until { bench.service.state.withLock { !$0.waiters.isEmpty } }
         run.cancel()
         gate.open()
         #expect(try await run.value == DrainReport(finished: 1, left: 0))
