@@ -66,7 +66,7 @@ struct RootMembers {
         let table = KeyTable.known
         var reader = start
         var isFirst = true
-        while let key = try reader.nextRootKey(text, isFirst: isFirst) {
+        while let key = try reader.nextKey(text, isFirst: isFirst) {
             isFirst = false
             let known = key.word != 0 ? table.find(key.word) : key.token.rootKey(in: text, table)
             if let known {

@@ -81,7 +81,7 @@ struct UnorderedDigest {
             reader.advance()
             var nested = UnorderedDigest(secret)
             var seen = SeenKeys()
-            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+            while let key = try? reader.nextKey(text, isFirst: isFirst)?.token {
                 isFirst = false
                 // The first of two members with one name counts, as for all nested values.
                 guard seen.insert(key, text) else {

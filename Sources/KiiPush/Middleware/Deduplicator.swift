@@ -144,7 +144,6 @@ public struct Deduplicator: Middleware {
         } else if isRemembered {
             handledRoutes.remove(lease)
         }
-        message.recorder?.settle(isRemembered ? .commit : .release)
         leases.end(lease, isRemembered: isRemembered, at: isRemembered ? clock.now : message.arrivedAt)
     }
 }

@@ -39,7 +39,7 @@ public enum DataValue: Sendable, Hashable {
             var members: [(key: String, value: DataValue)] = []
             var seen = SeenKeys()
             var isFirst = true
-            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+            while let key = try? reader.nextKey(text, isFirst: isFirst)?.token {
                 isFirst = false
                 let value = DataValue(text, &reader)
                 if seen.insert(key, text) { members.append((key.string(in: text), value)) }

@@ -11,7 +11,7 @@ package struct ObjectMembers {
 
     package mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
         // Checked text cannot fail again; if it did, the object would end here.
-        guard let key = try? reader.nextKey(text, isFirst: isFirst),
+        guard let key = try? reader.nextKey(text, isFirst: isFirst)?.token,
             let value = try? reader.readValue(text, depth: 1)
         else { return nil }
         isFirst = false

@@ -43,13 +43,8 @@ package struct JSONReader {
     /// Reads the next key of an object and its colon; nil if the object ends instead.
     ///
     /// Call it with `isFirst` right after the opening brace, and without it after each value.
-    package mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
-        try nextRootKey(text, isFirst: isFirst)?.token
-    }
-
-    /// The same, with the word for the lookup of a short key.
     @inline(__always)
-    package mutating func nextRootKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
+    package mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
         guard let byte = peek(text) else { throw .end(text, "a key or a closing brace") }
         if byte == UInt8(ascii: "}") {
             advance()

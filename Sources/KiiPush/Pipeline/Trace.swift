@@ -51,6 +51,8 @@ public struct Trace: Sendable {
     public let nanoseconds: Int64
     /// How long the message waited: from its arrival to its first handler, or to its end if none was called.
     public let waitedNanoseconds: Int64
+    /// What the deduplication store was asked to do; nil if it had reserved nothing.
+    public let seen: SeenEffect?
     /// What was recorded; lists and texts are made of it when they are read.
     let record: TraceRecord
 
@@ -73,8 +75,6 @@ public struct Trace: Sendable {
     public var cause: String? { record.cause }
     /// The ids of the routes whose handlers were not called because the message was too old, in order.
     public var expired: [String] { record.expired }
-    /// What the deduplication store was asked to do; nil if it had reserved nothing.
-    public var seen: SeenEffect? { record.seen }
 
     /// The number of its last attempt; nil if no handler ran.
     package var lastAttempt: Int? { calls.map(\.attempt).max() }

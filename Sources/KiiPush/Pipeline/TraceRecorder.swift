@@ -7,9 +7,6 @@ struct TraceRecord: Sendable {
         let nanoseconds: Int64
         /// The place of its verdict in `words`; nil if it is that of most messages.
         let words: Int?
-        /// Of a handler's call, its attempt, and how long the message had waited by then.
-        let attempt: Int
-        let waited: Int64
     }
 
     enum Place: Sendable {
@@ -17,8 +14,8 @@ struct TraceRecord: Sendable {
         case route
         /// By the middleware's position in the chain.
         case middleware(Int)
-        /// By the route's position in `called`.
-        case call(Int)
+        /// By the route's position in `called`, with the number of the attempt, and how long the message had waited.
+        case call(UInt32, attempt: UInt32, waited: Int64)
         /// By the position of the route's id in `words`.
         case expired(Int)
         /// What a handler declares.
@@ -33,19 +30,13 @@ struct TraceRecord: Sendable {
     /// The routes whose handlers were called.
     fileprivate(set) var called = MatchedRoutes()
     fileprivate(set) var cause: String?
-    fileprivate(set) var seen: Trace.SeenEffect?
 
     init(middleware: [String] = []) { self.middleware = middleware }
 
-    fileprivate mutating func add(
-        _ place: Place, _ verdict: String?, _ nanoseconds: Int64, attempt: Int = 1, waited: Int64 = 0
-    ) {
+    fileprivate mutating func add(_ place: Place, _ verdict: String?, _ nanoseconds: Int64) {
         // For decode, route, four middlewares and a handler.
         if steps.isEmpty { steps.reserveCapacity(7) }
-        let step = Step(
-            place: place, nanoseconds: nanoseconds, words: verdict == nil ? nil : words.count, attempt: attempt,
-            waited: waited)
-        steps.append(step)
+        steps.append(Step(place: place, nanoseconds: nanoseconds, words: verdict == nil ? nil : words.count))
         if let verdict { words.append(verdict) }
     }
 
@@ -56,7 +47,7 @@ struct TraceRecord: Sendable {
         case .decode: "decode"
         case .route: "route"
         case .middleware(let number): middleware[number]
-        case .call(let number): "handle \(called[number].id)"
+        case .call(let number, _, _): "handle \(called[Int(number)].id)"
         case .expired(let number): "handle \(words[number])"
         case .write: "write"
         }
@@ -82,10 +73,10 @@ struct TraceRecord: Sendable {
     /// The calls of handlers that have ended.
     var calls: [Trace.Call] {
         steps.compactMap { step in
-            guard case .call(let number) = step.place else { return nil }
+            guard case .call(let number, let attempt, let waited) = step.place else { return nil }
             return Trace.Call(
-                route: called[number].id, attempt: step.attempt, isHandled: step.words == nil,
-                waitedNanoseconds: step.waited, nanoseconds: step.nanoseconds)
+                route: called[Int(number)].id, attempt: Int(attempt), isHandled: step.words == nil,
+                waitedNanoseconds: waited, nanoseconds: step.nanoseconds)
         }
     }
 }
@@ -96,8 +87,8 @@ package final class TraceRecorder: Sendable {
         var record: TraceRecord
         /// When the step under way began.
         var stageStart: MonotonicInstant
-        /// Of the handler's call under way, its attempt and how long the message had waited by then.
-        var call: (attempt: Int, waited: Int64)?
+        /// The handler's call under way.
+        var call: TraceRecord.Place?
         /// How long it had waited by the first call.
         var firstWaited: Int64?
 
@@ -160,9 +151,10 @@ package final class TraceRecorder: Sendable {
         let now = clock.now
         let waited = Self.waited(message.arrivedAt, now)
         state.withLock { state in
-            (state.stageStart, state.call) = (now, (Int(message.attempt), waited))
-            state.firstWaited = state.firstWaited ?? waited
+            let number = UInt32(state.record.called.count)
+            (state.stageStart, state.call) = (now, .call(number, attempt: message.attempt, waited: waited))
             state.record.called.append(route)
+            state.firstWaited = state.firstWaited ?? waited
         }
     }
 
@@ -171,10 +163,7 @@ package final class TraceRecorder: Sendable {
         let (now, cause) = (clock.now, error.map(ErrorReport.text))
         state.withLock { state in
             if let cause { state.record.cause = cause }
-            guard let call = state.call.take() else { return }
-            state.record.add(
-                .call(state.record.called.count - 1), cause.map { "threw \($0)" },
-                now.nanoseconds.since(state.stageStart.nanoseconds), attempt: call.attempt, waited: call.waited)
+            if let call = state.call.take() { state.end(call, cause.map { "threw \($0)" }, now) }
         }
     }
 
@@ -188,18 +177,18 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Records what the deduplication store is asked to do.
-    func settle(_ effect: Trace.SeenEffect) { state.withLock { $0.record.seen = effect } }
-
-    /// The trace of a message that has ended with this outcome, or waits.
-    func trace(_ message: RoutedMessage, _ outcome: Outcome) -> Trace {
-        trace(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
+    /// The trace of a message that has ended with this outcome, or waits; `isSettled` if its middlewares were told so,
+    /// and not before that it waits.
+    func trace(_ message: RoutedMessage, _ outcome: Outcome, isSettled: Bool) -> Trace {
+        let seen = message.lease.map { _ in isSettled && outcome.isRemembered ? Trace.SeenEffect.commit : .release }
+        return trace(
+            message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt, seen)
     }
 
     /// The same, also of a message that could not be decoded.
     func trace(
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
-        _ arrivedAt: MonotonicInstant? = nil
+        _ arrivedAt: MonotonicInstant? = nil, _ seen: Trace.SeenEffect? = nil
     ) -> Trace {
         let now = clock.now
         // Made inside of the lock, so that the record is not copied first.
@@ -209,7 +198,8 @@ package final class TraceRecorder: Sendable {
             return Trace(
                 messageID: id, message: message, transport: transport, outcome: outcome, generation: generation,
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
-                waitedNanoseconds: state.firstWaited ?? Self.waited(arrivedAt ?? start, now), record: record)
+                waitedNanoseconds: state.firstWaited ?? Self.waited(arrivedAt ?? start, now), seen: seen,
+                record: record)
         }
     }
 

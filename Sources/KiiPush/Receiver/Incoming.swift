@@ -78,8 +78,7 @@ extension Incoming {
 
     /// Its routes that are done with it.
     package var succeeded: MatchedRoutes {
-        guard message.routes.contains(where: { !isDone($0.id) }) else { return message.routes }
-        return MatchedRoutes(message.routes.filter { isDone($0.id) })
+        MatchedRoutes(message.routes.filter { end(of: $0.id)?.isDone == true })
     }
 
     /// Its routes that have handled it; one that ended a loop runs again when the message comes again.
@@ -94,8 +93,6 @@ extension Incoming {
     }
 
     func hasEnded(_ route: String) -> Bool { end(of: route) != nil }
-
-    private func isDone(_ route: String) -> Bool { end(of: route)?.isDone ?? false }
 
     /// How a route has ended; no route ends twice.
     func end(of route: String) -> RouteEnd? { ends.first { $0.route.isExactly(route) }?.end }

@@ -29,14 +29,6 @@ struct OutcomeTests {
         }
     }
 
-    @Test("a copy of a message in flight has the given disposition, and is not remembered")
-    func inFlight() {
-        for disposition in [Disposition.accept, .retryLater] {
-            let outcome = Outcome.duplicate(.inFlight(disposition))
-            #expect(outcome.disposition == disposition && !outcome.isRemembered)
-        }
-    }
-
     @Test("a custom refusal differs from a built-in one of the same text")
     func verdicts() {
         #expect(Verdict.refuse("app") == .drop(.refused(.other("app"))))
