@@ -42,9 +42,9 @@ extension DeadLetterGuarantee {
             let read = try trial.add(letter(0, keys: [1]))
             let id = try trial.store.add(letter(1, keys: [1]))
             trial.expect(id == read.id, "the second one should be merged into the first")
-            trial.expect(try !trial.store.remove(read), "it should be kept, since it stands for two now")
+            trial.expect(try !trial.store.remove(read), "it should be kept, since it represents two now")
             let merged = try trial.store.letters()
-            trial.expect(merged.map(\.count) == [2], "one letter should stand for two messages")
+            trial.expect(merged.map(\.count) == [2], "one letter should represent two messages")
             for letter in merged { trial.expect(try trial.store.remove(letter), "it should be removed as it is now") }
             try trial.expectLetters([], "afterwards")
         },
@@ -110,7 +110,7 @@ extension DeadLetterGuarantee {
             var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
             for number in 4..<10 {
                 let id = try trial.store.add(letter(number, keys: [1, 9]))
-                trial.expect(id == added[3].id, "letter \(added[3].id) should stand for the next one, \(id) does")
+                trial.expect(id == added[3].id, "letter \(added[3].id) should represent the next one, \(id) does")
             }
             var last = letter(9)
             last.id = added[3].id
@@ -124,7 +124,7 @@ extension DeadLetterGuarantee {
             try trial.store.remove(last.id)
             added.removeAll { $0.id == last.id }
             added.append(try trial.add(letter(12, keys: [1, 9])))
-            try trial.expectLetters(added, "when the letter that stood for others has gone")
+            try trial.expectLetters(added, "when the letter that represented others has gone")
         },
         Self("one key may use a fifth of the bytes", bytes: 1000) { trial in
             let first = try trial.add(letter(0, size: 100, keys: [1]))
@@ -145,7 +145,7 @@ extension DeadLetterGuarantee {
             for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
             trial.expect(Set(ids).count == 4, "there should be 4 letters, there are \(Set(ids).count)")
             let count = try trial.store.letters().reduce(0) { $0 + $1.count }
-            trial.expect(count == 20, "they should stand for 20 messages, they do for \(count)")
+            trial.expect(count == 20, "they should represent 20 messages, not \(count)")
             for number in 20..<24 { _ = try trial.add(letter(number, keys: [UInt64(number), UInt64(number + 100)])) }
             try trial.expectFull(letter(30, keys: [30, 31]), "with other keys in a full store")
             try trial.expectFull(letter(30), "without keys in a full store")

@@ -149,7 +149,7 @@ extension SeenStoreGuarantee {
             switch state {
             case .fresh(let lease): leases.append(lease)
             case .inFlight: break
-            case .done: trial.fail("a call was told that it is done, and nobody had committed it")
+            case .done: trial.fail("a call returned done, and nobody had committed it")
             }
         }
         guard let lease = leases.first, leases.count == 1 else {

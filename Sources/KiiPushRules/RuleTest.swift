@@ -30,7 +30,6 @@ package struct RuleTestStep: Sendable {
     package struct Incoming: Sendable, Hashable {
         /// The payload's bytes: the JSON text from the file, or the text of `raw`.
         package let bytes: [UInt8]
-        package let isRaw: Bool
         package let transport: Transport?
         /// What an MQTT broker says of it; nil if the step does not say.
         package let mqtt: MQTTPublish?
@@ -165,7 +164,7 @@ extension RulesReader {
             let gap = Gap(cause, transport: transport(of: object), reason: "a test's")
             return .receive(
                 RuleTestStep.Incoming(
-                    bytes: gap.payload(number: Int64(value.offset)).bytes, isRaw: false, transport: .gap, mqtt: nil,
+                    bytes: gap.payload(number: Int64(value.offset)).bytes, transport: .gap, mqtt: nil,
                     fail: handlersToFail(object, known)))
         default:
             let transport = transport(of: object)
@@ -177,8 +176,7 @@ extension RulesReader {
             let bytes = isRaw ? value.token.bytes(in: text) : Array(source.bytes[value.token.rangeWithQuotes])
             return .receive(
                 RuleTestStep.Incoming(
-                    bytes: bytes, isRaw: isRaw, transport: transport.map { Transport($0) }, mqtt: mqtt,
-                    fail: fail))
+                    bytes: bytes, transport: transport.map { Transport($0) }, mqtt: mqtt, fail: fail))
         }
     }
 

@@ -153,7 +153,7 @@ struct RulesReader {
 
     /// A duration in a range.
     mutating func duration(_ node: PlacedValue, isPositive: Bool = false) -> Duration? {
-        let expected = "a duration such as \"10s\": a number and ms, s, m, h or d"
+        let expected = "a duration such as \"10s\": a number and ms, s, m, h or d, at most 36500d"
         guard let text = string(node, expected) else { return nil }
         guard let duration = Duration(rule: text) else { return refuse(node, expected, found: text) }
         guard duration > .zero || !isPositive else { return refuse(node.offset, "expected a duration longer than 0") }

@@ -68,8 +68,8 @@ public enum Invariants {
         try hold(again?.encoded == event.encoded, "an event that was encoded reads as the same one")
     }
 
-    fileprivate static func hold(_ condition: Bool, _ promise: String) throws(Broken) {
-        if !condition { throw Broken(description: promise) }
+    fileprivate static func hold(_ condition: Bool, _ invariant: String) throws(Broken) {
+        if !condition { throw Broken(description: invariant) }
     }
 }
 
@@ -117,8 +117,8 @@ extension Invariants {
             try hold(message[field]?.utf8.contains { $0 > 0x20 } ?? true, "a field that is there is not blank")
         }
         try hold(
-            message.sentAt == nil || message[.when] != nil || message.format != nil, "a time stands in its field")
-        try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time stands in its field")
+            message.sentAt == nil || message[.when] != nil || message.format != nil, "a time is in its field")
+        try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time is in its field")
         _ = (message.alert, message.aps?.isSilent, message.appID, message.event)
 
         try checkDictionary(message)

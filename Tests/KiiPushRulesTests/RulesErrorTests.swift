@@ -7,7 +7,8 @@ import Testing
 /// What is said of broken rules files, and where.
 struct RulesErrorTests {
     // What is said again and again.
-    private static let duration = "expected a duration such as \"10s\": a number and ms, s, m, h or d, found"
+    private static let duration =
+        "expected a duration such as \"10s\": a number and ms, s, m, h or d, at most 36500d, found"
     private static let oneAction = "expected exactly one of payload, raw, gap, write, kill, revive in a step, found"
     private static let identity = "expected an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
     private static let sender = "expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""

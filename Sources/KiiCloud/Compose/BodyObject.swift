@@ -84,7 +84,7 @@ struct BodyObject {
 
     /// A boolean, which Kii's SDKs may write as 1 or 0.
     func flag(_ key: String) throws(MessageBodyError) -> Bool? {
-        try value(key, as: "true or false, or 1 or 0,") { content in
+        try value(key, as: "true, false, 1 or 0") { content in
             switch content {
             case .bool(let bool): bool
             case .number("1"): true

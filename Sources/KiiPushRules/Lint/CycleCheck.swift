@@ -8,12 +8,11 @@ extension RulesLint {
         var reported: Set<Int> = []
         for feed in inCycles where feed.from == feed.to && reported.insert(feed.from).inserted { reportSelf(feed) }
 
-        let components = StrongComponents(count: rules.rules.count, edges: inCycles.map { ($0.from, $0.to) })
         var seen: Set<Int> = []
         let others = inCycles.filter { $0.from != $0.to }
         var next: [Int: [RuleFeed]] = [:]
         for feed in others { next[feed.from, default: []].append(feed) }
-        for feed in others where seen.insert(components.numbers[feed.from]).inserted {
+        for feed in others where seen.insert(feeds.groups[feed.from]).inserted {
             if let cycle = Self.shortestCycle(from: feed.from, next) { reportCycle(cycle) }
         }
     }

@@ -31,6 +31,8 @@ struct RuleFeeds {
     private let shared: [Sender]
     private var pairsLeft = Self.mostPairs
     private(set) var feeds: [RuleFeed] = []
+    /// The rules that may feed each other have the same number; by rule.
+    private(set) var groups: [Int] = []
 
     /// Whether all pairs were compared.
     var isComplete: Bool { pairsLeft > 0 && feeds.count < Self.mostFeeds && served?.isComplete != false }
@@ -56,10 +58,8 @@ struct RuleFeeds {
                 feeds += takers.map { RuleFeed(from: number, to: $0, target: target.uri, isInCycle: false) }
             }
         }
-        let components = StrongComponents(count: profiles.count, edges: feeds.map { ($0.from, $0.to) })
-        for (index, feed) in feeds.enumerated() {
-            feeds[index].isInCycle = components.numbers[feed.from] == components.numbers[feed.to]
-        }
+        groups = StrongComponents(count: profiles.count, edges: feeds.map { ($0.from, $0.to) }).numbers
+        for (index, feed) in feeds.enumerated() { feeds[index].isInCycle = groups[feed.from] == groups[feed.to] }
     }
 
     /// Whether the loop guard drops every write of this device before it reaches a rule that requires the sender.

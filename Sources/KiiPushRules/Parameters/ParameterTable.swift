@@ -33,7 +33,7 @@ struct ParameterTable {
 
     /// The entry of a placeholder.
     ///
-    /// - Throws: ``RuleTemplateError`` if there is no such parameter, or it is secret where no secret may stand.
+    /// - Throws: ``RuleTemplateError`` if there is no such parameter, or it is secret where secrets are not allowed.
     mutating func entry(_ name: String, allowsSecret: Bool) throws(RuleTemplateError) -> Entry {
         guard let entry = entries[ExactText(name)] else {
             let advice = entries.isEmpty ? "; declare it in 'params'" : ""
@@ -43,7 +43,7 @@ struct ParameterTable {
         used.insert(ExactText(name))
         guard allowsSecret || !entry.parameter.isSecret else {
             throw RuleTemplateError(
-                what: "the parameter '\(name)' is secret, and what stands here is shown; only arguments of 'run', "
+                what: "the parameter '\(name)' is secret, and this text is shown; only arguments of 'run', "
                     + "fields of 'write' and data of 'send' may use it")
         }
         bytesLeft -= entry.value?.string?.utf8.count ?? 0
@@ -134,7 +134,7 @@ extension KiiURI {
     }
 }
 
-/// A placeholder of a rule that names no known field or parameter, or one that may not stand there.
+/// A placeholder of a rule that names no known field or parameter, or one that is not allowed there.
 struct RuleTemplateError: Error {
     let what: String
 }

@@ -78,7 +78,7 @@ final class HarnessWork: Sendable {
 struct StandInFailure: Error, CustomStringConvertible {
     let handler: String
 
-    var description: String { "the test told '\(handler)' to fail" }
+    var description: String { "the test made '\(handler)' fail" }
 }
 
 /// Replaces programs, printing and cloud calls of rules: does nothing but what ``StandIns`` do, and fails where a test

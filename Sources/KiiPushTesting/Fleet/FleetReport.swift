@@ -54,7 +54,7 @@ public struct FleetReport: Sendable {
     public internal(set) var duplicated = 0
     /// How many deliveries were redelivered, and how many were finally given up.
     public internal(set) var redelivered = 0, givenUp = 0
-    /// How often a message was told to wait for its pace.
+    /// How often a message had to wait for its pace.
     public internal(set) var paced = 0
     /// How many messages that reached a device were dropped, superseded or dead-lettered.
     public internal(set) var stopped = 0

@@ -67,7 +67,10 @@ public final class TestReceiver: Sendable {
     /// with these ids, fail for this message, even if it has to wait first. Another name ends the process.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
-        precondition(handlers.allSatisfy { standIns.containsExactly($0) }, "`failing` names no stand-in of the rules")
+        if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
+            let what = Suggestion.unknown("stand-in", name, known: standIns)
+            preconditionFailure("`failing`: \(what); a handler of your own throws by itself")
+        }
         return TestReceipt(await harness.send(payload, failing: handlers))
     }
 

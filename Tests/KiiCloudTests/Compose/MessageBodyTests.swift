@@ -90,7 +90,7 @@ struct MessageBodyTests {
             (#"{"apns":{"alert":{"body":5}}}"#, "apns.alert.body", 25, "a string"),
             (#"{"apns":{"alert":{"locArgs":["a",1]}}}"#, "apns.alert.locArgs", 33, "a string"),
             (#"{"apns":{"badge":1.5}}"#, "apns.badge", 17, "a whole number"),
-            (#"{"apns":{"contentAvailable":2}}"#, "apns.contentAvailable", 28, "1 or 0"),
+            (#"{"apns":{"contentAvailable":2}}"#, "apns.contentAvailable", 28, "expected true, false, 1 or 0"),
             (#"{"mqtt":{"enbled":true}}"#, "mqtt.enbled", 9, "did you mean 'enabled'?"),
             (#"{"gcm":{"notification":"x"}}"#, "gcm.notification", 23, "an object"),
         ])

@@ -139,7 +139,7 @@ struct RuleParameterTests {
             ),
             (
                 usingSecret(#""me":["thing:${param.a}"],"rules":[]"#),
-                "1:67: the parameter 'a' is secret, and what stands here is shown"
+                "1:67: the parameter 'a' is secret, and this text is shown"
             ),
             (
                 usingSecret(

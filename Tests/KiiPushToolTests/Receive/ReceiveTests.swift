@@ -52,7 +52,7 @@ struct ReceiveTests {
         arguments: [
             (#"{"version":1,"rules":[{"id":"a","then":{"prnit":true}}]}"#, "rules.json:1:"),
             (
-                #"{"version":1,"rules":[{"id":"a","then":{"print":true}}],"tests":[{"name":"t","steps":[{"payload":{},"expect":{"rules":["b"]}}]}]}"#,
+                #"{"version":1,"rules":[{"id":"a","then":{"print":true}}],"tests":[{"name":"t","steps":[{"payload":{},"expect":{"rules":[]}}]}]}"#,
                 "rules.json:1:"
             ),
             (#"{"version":1,"rules":[{"id":"a","then":{"handler":"x"}}]}"#, "handler 'x'"),
