@@ -31,7 +31,7 @@ struct Tool {
     static let command: Command = Command(
         name: "", summary: "receives, inspects and sends Kii push messages",
         usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
-        notes: [.text("Colours are used on terminals only, and not with TERM=dumb or if NO_COLOR is set.")],
+        notes: ["Colours are used on terminals only, and not with TERM=dumb or if NO_COLOR is set."],
         exits: [
             (.fine, "fine, or yes"), (.failed, "no, or an input, a test or the command failed"),
             (

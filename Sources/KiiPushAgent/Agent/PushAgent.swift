@@ -43,7 +43,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
     private let changing = Mutex(Changing())
     private let listeners = Listeners<ServiceEvent>()
 
-    /// The rules that are loaded when it runs, and again when they change; nil for routes in code only.
+    /// The rules that are loaded when it begins to run, and again when their file changes; nil for routes in code only.
     public var rules: AgentRules? {
         get { changing.withLock { $0.rules } }
         set { changing.withLock { $0.rules = newValue } }
@@ -150,7 +150,7 @@ public final class PushAgent: HandlerRegistry, Sendable {
         listeners.add(listener)
     }
 
-    /// Writes a line to the agent's log, as information; a handler reports with it what it has done.
+    /// Writes a line to the agent's log, as information, until it has run; a handler reports with it what it has done.
     public func note(_ line: String) { host.log.note(line) }
 
     func tell(_ event: ServiceEvent) { listeners.call(event) }

@@ -33,7 +33,7 @@ package enum DeadLetterDesk {
 
     /// Reports that nothing was done because no dead letter matches.
     private static func tellOfNone(of all: [DeadLetter], _ options: StateOptions, _ console: DeskConsole) -> ExitCode {
-        let nothing = "nothing \(options.action.done)"
+        let nothing = "nothing \(options.action == .drop ? "dropped" : "replayed")"
         if all.isEmpty {
             console.print("no dead letters, so \(nothing)")
             return options.isNarrowed ? .failed : .fine

@@ -91,19 +91,5 @@ package struct StateOptions {
 }
 
 extension StateOptions.Action {
-    var changes: Bool {
-        switch self {
-        case .list, .show: false
-        case .replay, .drop: true
-        }
-    }
-
-    var done: String {
-        switch self {
-        case .list: "listed"
-        case .show: "shown"
-        case .replay: "replayed"
-        case .drop: "dropped"
-        }
-    }
+    var changes: Bool { self == .replay || self == .drop }
 }

@@ -81,9 +81,8 @@ struct InstallCommand: CommandWithOptions {
         name: "install", summary: "installs this device for MQTT pushes and fetches its endpoint",
         usage: ["--endpoint FILE --account FILE [OPTION…]"],
         about: [
-            .text(
-                "Kii creates an installation for the device and, within seconds, an MQTT endpoint with a password. "
-                    + "Only its owner can read the file.")
+            "Kii creates an installation for the device and, within seconds, an MQTT endpoint with a password. "
+                + "Only its owner can read the file."
         ],
         exits: [(.fine, "the endpoint was written"), (.failed, "a call failed, or the endpoint is not ready yet")],
         examples: [

@@ -84,9 +84,8 @@ struct RefreshCommand: CommandWithOptions {
     static let description = Command(
         name: "refresh", summary: "reads what a handle names from Kii's cloud", usage: ["URI --account FILE [OPTION…]"],
         about: [
-            .text(
-                "URI is one that inspect prints: kiicloud://users/ID, likewise for groups and things, or an object, "
-                    + "such as kiicloud://users/ID/buckets/B/objects/O.")
+            "URI is one that inspect prints: kiicloud://users/ID, likewise for groups and things, or an object, "
+                + "such as kiicloud://users/ID/buckets/B/objects/O."
         ],
         exits: [(.fine, "it is there"), (.failed, "there is none, or the call failed")],
         examples: [

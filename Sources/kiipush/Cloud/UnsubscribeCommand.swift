@@ -77,14 +77,12 @@ struct UnsubscribeCommand: CommandWithOptions {
         name: "unsubscribe", summary: "unsubscribes one subscriber, or a list of them, from a bucket or a topic",
         usage: ["URI (--of SUBSCRIBER | --list FILE) --account FILE [OPTION…]"],
         about: [
-            .text(
-                "An emergency brake: it stops a push loop from outside when the devices cannot. A user's subscription "
-                    + "delivers pushes to all devices of that user.")
+            "An emergency brake: it stops a push loop from outside when the devices cannot. A user's subscription "
+                + "delivers pushes to all devices of that user."
         ],
         notes: [
-            .text(
-                "It is safe to run again: subscribers without a subscription are skipped. If Kii reports too many "
-                    + "requests or an invalid token, it stops and prints where to continue.")
+            "It is safe to run again: subscribers without a subscription are skipped. If Kii reports too many "
+                + "requests or an invalid token, it stops and prints where to continue."
         ],
         exits: [
             (.fine, "none of the subscribers is subscribed any more"),

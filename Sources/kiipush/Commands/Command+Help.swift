@@ -10,14 +10,14 @@ extension Command {
             let head = (index == 0 ? "usage: " : "       ") + call
             lines += Self.hanging(head + " ", usage, head.count + 1)
         }
-        lines += [""] + about.flatMap(Self.lines)
+        lines += [""] + about.flatMap(Self.paragraph)
         if !commands.isEmpty { lines += commandLines + [""] }
         let column = optionColumn
         for group in options where !group.options.isEmpty {
             if let heading = group.heading { lines.append(heading) }
             lines += group.options.flatMap { Self.hanging(Self.head("  " + $0.shown, column), $0.help, column) } + [""]
         }
-        lines += notes.flatMap(Self.lines)
+        lines += notes.flatMap(Self.paragraph)
         if !commands.isEmpty { lines += ["'\(call) COMMAND --help' explains a command."] }
         lines += Figures.wrapped("Exit codes: \(exitSentence).", Self.width)
         if !examples.isEmpty { lines += ["", "Try it:", ""] + examples.map { "  " + $0 } }
@@ -58,10 +58,5 @@ extension Command {
         return lines.flatMap { $0.split(separator: "\n").map { String($0) } }
     }
 
-    private static func lines(_ paragraph: Paragraph) -> [String] {
-        switch paragraph {
-        case .text(let text): Figures.wrapped(text, width) + [""]
-        case .lines(let lines): lines.map { "  " + $0 } + [""]
-        }
-    }
+    private static func paragraph(_ text: String) -> [String] { Figures.wrapped(text, width) + [""] }
 }

@@ -10,10 +10,11 @@ struct Command: Sendable {
     let summary: String
     /// The arguments after its name; several lines for several forms.
     var usage = [""]
-    var about: [Paragraph] = []
+    /// Paragraphs before the options, and after them.
+    var about: [String] = []
     var options = [OptionTexts(options: [.help])]
     var operands = Completion.nothing
-    var notes: [Paragraph] = []
+    var notes: [String] = []
     /// The meaning of its exit codes, except wrong usage.
     var exits: [(code: ExitCode, meaning: String)] = []
     var examples: [String] = []
@@ -30,13 +31,6 @@ struct Command: Sendable {
 
     /// The command and all its subcommands, itself first.
     var all: [Command] { [self] + commands.flatMap(\.all) }
-}
-
-enum Paragraph: Sendable {
-    /// Sentences, wrapped for display.
-    case text(String)
-    /// Lines that are shown unchanged.
-    case lines([String])
 }
 
 extension Command {

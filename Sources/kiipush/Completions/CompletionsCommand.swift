@@ -37,15 +37,14 @@ enum CompletionsCommand {
     private static let description = Command(
         name: "completions", summary: "prints completions for bash, zsh or fish",
         usage: ["bash|zsh|fish"], options: OptionTable<Void>([]).texts, operands: .words(shells.map(\.name)),
-        notes: [
-            .text("To load them in every new shell:"),
-            .lines([
-                "kiipush completions bash > ~/.local/share/bash-completion/completions/kiipush",
-                "kiipush completions zsh > DIR/_kiipush    # DIR is one of $fpath",
-                "kiipush completions fish > ~/.config/fish/completions/kiipush.fish",
-            ]),
-        ],
-        exits: [(.fine, "printed")], examples: ["source <(kiipush completions bash)"])
+        notes: ["The first example loads them into this shell, the others into every new one; DIR is one of $fpath."],
+        exits: [(.fine, "printed")],
+        examples: [
+            "source <(kiipush completions bash)",
+            "kiipush completions bash > ~/.local/share/bash-completion/completions/kiipush",
+            "kiipush completions zsh > DIR/_kiipush",
+            "kiipush completions fish > ~/.config/fish/completions/kiipush.fish",
+        ])
 }
 
 /// What a shell offers for the last word of a command line.

@@ -5,7 +5,7 @@ import Synchronization
 struct DemoCommand: CommandWithOptions {
     static let description = Command(
         name: "demo", summary: "runs a receiver on payloads of every kind and shows the outcomes",
-        about: [.text("It uses neither the network nor files, and ends by itself.")],
+        about: ["It uses neither the network nor files, and ends by itself."],
         exits: [(.fine, "it has ended")])
 
     func run(_ console: Console) async -> ExitCode {

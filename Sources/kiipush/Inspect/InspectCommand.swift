@@ -42,17 +42,15 @@ struct InspectCommand: CommandWithOptions {
         name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
         usage: ["[OPTION…] [FILE…]"],
         about: [
-            .text(
-                "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
-                    + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
-                    + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a "
-                    + "map of Java.")
+            "Reads one payload per file, or standard input if no file (or -) is given: JSON; a line of 'kiipush receive "
+                + "--capture' or of 'kiipush tap --format json'; or what a log prints of a payload, such as "
+                + "Apple's and Swift's descriptions of a dictionary, its bytes in hexadecimal or Base64, or a "
+                + "map of Java."
         ],
         operands: .file,
         notes: [
-            .text(
-                "Unreadable payloads are reported on standard error as FILE:LINE:COLUMN: CODE: MESSAGE, and do not "
-                    + "stop the run.")
+            "Unreadable payloads are reported on standard error as FILE:LINE:COLUMN: CODE: MESSAGE, and do not "
+                + "stop the run."
         ],
         exits: [
             (.fine, "every payload is readable"), (.failed, "a payload is unreadable"),

@@ -190,16 +190,10 @@ struct KillCommand {
 
     /// The description of a target; the file does not know the program's routes.
     private func words(_ target: KillTarget, isChecked: Bool) -> String {
-        let words = bareWords(target)
-        if isChecked { return words }
-        return if case .route = target { "\(words) (if the program has a route of that name)" } else { words }
-    }
-
-    private func bareWords(_ target: KillTarget) -> String {
         switch target {
         case .everything: "everything"
         case .bucket(let uri): "bucket \(escaped(uri.description))"
-        case .route(let id): "route '\(escaped(id))'"
+        case .route(let id): "route '\(escaped(id))'\(isChecked ? "" : " (if the program has a route of that name)")"
         }
     }
 }

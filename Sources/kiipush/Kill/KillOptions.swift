@@ -86,21 +86,17 @@ extension KillCommand {
             "TARGET [--for DURATION] [--state DIR]", "--list [--state DIR]", "--reset [--state DIR]",
         ],
         about: [
-            .text(
-                "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
-                    + "'*' for everything. If nothing in a running agent matches it, nothing is stored; without one, "
-                    + "or if it does not answer within half a second, ids are not checked. While a target is off, "
-                    + "its messages end as looped (killSwitch), and messages that wait become dead letters when their "
-                    + "turn comes. If a target is off already, the later end applies."
-            )
+            "TARGET is the id of a route or a rule, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
+                + "'*' for everything. If nothing in a running agent matches it, nothing is stored; without one, "
+                + "or if it does not answer within half a second, ids are not checked. While a target is off, "
+                + "its messages end as looped (killSwitch), and messages that wait become dead letters when their "
+                + "turn comes. If a target is off already, the later end applies."
         ],
         options: KillOptions.killTable.texts,
         notes: [
-            .text(
-                "Kills are stored in DIR/kill.json, which agents watch: no restart is needed. The command waits for "
-                    + "the agent of DIR to confirm the kill, and prints its process id. A handler that is running goes "
-                    + "on until it ends, or its time limit; to end it now, stop the agent."
-            )
+            "Kills are stored in DIR/kill.json, which agents watch: no restart is needed. The command waits for "
+                + "the agent of DIR to confirm the kill, and prints its process id. A handler that is running goes "
+                + "on until it ends, or its time limit; to end it now, stop the agent."
         ],
         exits: [
             (.fine, "the agent obeys"),
@@ -119,7 +115,7 @@ extension KillCommand {
 
     static let reviveCommand = Command(
         name: "revive", summary: "switches a killed target on again", usage: ["TARGET [--state DIR]"],
-        about: [.text("TARGET is a killed target, as 'kiipush kill --list' prints it.")],
+        about: ["TARGET is a killed target, as 'kiipush kill --list' prints it."],
         options: KillOptions.reviveTable.texts,
         exits: [
             (.fine, "the agent confirmed; also if the target was not off"),

@@ -61,9 +61,8 @@ struct ManualCommand {
     private static let description = Command(
         name: "manual", summary: "prints a manual page, or writes all of them", usage: ["[--page NAME]", "DIR"],
         about: [
-            .text(
-                "With DIR, the pages are written there as kiipush.1, kiipush-receive.1 and so on; DIR is created if it "
-                    + "does not exist.")
+            "With DIR, the pages are written there as kiipush.1, kiipush-receive.1 and so on; DIR is created if it "
+                + "does not exist."
         ],
         options: table.texts, operands: .directory,
         exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],

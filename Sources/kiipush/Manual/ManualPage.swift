@@ -45,14 +45,7 @@ struct ManualPage {
         return head + Self.paragraphs(command.about + command.notes)
     }
 
-    private static func paragraphs(_ paragraphs: [Paragraph]) -> [String] {
-        paragraphs.flatMap { paragraph in
-            switch paragraph {
-            case .text(let text): [".PP"] + Roff.text(text)
-            case .lines(let lines): [".PP"] + Roff.lines(lines)
-            }
-        }
-    }
+    private static func paragraphs(_ texts: [String]) -> [String] { texts.flatMap { [".PP"] + Roff.text($0) } }
 
     private var commands: [String] {
         if command.commands.isEmpty { return [] }

@@ -8,10 +8,9 @@ enum DeadLettersCommand {
     static let command = Command(
         name: name, summary: "shows, replays and drops dead letters", usage: ["COMMAND [OPTION…]"],
         about: [
-            .text(
-                "Works with or without a running agent, except for replay, which calls the agent's handlers. "
-                    + "NUMBER is one that 'list' shows, not the message's number in the log; FILTER is --reason, "
-                    + "--route or --transport.")
+            "Works with or without a running agent, except for replay, which calls the agent's handlers. "
+                + "NUMBER is one that 'list' shows, not the message's number in the log; FILTER is --reason, "
+                + "--route or --transport."
         ],
         exits: [
             (.fine, "done"), (.failed, "a message was not found or failed"),
@@ -27,13 +26,11 @@ enum DeadLettersCommand {
             of(
                 .replay, "handles dead letters again, in the agent", usage: "NUMBER…|FILTER…|--all [OPTION…]",
                 notes: [
-                    .text(
-                        "Dead letters that are handled are removed; the others are kept. A dead letter that "
-                            + "summarizes many messages has the payload of the newest one only: replaying it "
-                            + "handles that one."),
-                    .text(
-                        "Ctrl-C ends the command after the dead letter that is being handled. One that was dropped "
-                            + "meanwhile, or that another replay is handling, is not replayed."),
+                    "Dead letters that are handled are removed; the others are kept. A dead letter that "
+                        + "summarizes many messages has the payload of the newest one only: replaying it "
+                        + "handles that one.",
+                    "Ctrl-C ends the command after the dead letter that is being handled. One that was dropped "
+                        + "meanwhile, or that another replay is handling, is not replayed.",
                 ],
                 exits: [
                     (.fine, "all were handled"), (.failed, "one was not handled, or none matched"),
@@ -41,12 +38,12 @@ enum DeadLettersCommand {
                 ]),
             of(
                 .drop, "deletes dead letters permanently", usage: "NUMBER…|FILTER…|--all [OPTION…]",
-                notes: [.text("A dead letter that a replay is handling is not dropped.")],
+                notes: ["A dead letter that a replay is handling is not dropped."],
                 exits: [(.fine, "dropped"), (.failed, "one could not be dropped, or none matched")]),
         ])
 
     private static func of(
-        _ action: StateOptions.Action, _ summary: String, usage: String, notes: [Paragraph] = [],
+        _ action: StateOptions.Action, _ summary: String, usage: String, notes: [String] = [],
         exits: [(code: ExitCode, meaning: String)]
     ) -> Command {
         var command = Command(

@@ -162,18 +162,15 @@ extension ReceiveCommand {
         name: "receive", summary: "receives pushes and runs the handlers of a rules file",
         usage: ["--rules FILE SOURCE [OPTION…]"], options: ReceiveOptions.table.texts,
         notes: [
-            .text(
-                "A program that a rule runs gets the message as JSON on standard input, and exits with 0 if it has "
-                    + "handled the message; see the guide \"Programs as handlers\" "
-                    + "(Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md)."),
-            .text(
-                "Messages that rules print go to standard output. The log goes to standard error, one line per "
-                    + "outcome, with priorities for journald; the journal also gets fields such as KIIPUSH_OUTCOME, "
-                    + "and a terminal gets neither. For one route, at most 60 lines of a kind are logged per minute, "
-                    + "then one line that counts the rest."),
-            .text(
-                "SIGHUP checks the rules and kills for changes at once. SIGTERM or SIGINT stops the agent: it accepts "
-                    + "no more payloads, lets handlers finish and keeps the rest; a second signal ends it at once."),
+            "A program that a rule runs gets the message as JSON on standard input, and exits with 0 if it has "
+                + "handled the message; see the guide \"Programs as handlers\" "
+                + "(Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md).",
+            "Messages that rules print go to standard output. The log goes to standard error, one line per "
+                + "outcome, with priorities for journald; the journal also gets fields such as KIIPUSH_OUTCOME, "
+                + "and a terminal gets neither. For one route, at most 60 lines of a kind are logged per minute, "
+                + "then one line that counts the rest.",
+            "SIGHUP checks the rules and kills for changes at once. SIGTERM or SIGINT stops the agent: it accepts "
+                + "no more payloads, lets handlers finish and keeps the rest; a second signal ends it at once.",
         ],
         exits: [
             (.fine, "stopped cleanly"),

@@ -125,18 +125,16 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         name: "report", summary: "turns a capture into a page: what happened, and what to do about it",
         usage: ["[OPTION…] CAPTURE -o FILE", "--watch [--for DURATION] [OPTION…] -o FILE"],
         about: [
-            .text(
-                "CAPTURE is a file of payloads, one per line, as 'kiipush receive --capture' writes and 'rules diff' "
-                    + "reads; or the output of 'kiipush tap --format json'; or - for standard input.")
+            "CAPTURE is a file of payloads, one per line, as 'kiipush receive --capture' writes and 'rules diff' "
+                + "reads; or the output of 'kiipush tap --format json'; or - for standard input."
         ],
         operands: .file,
         notes: [
-            .text(
-                "The page is one file and needs no network. Captured payloads run through the receiver that the rules "
-                    + "configure, on a clock that follows the capture; handlers do nothing and succeed, so only the "
-                    + "output of 'tap' shows the results of an agent's own handlers. The page shows the names of "
-                    + "buckets, objects, topics and scopes, and payloads only with --values. It is limited to the "
-                    + "first 200,000 messages, 8 MiB of traces and 16 MiB of payloads, 4 KiB each.")
+            "The page is one file and needs no network. Captured payloads run through the receiver that the rules "
+                + "configure, on a clock that follows the capture; handlers do nothing and succeed, so only the "
+                + "output of 'tap' shows the results of an agent's own handlers. The page shows the names of "
+                + "buckets, objects, topics and scopes, and payloads only with --values. It is limited to the "
+                + "first 200,000 messages, 8 MiB of traces and 16 MiB of payloads, 4 KiB each."
         ],
         exits: [
             (.fine, "written"),

@@ -5,7 +5,7 @@ import KiiPushRules
 enum RulesCommand {
     static let command = Command(
         name: "rules", summary: "tests, lints, explains, compares and draws rules files",
-        usage: ["COMMAND [OPTION…]"], about: [.text("Rules are routes written as data.")],
+        usage: ["COMMAND [OPTION…]"], about: ["Rules are routes written as data."],
         exits: [(.fine, "fine"), (.failed, "no, or something failed"), (.unanswered, "there is no answer")],
         commands: [
             RulesTestCommand.command, RulesLintCommand.command, RulesExplainCommand.command, RulesDiffCommand.command,

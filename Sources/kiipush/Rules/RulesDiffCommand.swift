@@ -74,10 +74,9 @@ struct RulesDiffCommand: CommandWithOptions, ReadsRules {
         name: "rules diff", summary: "shows which captured messages two versions of rules handle differently",
         usage: ["[OPTION…] OLD NEW --corpus FILE"], operands: .file,
         notes: [
-            .text(
-                "Each version gets all messages in order, on a clock that follows \"at\", in its own receiver, so "
-                    + "messages dropped as duplicates or as loops also show. Handlers do nothing and succeed. For "
-                    + "\"maxAge\", the date starts at the first message's \"when\" and advances with \"at\".")
+            "Each version gets all messages in order, on a clock that follows \"at\", in its own receiver, so "
+                + "messages dropped as duplicates or as loops also show. Handlers do nothing and succeed. For "
+                + "\"maxAge\", the date starts at the first message's \"when\" and advances with \"at\"."
         ],
         exits: [
             (.fine, "no message is handled differently"), (.failed, "a message is handled differently"),

@@ -89,17 +89,15 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
         name: "rules explain", summary: "shows which rule matches a payload, and why the others do not",
         usage: ["[OPTION…] RULES PAYLOAD"],
         about: [
-            .text(
-                "PAYLOAD is a file, or - for standard input: whatever 'kiipush inspect' reads, such as JSON, a line of "
-                    + "a capture, or a payload as a log prints it.")
+            "PAYLOAD is a file, or - for standard input: whatever 'kiipush inspect' reads, such as JSON, a line of "
+                + "a capture, or a payload as a log prints it."
         ],
         operands: .file,
         notes: [
-            .text(
-                "The payload runs through the middleware that the file configures, as the first one of a new receiver, "
-                    + "without running programs or handlers. The output shows the kind and the evidence for it, each "
-                    + "rule in order with its conditions and the payload's values, the verdict of each middleware, and "
-                    + "the outcome.")
+            "The payload runs through the middleware that the file configures, as the first one of a new receiver, "
+                + "without running programs or handlers. The output shows the kind and the evidence for it, each "
+                + "rule in order with its conditions and the payload's values, the verdict of each middleware, and "
+                + "the outcome."
         ],
         exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")])
 }

@@ -23,11 +23,10 @@ struct RulesGraphCommand: CommandWithOptions, ReadsRules {
         name: "rules graph", summary: "draws the rules of a file, with their handlers and their writes, in Mermaid",
         usage: ["[OPTION…] FILE"], operands: .file,
         notes: [
-            .text(
-                "Put the text into a code block 'mermaid' of a Markdown page. Rules appear in order, each with its "
-                    + "conditions and its handler. A message follows the solid line until a rule matches, and a thick "
-                    + "line where that rule has \"continue\". A dashed line connects a rule to the rules that its "
-                    + "writes trigger; it is thick if they form a loop.")
+            "Put the text into a code block 'mermaid' of a Markdown page. Rules appear in order, each with its "
+                + "conditions and its handler. A message follows the solid line until a rule matches, and a thick "
+                + "line where that rule has \"continue\". A dashed line connects a rule to the rules that its "
+                + "writes trigger; it is thick if they form a loop."
         ],
         exits: [(.fine, "drawn"), (.failed, "the rules cannot be read")],
         examples: ["kiipush rules graph rules.json > rules.mmd"])

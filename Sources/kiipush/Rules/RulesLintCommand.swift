@@ -108,18 +108,15 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
         name: "rules lint", summary: "finds mistakes in rules files", usage: ["[OPTION…] FILE…"],
         operands: .file,
         notes: [
-            .text(
-                "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
-                    + "rules match first; rules that feed each other, all with an unlimited pace; an unknown handler. "
-                    + "Warnings may be intended: a loop that the loop guard will slow, an event unknown to Kii, an "
-                    + "unused handler, a program that this machine does not have or cannot start."),
-            .text(
-                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
-                    + "json, on standard output, where an unreadable file is an object with \"problems\"."),
-            .text(
-                "With --corpus, the warnings also name captured messages that rules read wrongly or not at all: times "
-                    + "in seconds, Kii's keys inside other values, and payloads that cannot be decoded. Each is "
-                    + "reported once, with its first line."),
+            "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
+                + "rules match first; rules that feed each other, all with an unlimited pace; an unknown handler. "
+                + "Warnings may be intended: a loop that the loop guard will slow, an event unknown to Kii, an "
+                + "unused handler, a program that this machine does not have or cannot start.",
+            "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
+                + "json, on standard output, where an unreadable file is an object with \"problems\".",
+            "With --corpus, the warnings also name captured messages that rules read wrongly or not at all: times "
+                + "in seconds, Kii's keys inside other values, and payloads that cannot be decoded. Each is "
+                + "reported once, with its first line.",
         ],
         exits: [
             (.fine, "no errors"),

@@ -57,16 +57,14 @@ struct RulesTestCommand: CommandWithOptions, ReadsRules {
         name: "rules test", summary: "runs the tests that are in rules files",
         usage: ["[OPTION…] FILE…"],
         about: [
-            .text(
-                "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
-                    + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
-                    + "fail where a step says so. A file without tests fails. '-' is standard input.")
+            "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
+                + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
+                + "fail where a step says so. A file without tests fails. '-' is standard input."
         ],
         operands: .file,
         notes: [
-            .text(
-                "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
-                    + "output, by middleware and rule.")
+            "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
+                + "output, by middleware and rule."
         ],
         exits: [
             (.fine, "all tests passed"),

@@ -164,17 +164,15 @@ struct SendCommand: CommandWithOptions {
             "--topic URI --as SENDER --message FILE --dry-run [OPTION…]",
         ],
         about: [
-            .text(
-                "Reads the body of a request to Kii's REST API and checks it; a push with a problem is not sent. For "
-                    + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
-                    + "network's limit, and the bytes that each suppression saves.")
+            "Reads the body of a request to Kii's REST API and checks it; a push with a problem is not sent. For "
+                + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
+                + "network's limit, and the bytes that each suppression saves."
         ],
         notes: [
-            .text(
-                "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
-                    + "large, no network, a sender without permission. A warning is something receivers may misread, "
-                    + "such as a push without its topic, which looks like a Direct Push."),
-            .text("kiipush inspect shows how a receiver classifies a payload."),
+            "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
+                + "large, no network, a sender without permission. A warning is something receivers may misread, "
+                + "such as a push without its topic, which looks like a Direct Push.",
+            "kiipush inspect shows how a receiver classifies a payload.",
         ],
         exits: [
             (.fine, "the push was sent, or could be sent"),

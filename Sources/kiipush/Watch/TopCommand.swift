@@ -129,10 +129,9 @@ struct TopCommand: CommandWithOptions {
     static let description = Command(
         name: "top", summary: "shows an agent's activity, live on a terminal", usage: ["[OPTION…]"],
         notes: [
-            .text(
-                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is the share of "
-                    + "time that a route's handler runs, above 100% if several run at once; /S is the number of runs "
-                    + "that end per second.")
+            "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is the share of "
+                + "time that a route's handler runs, above 100% if several run at once; /S is the number of runs "
+                + "that end per second."
         ],
         exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent is running")])
 }

@@ -34,10 +34,9 @@ enum TapCommand {
         name: "tap", summary: "shows an agent's messages and their outcomes as they end",
         usage: ["[OPTION…]"], options: TapOptions.table.texts,
         notes: [
-            .text(
-                "The output contains payloads: only the agent's user and root may watch, at most four at once. The "
-                    + "agent is never slowed down: up to 256 unread messages are buffered, and the rest are skipped "
-                    + "and counted. Ctrl-C or a closed pipe ends it.")
+            "The output contains payloads: only the agent's user and root may watch, at most four at once. The "
+                + "agent is never slowed down: up to 256 unread messages are buffered, and the rest are skipped "
+                + "and counted. Ctrl-C or a closed pipe ends it."
         ],
         exits: [
             (.fine, "the agent ended, or --count was reached"),
@@ -80,10 +79,9 @@ struct StatusCommand: CommandWithOptions {
     static let description = Command(
         name: "status", summary: "shows an agent's state, and whether it is healthy", usage: ["[OPTION…]"],
         notes: [
-            .text(
-                "An agent is healthy if it accepts payloads, no store fails, every connection is up, no resource is "
-                    + "short, and neither the queue nor the dead-letter store is full. P50 and P99 are percentiles of a route's handling "
-                    + "time; WAIT P99 is the time from a message's arrival to its first attempt.")
+            "An agent is healthy if it accepts payloads, no store fails, every connection is up, no resource is "
+                + "short, and neither the queue nor the dead-letter store is full. P50 and P99 are percentiles of a route's handling "
+                + "time; WAIT P99 is the time from a message's arrival to its first attempt."
         ],
         exits: [
             (.fine, "healthy"), (.failed, "not healthy, or no reply within five seconds"),

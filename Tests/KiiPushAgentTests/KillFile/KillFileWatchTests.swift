@@ -160,15 +160,6 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.route("b")] && scene.takeReports().isEmpty)
     }
 
-    @Test("an empty file has no kills and is no problem", arguments: ["", "\n"])
-    func empty(text: String) throws {
-        try write(("a", "2026-11-21T12:01:00Z"))
-        watch.look()
-        try folder.replace("kill.json", with: text)
-        watch.look()
-        #expect(loopGuard.killed.isEmpty && scene.takeReports().isEmpty)
-    }
-
     @Test("bad entries are reported once for each change, and the good ones count")
     func badEntries() throws {
         try write(("a", "2026-11-21T12:01:00Z"), ("kiicloud://users/U", "2026-11-21T12:01:00Z"), ("c", "soon"))
