@@ -21,8 +21,10 @@ struct HandlerRun: Sendable {
     /// Whether the handler was asked to return.
     var isCancelled = false
 
-    /// Ends a run that has not begun, because the service stops.
-    func stop() { waiter.resume(returning: .failure(of: route.id, ServiceStopped())) }
+    /// Asks the handler to return; or ends a run that has not begun, because the service stops.
+    func stop() {
+        if let task { task.cancel() } else { waiter.resume(returning: .failure(of: route.id, ServiceStopped())) }
+    }
 }
 
 extension PushService {
@@ -105,25 +107,25 @@ extension PushService {
     func runTimer() async {
         while true {
             let now = clock.now
-            let due = change { $0.takeDue(now) }
+            // In one change, so that nothing can become due in between.
+            let (due, sleep) = change { state in
+                let due = state.takeDue(now)
+                // Handlers that do not return are left behind, also if the drain time ended late.
+                guard state.phase != .stopped || !state.runs.isEmpty else { return (due, Task<Void, Never>?.none) }
+                let next = state.nextDue
+                let task = start { await self.sleep(until: next) }
+                state.sleep = (next, task)
+                return (due, task)
+            }
             for pause in due.pauses { pause.waiter.resume() }
-            for run in due.unbegun { run.stop() }
-            for run in due.cancelled { run.task?.cancel() }
+            for run in due.stopped { run.stop() }
             for run in due.late {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: false))
-                run.task?.cancel()
+                run.stop()
             }
             for run in due.left {
                 tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: true))
                 end(run, .threw(HandlerOverrun()))
-            }
-            let sleep: Task<Void, Never>? = change { state in
-                // Handlers that do not return are left behind, also if the drain time ended late.
-                guard state.phase != .stopped || !state.runs.isEmpty || !state.pauses.isEmpty else { return nil }
-                let next = state.nextDue
-                let task = start { await self.sleep(until: next) }
-                state.sleep = (next, task)
-                return task
             }
             guard let sleep else { return }
             await sleep.value
@@ -201,12 +203,12 @@ extension ServiceState {
         return run
     }
 
-    /// What is due: pauses, runs that a stopping service does not begin and those that it cancels, and handlers that are
-    /// cancelled at the end of their time and those that did not return and are left behind.
+    /// What is due.
     struct Due {
         var pauses: [Pause] = []
-        var unbegun: [HandlerRun] = []
-        var cancelled: [HandlerRun] = []
+        /// The runs that end because the service stops.
+        var stopped: [HandlerRun] = []
+        /// Those whose time is over, and those that did not return after that and are left behind.
         var late: [HandlerRun] = []
         var left: [HandlerRun] = []
     }
@@ -239,14 +241,9 @@ extension ServiceState {
     private mutating func cancelRuns(until end: MonotonicInstant, _ due: inout Due) {
         (phase, phaseEnd) = (.cancelling, end)
         waitingRuns = Turns()
+        due.stopped = Array(runs.values)
         for (number, run) in runs {
-            if run.task == nil {
-                runs[number] = nil
-                due.unbegun.append(run)
-            } else {
-                cancelRun(number, until: end)
-                due.cancelled.append(run)
-            }
+            if run.task == nil { runs[number] = nil } else { cancelRun(number, until: end) }
         }
     }
 }

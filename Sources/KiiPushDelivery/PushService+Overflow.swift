@@ -13,7 +13,7 @@ extension PushService {
             try inbox.entries(of: tickets.map(\.number))
         }
         guard let read else { return change { $0.room.putBack(tickets) } }
-        let entries = Dictionary(read.map { ($0.id, $0) }) { first, _ in first }
+        let entries = Dictionary(read.map { ($0.id, $0) }) { _, last in last }
         var deliveries: [Delivery] = []
         for ticket in tickets {
             guard let entry = entries[ticket.number] else {
