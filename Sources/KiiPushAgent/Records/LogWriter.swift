@@ -176,7 +176,6 @@ package struct LogOutput: Sendable {
 
     let form: Form
 
-    /// The form for this process's standard error.
     package static var standardError: LogOutput {
         LogOutput(
             descriptor: STDERR_FILENO,

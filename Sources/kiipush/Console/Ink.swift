@@ -26,7 +26,6 @@ struct Ink: Sendable {
 
     private init(isOn: Bool) { self.isOn = isOn }
 
-    /// The colours of a descriptor of this process.
     static func of(_ descriptor: Int32) -> Ink {
         Ink(isTerminal: isatty(descriptor) == 1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
