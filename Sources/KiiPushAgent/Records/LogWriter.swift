@@ -177,9 +177,7 @@ package struct LogOutput: Sendable {
     let form: Form
 
     package static var standardError: LogOutput {
-        LogOutput(
-            descriptor: STDERR_FILENO,
-            journalStream: unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) })
+        LogOutput(descriptor: STDERR_FILENO, journalStream: environmentVariable("JOURNAL_STREAM"))
     }
 
     /// The form for a descriptor; `JOURNAL_STREAM` names the device and inode of the stream to the journal.

@@ -1,4 +1,5 @@
 import CLibrary
+import KiiPushSystem
 
 /// The colours of one output, or none: the only place that decides.
 ///
@@ -27,7 +28,7 @@ struct Ink: Sendable {
     private init(isOn: Bool) { self.isOn = isOn }
 
     static func of(_ descriptor: Int32) -> Ink {
-        Ink(isTerminal: isatty(descriptor) == 1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+        Ink(isTerminal: isatty(descriptor) == 1, environment: environmentVariable)
     }
 
     /// A text in a tone; it must already be safe for a terminal.
