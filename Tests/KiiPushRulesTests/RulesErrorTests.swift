@@ -47,6 +47,12 @@ struct RulesErrorTests {
         ])
     func syntax(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
 
+    @Test("calls a file in UTF-16 so", arguments: [[0xFF, 0xFE, 0x7B, 0], [0xFE, 0xFF, 0, 0x7B]] as [[UInt8]])
+    func utf16(bytes: [UInt8]) {
+        let error = #expect(throws: RulesError.self) { try RoutingRules(bytes, file: "r.json") }
+        #expect(error?.description == "r.json:1:1: the file is UTF-16; save it as UTF-8")
+    }
+
     @Test(
         "reports each mistake in the settings with its position",
         arguments: rows(

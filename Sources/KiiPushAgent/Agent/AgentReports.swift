@@ -40,7 +40,6 @@ struct AgentReports: Sendable {
     }
 }
 
-// The agent's status, collected at each request.
 extension AgentReports {
     /// The agent's current status; it asks the inbox whether it works, which may take a second.
     var checkedStatus: AgentStatus {

@@ -6,7 +6,6 @@ import KiiPushSystem
 // The tasks beside an agent's service.
 extension AgentRun {
     struct Beside {
-        /// The watchdog.
         var watchdog: Task<Void, Never>?
         /// The control socket, and the rounds.
         var awaited: [Task<Void, Never>] = []

@@ -84,7 +84,6 @@ package struct KillFile: Sendable, Hashable {
         return Edit(before: before, after: kills[target], problems: contents.problems)
     }
 
-    /// The whole file, a line for each kill.
     private static func text(_ kills: [KillTarget: UTCDate]) -> String {
         let lines = kills.map { (target: $0.key.description, end: $0.value.shortText) }.sorted { $0 < $1 }.map { kill in
             "\n"

@@ -83,7 +83,6 @@ final class OpenCapture: Sendable {
     private let descriptor: Int32
     private let path: String
     private let stamp: FileStamp
-    /// The time of the last existing line.
     let lastTime: Duration
 
     /// The error of a file that is not a capture.

@@ -176,11 +176,8 @@ package struct LogOutput: Sendable {
 
     let form: Form
 
-    /// The form for this process's standard error.
     package static var standardError: LogOutput {
-        LogOutput(
-            descriptor: STDERR_FILENO,
-            journalStream: unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) })
+        LogOutput(descriptor: STDERR_FILENO, journalStream: environmentVariable("JOURNAL_STREAM"))
     }
 
     /// The form for a descriptor; `JOURNAL_STREAM` names the device and inode of the stream to the journal.

@@ -82,7 +82,6 @@ package struct TransportLink: Sendable, Hashable {
         case reconnecting
         /// The broker or server refuses the transport; it retries with growing pauses.
         case refused
-        /// The transport has ended.
         case ended
     }
 
@@ -96,7 +95,6 @@ package struct TransportLink: Sendable, Hashable {
     package internal(set) var lastMessageAt: MonotonicInstant?
     package internal(set) var messages = 0
 
-    /// Whether payloads can arrive.
     package var isUp: Bool { state == .connected }
 
     init(_ name: String, _ state: State, _ since: MonotonicInstant) {

@@ -7,7 +7,6 @@ import Synchronization
 
 /// A state directory that only this process uses: its stores, and other persistent state.
 package final class AgentState: Sendable {
-    /// The result of opening a directory.
     package enum Opening {
         case opened(AgentState)
         /// An agent uses it, and answers here.
@@ -152,7 +151,6 @@ package final class AgentState: Sendable {
         #endif
     }
 
-    /// The socket on which the agent answers commands.
     var control: ControlSocket { ControlSocket(state: directory) }
 
     var killFile: KillFile { KillFile(directory: directory) }

@@ -49,7 +49,6 @@ struct SocketClient {
     /// When its next answer is known at the latest; nil if only its payload's end, or the client, decides.
     var nextDeadline: ContinuousClock.Instant? { output.count < Self.mostOutput ? answers.first?.deadline : nil }
 
-    /// Whether nothing is left to do for it.
     var isDone: Bool {
         guard inputHasEnded, waiting.isEmpty else { return false }
         return isGone || answers.isEmpty && output.isEmpty

@@ -153,7 +153,6 @@ struct SocketServer: ~Copyable {
         close(clients.remove(at: idle).descriptor)
     }
 
-    /// Whether a client has sent unread data.
     private func hasUnread(_ client: Int32) -> Bool {
         var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
         pollAll(&polled, for: .zero)

@@ -4,7 +4,6 @@ import KiiPushSystem
 ///
 /// The row contains the option's effect, so every documented option is parsed, and every parsed option is documented.
 package struct CommandOption<Target>: Sendable {
-    /// Its description for people.
     package let text: OptionText
     /// Takes the option's value, or an empty text if it has none.
     let take: @Sendable (inout Target, _ value: String) throws(Arguments.Mistake) -> Void
@@ -109,7 +108,6 @@ package enum Completion: Sendable {
     }
 }
 
-/// The output format of a command.
 package enum ReportFormat: Sendable {
     case text
     case json

@@ -12,7 +12,6 @@ import KiiPushSystem
 final class MQTTSession {
     /// Why a connection's rounds end.
     enum End: Error {
-        /// The transport is to end.
         case stopped
         /// The connection is lost or unusable, and whether the broker closed it, or stopped responding; another one
         /// may work.

@@ -302,7 +302,6 @@ struct MosquittoClient: ~Copyable {
     /// The version of the loaded library, such as 2.0.11.
     static var libraryVersion: String {
         var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)
-        // The call fills in all three.
         unsafe _ = mosquitto_lib_version(&major, &minor, &revision)
         return "\(major).\(minor).\(revision)"
     }

@@ -219,7 +219,6 @@ final class MosquittoInbox {
 }
 
 extension Array {
-    /// Removes and returns all elements.
     mutating func takeAll() -> [Element] {
         defer { self = [] }
         return self

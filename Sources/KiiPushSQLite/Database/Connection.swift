@@ -21,7 +21,6 @@ struct Connection: ~Copyable, @unchecked Sendable {
     /// Whether commits wait for the disk; a file is opened with `synchronous=FULL`.
     private var isSynced = true
 
-    /// Opens an existing file.
     init(path: String) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -257,7 +256,6 @@ struct SQLRow: ~Copyable {
 }
 
 extension SQLiteError {
-    /// The error for a result code.
     fileprivate init(_ code: Int32, _ handle: OpaquePointer, _ path: String) {
         let last = errno
         let kept = unsafe sqlite3_system_errno(handle)

@@ -13,7 +13,6 @@ struct MachineTime: Sendable, Hashable {
     /// Nanoseconds since 1970 by the wall clock.
     var wall: Int64
 
-    /// The current readings of this machine's clocks.
     static func now() -> MachineTime {
         MachineTime(
             boot: currentBoot, monotonic: nanoseconds(CLOCK_BOOTTIME), wall: nanoseconds(CLOCK_REALTIME))

@@ -31,7 +31,6 @@ import Synchronization
 /// the file is not written any more. ``onDamage(_:)`` reports it; then close the database and open it again with
 /// ``init(healing:)``, preferably in another process.
 public final class SQLiteDatabase: Sendable {
-    /// The file's name in its directory.
     package static let fileName = "kiipush.db"
 
     /// The file's path.
@@ -185,7 +184,6 @@ public final class SQLiteDatabase: Sendable {
 
     fileprivate func disclaim(_ kind: String) { state.withLock { state in _ = state?.stores.remove(kind) } }
 
-    /// The current readings of the machine's clocks.
     var machineTime: MachineTime { machine() }
 
     func timeScale(_ clock: any ReceiverClock) -> TimeScale {

@@ -12,7 +12,6 @@ struct InboxRows: Sendable {
     /// The highest number in the file when it was read, or since.
     private(set) var last: Int64 = 0
 
-    /// Reads the numbers and sizes from the file.
     init(_ connection: inout Connection) throws(SQLiteError) {
         var found = InboxChanges()
         try connection.each("SELECT id, \(Connection.sizeOfPayload) FROM inbox ORDER BY id") { row in
@@ -30,7 +29,6 @@ struct InboxRows: Sendable {
         guard isOurs else { throw .corrupt(path: connection.path) }
     }
 
-    /// How many payloads and answers there are.
     var count: Int { sizes.count + answers.count }
 
     func contains(_ id: Int64) -> Bool { sizes[id] != nil }

@@ -289,7 +289,6 @@ final class InboxWriter: Sendable {
         if !letters.isEmpty { changes.lettersOf.insert(id) }
     }
 
-    /// Whether there is a payload of a number.
     func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
 
     /// Whether a dead letter would be written with one of these records.

@@ -21,7 +21,6 @@ final class LetterTable: Sendable {
         var last: Int64
         var lastTicket: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        /// The dead letters in the file.
         var inFile: Set<Int64>
     }
 
@@ -114,7 +113,6 @@ extension Connection {
     /// How much two stored times of one moment may differ, in nanoseconds: the two clocks are read one after the other.
     private static var jitter: Int64 { 1_000_000 }
 
-    /// Inserts a dead letter under a new number.
     private mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
         try each(
             """
@@ -156,7 +154,6 @@ extension Connection {
             .integer(first?.wall), .integer(id))
     }
 
-    /// Replaces the routes of a dead letter.
     mutating func setRoutes(_ routes: [String], _ id: Int64) throws(SQLiteError) {
         try run("DELETE FROM deadLetterRoutes WHERE letter = ?", .integer(id))
         try insertRoutes(routes, id)

@@ -48,7 +48,6 @@ private struct RowsOfStrength: Sendable {
     /// How many were written since rows were last removed.
     var new = 0
 
-    /// The strength as it is stored.
     private var code: SQLValue { .integer(strength == .strong ? 1 : 0) }
 
     mutating func read(

@@ -61,7 +61,6 @@ package struct ByteReader: ~Copyable, Sendable {
         closesDescriptor = false
     }
 
-    /// The process's standard input.
     package static func standardInput() -> ByteReader {
         ByteReader(descriptor: STDIN_FILENO, name: "standard input")
     }

@@ -57,7 +57,6 @@ package struct FileLock: Sendable {
         return descriptor
     }
 
-    /// Ends the lock.
     package func unlock() {
         // A program that another thread is just starting briefly has a copy of the descriptor, and closing only this
         // one would not end the lock.

@@ -11,7 +11,6 @@ package struct FileStamp: Hashable, Sendable {
     /// Why nothing is known of the file, such as `ENOENT`; nil if it exists.
     package private(set) var error: ErrorNumber?
 
-    /// Reads the state of a file.
     package init(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {

@@ -89,7 +89,6 @@ package struct LineSplitter: Sendable {
     /// The last line of the input, if it had no line end; otherwise nil.
     package mutating func finish() -> InputLine? { partial.isEmpty ? nil : takeLine(hasLineFeed: false) }
 
-    /// Whether there is an incomplete line.
     package var hasPartialLine: Bool { !partial.isEmpty }
 
     private static let carriageReturn = UInt8(ascii: "\r")

@@ -8,7 +8,6 @@ import CLibrary
 package struct SecretFile: Sendable {
     package let bytes: [UInt8]
 
-    /// Its path.
     package let location: String
 
     /// Why it is not secret; nil if only its owner can read it.

@@ -178,7 +178,6 @@ private func startWaiting(for process: pid_t, closing writeEnd: Int32, reaps: Bo
 
 /// Runs a program to its end, within a time limit, without input and output.
 package enum ChildProcess {
-    /// How a program ended.
     package enum End: Equatable {
         case exited(Int32)
         case signaled(Int32)

@@ -10,7 +10,6 @@ package final class ThreadSignal: Sendable {
     private let isRaised = Atomic<Bool>(false)
     private let isOver = Atomic<Bool>(false)
 
-    /// Makes a signal that is not raised.
     package init() throws(ErrorNumber) {
         // A socket pair, since Swift's Glibc has no eventfd.
         var ends: [Int32] = [-1, -1]
@@ -41,7 +40,6 @@ package final class ThreadSignal: Sendable {
         raise()
     }
 
-    /// Whether it has been ended.
     package var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
     /// Lets the thread sleep again; call it before checking for work.

@@ -75,10 +75,8 @@ package final class SerialThread: Sendable {
 package struct ThreadSemaphore: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// Makes one that is not raised.
     package init() {}
 
-    /// Wakes one thread.
     package func raise() { semaphore.signal() }
 
     /// Blocks until it is raised, and returns true, or the time has passed, on Linux by the wall clock: a clock that is

@@ -16,8 +16,9 @@ struct CloudAccount: Sendable {
     private static let sites: [String: KiiSite] = ["us": .us, "jp": .jp, "sg": .sg, "eu": .eu]
 
     /// Reads a file, or standard input for `-`; errors contain nothing of the contents.
-    init(_ path: String) throws(AgentError) {
-        let bytes = path == "-" ? try Self.standardInput() : try Self.file(path)
+    init(_ path: String) throws {
+        let bytes =
+            path == "-" ? try ByteReader.standardInput().readAll(limit: Self.limit) : try Self.file(path)
         let name = path == "-" ? "standard input" : escaped(path)
         guard case .object(let members)? = DataValue(json: String(decoding: bytes, as: UTF8.self)) else {
             throw AgentError("\(name): not an account; it takes one JSON object with site, app, key and token")
@@ -61,17 +62,9 @@ struct CloudAccount: Sendable {
         return (KiiSite(host: text), false)
     }
 
-    private static func file(_ path: String) throws(AgentError) -> [UInt8] {
-        do throws(SecretFileError) {
-            let file = try SecretFile(path, limit: limit)
-            if let exposure = file.exposure { throw exposure }
-            return file.bytes
-        } catch { throw AgentError("\(error)") }
-    }
-
-    private static func standardInput() throws(AgentError) -> [UInt8] {
-        do throws(ReadError) { return try ByteReader.standardInput().readAll(limit: limit) } catch {
-            throw AgentError("\(error)")
-        }
+    private static func file(_ path: String) throws(SecretFileError) -> [UInt8] {
+        let file = try SecretFile(path, limit: limit)
+        if let exposure = file.exposure { throw exposure }
+        return file.bytes
     }
 }

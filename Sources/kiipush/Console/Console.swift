@@ -53,5 +53,4 @@ private func endOutput(_ error: ErrorNumber, _ code: ExitCode) -> Never {
     exitProcess(.failed)
 }
 
-/// Ends the process, after flushing C's streams.
 func exitProcess(_ code: ExitCode) -> Never { exitProcess(code.rawValue) }

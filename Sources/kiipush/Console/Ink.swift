@@ -1,4 +1,5 @@
 import CLibrary
+import KiiPushSystem
 
 /// The colours of one output, or none: the only place that decides.
 ///
@@ -26,9 +27,8 @@ struct Ink: Sendable {
 
     private init(isOn: Bool) { self.isOn = isOn }
 
-    /// The colours of a descriptor of this process.
     static func of(_ descriptor: Int32) -> Ink {
-        Ink(isTerminal: isatty(descriptor) == 1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+        Ink(isTerminal: isatty(descriptor) == 1, environment: environmentVariable)
     }
 
     /// A text in a tone; it must already be safe for a terminal.

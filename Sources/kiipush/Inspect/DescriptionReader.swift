@@ -13,7 +13,6 @@ import KiiPush
 struct DescriptionReader {
     let text: [UInt8]
     var offset: Int
-    /// The JSON so far.
     var json = ""
     /// The language of the description, in errors.
     private var language = "a property-list description"

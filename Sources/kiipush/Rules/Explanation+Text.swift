@@ -125,7 +125,6 @@ extension Explanation {
         }
     }
 
-    /// A text for a column: escaped and truncated.
     private static func shown(_ text: String) -> String {
         let safe = escaped(text)
         return safe.count <= 60 ? safe : safe.prefix(59) + "…"

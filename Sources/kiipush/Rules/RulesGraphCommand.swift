@@ -59,7 +59,6 @@ struct MermaidText {
 
     // MARK: Drawing
 
-    /// Draws the stages before the rules, in order.
     private mutating func drawStages(_ middleware: [String], hasRules: Bool) {
         let stages = ["transport", "decode"] + middleware
         for (number, stage) in stages.enumerated() {

@@ -19,7 +19,6 @@ struct WatchedAgent: Sendable {
 
     func silence(_ error: any Error) -> Silence { AgentState.silence(of: directory, error) }
 
-    /// Why there is no answer, in words.
     func words(_ silence: Silence) -> String {
         switch silence {
         case .nobody: "no agent runs on \(escaped(directory)); --state names another directory"

@@ -99,7 +99,7 @@ struct ScreenSize: Equatable {
         if unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
             return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
         }
-        let columns = unsafe getenv("COLUMNS").flatMap { unsafe Int(String(cString: $0)) } ?? 80
+        let columns = environmentVariable("COLUMNS").flatMap { Int($0) } ?? 80
         return ScreenSize(columns: min(max(columns, 40), 1000), rows: 24)
     }
 }

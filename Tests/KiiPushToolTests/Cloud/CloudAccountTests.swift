@@ -4,6 +4,7 @@ import Testing
 
 @testable import kiipush
 @testable import KiiPushAgent
+@testable import KiiPushSystem
 
 @Suite("the account of a command that calls Kii's cloud")
 struct CloudAccountTests {
@@ -44,7 +45,7 @@ struct CloudAccountTests {
 
     @Test("a file that others can read is refused")
     func exposed() throws {
-        let error = try #require(throws: AgentError.self) { try account(Self.fine, mode: 0o644) }
+        let error = try #require(throws: SecretFileError.self) { try account(Self.fine, mode: 0o644) }
         #expect(error.description.contains("chmod 600"))
     }
 
