@@ -147,6 +147,8 @@ final class MQTTSession {
             why = "\(settings.host):\(settings.port): \(what)"
             if isByBroker, !isAccepted {
                 why += "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
+            } else if settings.caFile == nil, what.contains(exactly: "certificate verify failed") {
+                why += "; if the broker's authority is your own, name its CA file"
             }
         }
         let (words, pause) = pauses.afterLoss(why, isByBroker: isByBroker, held: held, random: transport.random())
