@@ -65,7 +65,7 @@ public enum RouteFlow: Sendable, Hashable {
 }
 
 /// The routes that match one message, in order of declaration.
-public struct MatchedRoutes: Sendable, RandomAccessCollection {
+public struct MatchedRoutes: Sendable, RandomAccessCollection, CustomStringConvertible {
     /// An only route is not in an array, because there is rarely another: no allocation, and one reference to count.
     private enum Storage {
         case only(Route?)
@@ -117,6 +117,9 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
 
     /// The ids of the routes.
     public var ids: [String] { map(\.id) }
+
+    /// The ids of the routes.
+    public var description: String { "\(ids)" }
 
     /// The route, if it is the only one.
     var only: Route? { if case .only(let route) = storage { route } else { nil } }
