@@ -1,14 +1,18 @@
-import KiiPush
-
 /// A random number generator that produces the same numbers for the same seed, on every machine.
 ///
 /// The algorithm is SplitMix64: fast, and unsuitable for secrets.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var source: SplitMix
+    private var state: UInt64
 
     /// Makes a generator; different seeds give different numbers.
-    public init(seed: UInt64) { source = SplitMix(seed: seed) }
+    public init(seed: UInt64) { state = seed }
 
     /// The next 64 bits.
-    public mutating func next() -> UInt64 { source.next() }
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
 }

@@ -40,8 +40,10 @@ struct World {
         (self.subject, self.loop) = (subject, loop)
         var dice = dice
         let (clock, routes) = (clock, dice.pick(1, 1, 2, 3))
+        // Keys pause at times of day.
+        let midnight = dice.between(0, 86_400)
         self.devices = (0..<devices).map { _ in
-            let clock = DeviceClock(clock, ahead: dice.between(0, loop?.clocks ?? 0))
+            let clock = DeviceClock(clock, ahead: midnight + dice.between(0, loop?.clocks ?? 0))
             return Device(clock, subject, routes: routes, places: loop?.places ?? .max)
         }
         self.dice = dice

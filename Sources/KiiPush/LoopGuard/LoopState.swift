@@ -39,11 +39,10 @@ struct LoopState {
         return paces.ask(&message)
     }
 
-    /// Hears a message, unless that was done before or it is replayed; one that this device caused is no traffic.
+    /// Hears a message, unless that was done before or it is replayed.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
         guard isOn(.pace), message.bypass != .all, message.heard == .no, !message.routes.isEmpty else { return }
-        // Outside of a lane, the layers before this one have just found that it is not.
-        paces.hear(&message, isInLane: isInLane, isAgain: isAgain || isInLane && isOwn(message))
+        paces.hear(&message, isInLane: isInLane, isAgain: isAgain)
     }
 
     // MARK: What ends a message
@@ -53,11 +52,7 @@ struct LoopState {
     private mutating func layerThatEnds(_ message: inout RoutedMessage) -> LoopLayer? {
         if isOn(.identity), identities.isMe(message.message) { return .identity }
         // A replayed message arrived before the writes that are expected now.
-        if isOn(.echo), !writes.isIdle, message.bypass != .all, let (object, event) = ownEvent(message),
-            writes.take(object, event, now: message.admittedAt)
-        {
-            return .echo
-        }
+        if isOn(.echo), !writes.isIdle, message.bypass != .all, isEcho(message) { return .echo }
         if isOn(.lineage), message.message.storage.stamp.isPresent,
             let hops = message.message.lineage?.hops, hops > settings.hops
         {
@@ -78,20 +73,13 @@ struct LoopState {
         return false
     }
 
-    /// What may be the event of an own write.
-    private func ownEvent(_ message: RoutedMessage) -> (ResourceKey, OwnWrites.Event)? {
-        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, .ofProcess) else { return nil }
+    /// Whether a message is the event of an own write, which no longer waits for it then.
+    private mutating func isEcho(_ message: RoutedMessage) -> Bool {
+        guard message.isOfApp, let object = ResourceKey(objectOf: message.message, .ofProcess) else { return false }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
-        return (object, event)
-    }
-
-    /// Whether this device caused a message by a write that its handlers have declared, or that names it.
-    private func isOwn(_ message: RoutedMessage) -> Bool {
-        if isOn(.identity), identities.isMe(message.message) { return true }
-        guard isOn(.echo), !writes.isIdle, let (object, event) = ownEvent(message) else { return false }
-        return writes.expects(object, event)
+        return writes.take(object, event, now: message.admittedAt)
     }
 }
 

@@ -132,9 +132,6 @@ struct OwnWrites {
         return true
     }
 
-    /// Whether an event would be taken for that of an expected write.
-    func expects(_ key: ResourceKey, _ event: Event) -> Bool { Self.match(waiting[key] ?? [], event) != nil }
-
     /// The index of the write that caused an event.
     private static func match(_ writes: [Announcement], _ event: Event) -> Int? {
         let candidates = writes.indices.filter {

@@ -28,8 +28,7 @@ struct PaceTable {
     }
 
     private mutating func make(_ key: PaceKey, _ now: Double) -> UInt32? {
-        forgetIdle(now)
-        guard queue.count < capacity || makeRoom() else { return nil }
+        guard makeRoom(now) else { return nil }
         let index = free.popLast() ?? UInt32(entries.count)
         let entry = (key, Pace(key.limits, now: now))
         if index < entries.count { entries[Int(index)] = entry } else { entries.append(entry) }
@@ -49,35 +48,28 @@ struct PaceTable {
 
     // MARK: Forgetting
 
-    /// Forgets up to two idle keys for each new one, so that old keys disappear over time.
-    private mutating func forgetIdle(_ now: Double) {
-        for _ in 0..<2 {
-            guard let index = queue.popFirst() else { return }
-            let (key, pace) = entries[Int(index)]
-            // A key that was just reported must not be reported again at once.
-            if pace.isIdle(now, key.limits), !isReported(index, now) { forget(index) } else { queue.append(index) }
-        }
-    }
-
-    /// Forgets a key that still counts and for which nothing waits; checks eight, and gives up if all of them are paced
-    /// or waited for.
-    private mutating func makeRoom() -> Bool {
-        for _ in 0..<8 {
+    /// Forgets keys for a new one; returns whether there is room for it.
+    ///
+    /// Two are checked, and forgotten if they are idle, so that old keys disappear over time. At the capacity, it is up
+    /// to eight, until one is forgotten: one that still counts, too, unless it is paced or something waits for it.
+    private mutating func makeRoom(_ now: Double) -> Bool {
+        let isFull = queue.count >= capacity
+        for _ in 0..<(isFull ? 8 : 2) {
             guard let index = queue.popFirst() else { return true }
-            if self[index].isPlain, self[index].waiting == 0 {
-                forget(index)
-                return true
+            let (key, pace) = entries[Int(index)]
+            let isUnused = pace.isPlain && pace.waiting == 0
+            // A key that was just reported must not be reported again at once.
+            guard isFull && isUnused || pace.isIdle(now, key.limits) && !isReported(index, now) else {
+                queue.append(index)
+                continue
             }
-            queue.append(index)
+            last = .max
+            indices.remove(key.id.digest, index)
+            records[index] = nil
+            free.append(index)
+            if isFull { return true }
         }
-        return false
-    }
-
-    private mutating func forget(_ index: UInt32) {
-        last = .max
-        indices.remove(entries[Int(index)].key.id.digest, index)
-        if !records.isEmpty { records[index] = nil }
-        free.append(index)
+        return !isFull
     }
 
     // MARK: Reports
@@ -102,13 +94,12 @@ struct PaceTable {
     /// Counts a change that a newer one replaced while it waited.
     mutating func supersede(_ index: UInt32) { records[index]?.key.superseded += 1 }
 
-    /// Whether a message's time compares so with that of the newest change of its key that was told to ask again.
-    func compares(_ message: PushMessage, _ index: UInt32, _ order: (Int64, Int64) -> Bool) -> Bool {
-        guard !records.isEmpty, let newest = records[index]?.newest, let time = message.serverTime else { return false }
-        return order(time, newest)
+    /// Whether a newer change of a message's key was told to ask again.
+    func hasNewer(_ message: PushMessage, _ index: UInt32) -> Bool {
+        guard let newest = records[index]?.newest, let time = message.serverTime else { return false }
+        return time < newest
     }
 
-    var hasNoRecords: Bool { records.isEmpty }
     var hasNews: Bool { !news.isEmpty }
 
     /// The keys whose messages wait now.

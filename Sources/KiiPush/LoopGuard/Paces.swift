@@ -24,25 +24,21 @@ struct Paces {
 
     /// Records the arrival of a message; it waits until it passes, or ``leave(_:isSuperseded:)`` is called for it.
     ///
-    /// In a lane of a service it is heard once; else its transport may deliver it again. A message that a service has
-    /// accepted before, or that this device caused, comes again and is no new traffic.
+    /// In a lane of a service it is heard once. Outside of one, it comes again while it waits, and then counts already.
+    /// A message that a service has accepted before comes again, too, and is no new traffic.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool) {
         guard let (key, route) = message.paceKey else { return }
-        let (push, now) = (message.message, message.time)
-        let received = push.storage.received
-        let hasWaited = now - message.arrivedAt.seconds >= Pace.joined
-        let isNew = !isAgain && !hasWaited && !received.isRedelivered && !received.hasWaited
-        var (isPlain, waitsAlready) = (true, false)
+        let (received, now) = (message.message.storage.received, message.time)
+        let comesAgain = received.isRedelivered || now - message.arrivedAt.seconds >= Pace.joined
+        let isNew = !isAgain && !comesAgain && !received.hasWaited
+        let counts = isInLane || !comesAgain
+        var isPlain = true
         if let index = own.index(of: key, now) {
-            waitsAlready = !isInLane && (hasWaited || received.isRedelivered || own.compares(push, index, <=))
-            // One that others have overtaken on its way is new traffic, and may be counted among those that wait.
-            if !waitsAlready || isNew && own.compares(push, index, <) {
-                own[index].hear(now, isNew: isNew, waits: !waitsAlready, key.limits)
-            }
+            if counts { own[index].hear(now, isNew: isNew, key.limits) }
             isPlain = own[index].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, !waitsAlready { hear(asNew: route.newKeys, now, isNew: isNew) }
+        if isPlain, counts { hear(asNew: route.newKeys, now, isNew: isNew) }
     }
 
     private mutating func hear(asNew key: PaceKey, _ now: Double, isNew: Bool) {
@@ -88,7 +84,7 @@ struct Paces {
             leave(&message)
             return .pass
         }
-        if isReplaced(message) {
+        if own.hasNewer(message.message, index), takesNewest(message) {
             leave(&message, isSuperseded: true)
             return .drop(.superseded)
         }
@@ -132,19 +128,11 @@ struct Paces {
 
     /// Whether the newest change of a message's object should take the place of older ones that wait: not all of them
     /// may pass, and no route is unlimited.
-    mutating func takesNewest(_ message: RoutedMessage) -> Bool { limited(message) != nil }
-
-    /// Whether a newer change that waits takes a message's place.
-    private mutating func isReplaced(_ message: RoutedMessage) -> Bool {
-        !own.hasNoRecords && limited(message).map { own.compares(message.message, $0, <) } ?? false
-    }
-
-    /// The index of a message's object, if not all of its changes that wait may pass.
-    private mutating func limited(_ message: RoutedMessage) -> UInt32? {
+    mutating func takesNewest(_ message: RoutedMessage) -> Bool {
         guard let key = message.paceKey?.key, key.level == .object, !message.routes.contains(where: \.isUnlimited),
-            let index = own.find(key), own[index].hasFailed(message.time, key.limits)
-        else { return nil }
-        return index
+            let index = own.find(key)
+        else { return false }
+        return own[index].hasFailed(message.time, key.limits)
     }
 
     // MARK: Reports

@@ -30,11 +30,10 @@ extension Pace {
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
     static let letterWindow = 2.5
-    /// By how much the beginnings of pauses vary, so that no regular traffic stays in step with them.
-    static let spread = 3.3
-    /// How much faster than heard a key may go on, so that it catches up.
-    static let growth = 1.1
-    /// What part of honest messages a loop may add to them: so long it may go on at their pace when they have ended.
+    /// How much the beginnings of pauses vary, so that no regular traffic stays in step with them.
+    static let spread = 2.0
+    /// What part of honest messages a loop may add to them: so much faster than heard a key goes on, so that it catches
+    /// up, and so long it may go on at their pace when they have ended.
     static let added = 0.25
     /// How long an unused rate counts, and is saved: the pause between two clusters.
     static let kept = 60.0
@@ -44,7 +43,7 @@ extension Pace {
 
     /// How many pauses a day has at most, for the longest ones, those of letters.
     static func pausesOfDay(isLong: Bool) -> Double {
-        (24 * hour / (Limits.letters().length(isLong: isLong) + spread)).rounded()
+        (24 * hour / (Limits.letters().length(isLong: isLong) + spread)).rounded(.down)
     }
 
     /// The numbers of one kind of key.
@@ -66,7 +65,7 @@ extension Pace {
             self.allowance = allowance
             let floor = Pace.hour / self.every
             // At least what catches up needs, or a route with a fast pace of its own would have long pauses alone.
-            let proofs = max(Pace.hourly - floor - burst - allowance, floor * (Pace.growth - 1))
+            let proofs = max(Pace.hourly - floor - burst - allowance, floor * Pace.added)
             self.proofs = provesAtOnce ? .infinity : proofs
             self.newestWins = newestWins
         }

@@ -4,14 +4,14 @@
 /// taken from an hour's *allowance*, so that a burst waits for nothing. A key that takes from it is *listened to* in
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
-/// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
+/// goes on at that *rate*, and a quarter more. If nothing comes, it has no rate, only its floor once the allowance is
 /// spent; of an object, the newest change is handled and replaces older ones that wait.
 ///
-/// The allowance is whole again when nothing has come for fifteen seconds after a message was handled, and at the end
-/// of the first pause an hour after it was spent. What passes by a rate is counted, too, and what is restored while
-/// others wait: beyond an hour's bound, a pause must be longer than the longest round trip to give a rate, and another
-/// one follows when a quarter more time has passed. So an hour's total is bounded, unless messages come by themselves:
-/// when they end, a loop goes on at their pace for a quarter of their time.
+/// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
+/// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
+/// longest round trip to give a rate, and another one follows when a quarter more time has passed. So an hour's total
+/// is bounded, unless messages come by themselves: when they end, a loop goes on at their pace for a quarter of their
+/// time.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -32,28 +32,23 @@ struct Pace {
     private var tokens: Double
     private var at: Double
     private var allowance: Account
-    /// What is left of an hour's bound for what short pauses have shown to come by itself, and for allowances that were
-    /// restored while others waited.
+    /// What is left of an hour's bound for what short pauses have shown to come by itself.
     private var proofs: Account
-    /// Since when nothing has come: since the last message was handled, or the first one after which others waited on.
-    private var quietSince = Double.infinity
+    /// When the last message was handled, or might have been by a new rate.
+    private var handledAt: Double
     /// When the next pause begins, or has begun; whether it is long, or was joined, and what was heard at its end.
     private var pause = Double.infinity
     private var isLong = false
     private var isJoined = false
     private var heard = 0.0
-    private var hasBegun = false
     /// Whether a pause has ended since nothing came for fifteen seconds.
     private var hasPaused = false
     /// How many may pass each second beyond the floor, and how many now: none without a rate.
     private var rate = 0.0
     private var room = 0.0
-    private var lastUse = 0.0
     /// Since when each pause has shown a rate, and when the last one has.
     private var provedSince = Double.infinity
     private var provedAt = 0.0
-    /// Since when messages wait for a rate.
-    private var waitsSince = Double.infinity
     /// How many were heard and have neither passed nor ended.
     private(set) var waiting = 0
 
@@ -61,35 +56,25 @@ struct Pace {
         tokens = limits.burst
         allowance = Account(limits.allowance)
         proofs = Account(limits.proofs)
-        at = now
+        (at, handledAt) = (now, now)
     }
 
     /// A number that an hour restores.
     private struct Account {
         private(set) var left: Double
-        private var restored = Double.infinity
+        private var due = Double.infinity
 
         init(_ most: Double) { left = most }
 
-        /// Takes so many, if it has them; returns whether it has.
-        mutating func take(_ now: Double, _ count: Double = 1) -> Bool {
-            guard left >= count else { return false }
-            left -= count
-            if left < 1, restored == .infinity { restored = now + Pace.hour }
+        /// Takes one, if there is one; returns whether there was.
+        mutating func take(_ now: Double) -> Bool {
+            guard left >= 1 else { return false }
+            left -= 1
+            if left < 1 { due = now + Pace.hour }
             return true
         }
 
-        /// Takes back what was taken, as far as another account has as much.
-        mutating func restore(_ most: Double, from other: inout Account, _ now: Double) {
-            let moved = min(most - left, other.left)
-            _ = other.take(now, moved)
-            left += moved
-            if left >= 1 { restored = .infinity }
-        }
-
-        mutating func restore(_ most: Double, ifDueAt now: Double = .infinity) {
-            if now >= restored { (left, restored) = (most, .infinity) }
-        }
+        mutating func restore(_ most: Double, _ now: Double) { if now >= due { self = Account(most) } }
     }
 
     /// Whether no pause is planned and there is no rate.
@@ -111,15 +96,12 @@ struct Pace {
 
     // MARK: Hearing
 
-    /// Records the arrival of a message, which waits from now on, unless it may be counted among those that wait; one
-    /// that `isNew` was sent just before.
-    mutating func hear(_ now: Double, isNew: Bool, waits: Bool = true, _ limits: Limits) {
+    /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
+    mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
         advance(now, limits)
-        if waits { waiting += 1 }
-        guard isNew else { return }
-        quietSince = .infinity
+        waiting += 1
         let beginning = pause + Limits.roundTrip(isLong: isLong)
-        if now >= beginning, now < beginning + limits.window(isLong: isLong) { heard += 1 }
+        if isNew, now >= beginning, now < beginning + limits.window(isLong: isLong) { heard += 1 }
     }
 
     /// Records that a message no longer waits: it passed, or ended in another way.
@@ -140,7 +122,7 @@ struct Pace {
     /// Takes a token of a floor that is ready, for a message that was not heard.
     mutating func pass() {
         tokens -= 1
-        quietSince = at
+        handledAt = at
     }
 
     /// Whether the newest message replaces those that wait before it, because not all of them may pass.
@@ -157,7 +139,7 @@ struct Pace {
         let answer = decide(now, limits, offset)
         if case .now = answer {
             leave()
-            if waiting == 0 || quietSince == .infinity { quietSince = now }
+            handledAt = now
         }
         return answer
     }
@@ -169,7 +151,7 @@ struct Pace {
             plan(now, limits, offset)
         }
         if room >= 1, isLong || proofs.take(now) {
-            (room, lastUse) = (room - 1, now)
+            room -= 1
             return .now(.rate)
         }
         if tokens >= 1 {
@@ -179,7 +161,6 @@ struct Pace {
         plan(now, limits, offset)
         if now >= pause { return listen(now, limits) }
         if allowance.take(now) { return .now(.allowance) }
-        waitsSince = min(waitsSince, now)
         let floor = (1 - tokens) * limits.every
         let next = rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
         return .later(until: min(pause, now + next))
@@ -187,11 +168,7 @@ struct Pace {
 
     /// Decides in a pause.
     private mutating func listen(_ now: Double, _ limits: Limits) -> Answer {
-        guard passesInAdvance(now, limits) else {
-            waitsSince = min(waitsSince, pause)
-            return .later(until: pause + limits.length(isLong: isLong))
-        }
-        hasBegun = true
+        guard passesInAdvance(now, limits) else { return .later(until: pause + limits.length(isLong: isLong)) }
         tokens -= 1
         return .now(.floor)
     }
@@ -203,7 +180,7 @@ struct Pace {
 
     /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
     private func passesInAdvance(_ now: Double, _ limits: Limits) -> Bool {
-        limits.newestWins && !hasBegun && tokens >= 0 && now < pause + Self.margin
+        limits.newestWins && tokens >= 0 && now < pause + Self.margin
     }
 
     // MARK: Pauses
@@ -218,9 +195,9 @@ struct Pace {
         }
         // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
         // the burst a little later than they do; by a key that has paused before, one that has not ended.
-        let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) : Self.joined
+        let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) - Self.apart : Self.joined
         pause = Self.nextPause(after: now + offset - ago, isLong: isLong) - offset
-        (isJoined, heard, hasBegun) = (now >= pause, 0, false)
+        (isJoined, heard) = (now >= pause, 0)
     }
 
     /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
@@ -230,8 +207,9 @@ struct Pace {
         let slot = 24 * hour / ofDay
         var number = (now / slot).rounded(.down)
         while true {
-            var chance = SplitMix(seed: UInt64(max(0, number.truncatingRemainder(dividingBy: ofDay))))
-            let part = Double(chance.next() >> 11) * 0x1p-53
+            var digest = KeyedDigest(.published)
+            digest.add(UInt64(max(0, number.truncatingRemainder(dividingBy: ofDay))))
+            let part = Double(digest.half >> 11) * 0x1p-53
             let time = number * slot + part * spread
             if time > now { return time }
             number += 1
@@ -256,43 +234,30 @@ struct Pace {
     /// Ends a pause: what was heard says how many come by themselves.
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, true) }
-        // Here, and not as soon as they are due: that moment differs between devices, and others may be listening.
-        allowance.restore(limits.allowance, ifDueAt: end)
-        proofs.restore(limits.proofs, ifDueAt: end)
-        let before = rate
-        let found = Self.growth * heard / limits.window(isLong: isLong)
+        let (before, found) = (rate, (1 + Self.added) * heard / limits.window(isLong: isLong))
         // One that was joined cannot raise it: others may have gone beyond the burst too late to join.
         rate = isJoined ? min(rate, found) : found
         if rate == 0 {
             forgetRate()
         } else {
-            // A first rate counts from when messages began to wait for it.
-            let since = before == 0 ? max(min(waitsSince, pause), end - Self.kept) : pause
-            let lack = (rate - before) * (end - since)
-            // Without a bound, no more than for those that wait.
-            room = max(0, room + (isLong ? min(lack, Double(waiting)) : lack))
-            (provedSince, provedAt) = (min(provedSince, pause), end)
-            lastUse = end
+            // A first rate counts for those that waited for the pause, too.
+            let waited = (end - pause) * (before == 0 ? 2 : 1)
+            room = max(0, room + (rate - before) * waited)
+            (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
         }
-        waitsSince = .infinity
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
         let passed = max(0, now - at)
         at = max(at, now)
         tokens = min(limits.burst, tokens + passed / limits.every)
-        if rate > 0 { room = max(room, min(room + passed * rate, rate * Self.kept)) }
-        if waiting == 0 { waitsSince = .infinity }
-        if now - quietSince >= Self.longRoundTrip {
-            if waiting == 0 {
-                allowance.restore(limits.allowance)
-                hasPaused = false
-            } else {
-                allowance.restore(limits.allowance, from: &proofs, now)
-            }
-            quietSince = .infinity
+        room = min(room + passed * rate, rate * Self.kept)
+        if waiting == 0, now - handledAt >= Self.longRoundTrip {
+            (allowance, hasPaused) = (Account(limits.allowance), false)
         }
-        if rate > 0, now - lastUse > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
+        allowance.restore(limits.allowance, now)
+        proofs.restore(limits.proofs, now)
+        if rate > 0, now - handledAt > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 
     private mutating func forgetRate() { (rate, room, provedSince) = (0, 0, .infinity) }

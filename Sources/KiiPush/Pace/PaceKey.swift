@@ -9,12 +9,12 @@ struct PaceKey {
     }
 }
 
-extension ResourceKey {
-    /// All new keys of a route; the second half is one that a digest has only by a chance of one in 2^64.
-    init(route digest: DedupeKey) {
-        self.init(digest: DedupeKey(first: digest.first ^ digest.second, second: 0x726F_7574_6500_0001))
+extension PaceKey {
+    /// All new keys of a route that has a pace of its own.
+    init(route digest: DedupeKey, every: Double) {
+        self.init(ResourceKey(digest: digest), .route, .newKeys(every: min(every, Pace.letterEvery)))
     }
 
     /// All new keys of a device's routes with the standard pace.
-    static let device = ResourceKey(digest: DedupeKey(first: 0, second: 0x6465_7669_6365_0001))
+    static let device = PaceKey(ResourceKey(digest: DedupeKey(first: 0, second: 0)), .device, .newKeys())
 }

@@ -46,12 +46,7 @@ public final class Route: Sendable {
         digest.add(0, id)
         let routeKey = digest.finish()
         self.digest = routeKey
-        newKeys =
-            if let every {
-                PaceKey(ResourceKey(route: routeKey), .route, .newKeys(every: min(every, Pace.letterEvery)))
-            } else {
-                PaceKey(.device, .device, .newKeys())
-            }
+        newKeys = every.map { PaceKey(route: routeKey, every: $0) } ?? .device
         self.handlerName = handlerName ?? id
     }
 }

@@ -69,7 +69,8 @@ struct PaceTests {
     func pauses() {
         for number in 0..<1000 {
             let now = Double(number) * 7.3
-            for (isLong, slot) in [(false, 10.8), (true, 86_400.0 / 3630)] {
+            for isLong in [false, true] {
+                let slot = 86_400 / Pace.pausesOfDay(isLong: isLong)
                 let time = Pace.nextPause(after: now, isLong: isLong)
                 #expect(time > now && time <= now + 2 * slot)
                 let longest = Pace.Limits.letters().length(isLong: isLong)
@@ -114,6 +115,19 @@ struct PaceTests {
                 #expect(isQuiet || Self.waits(lane, forEndOf: next))
             }
         }
+    }
+
+    @Test("a key that asks as a pause ends does not join it again, although the wall clock was read less exactly")
+    func joinsOnce() throws {
+        let limits = Pace.Limits.letters()
+        let pause = Pace.nextPause(after: 500, isLong: false)
+        var lane = PaceLane(limits, at: 400)
+        lane.come(21, at: pause - 3)
+        for number in 0..<3 { lane.come(at: pause + 5 + Double(number) / 10) }
+        let end = pause + Self.pause(limits)
+        var (pace, until) = (lane.pace, end)
+        while until == end { if case .later(let time) = pace.ask(end, limits, -0.002) { until = time } }
+        #expect(until > end + 0.1 && !pace.isPlain)
     }
 
     @Test("a pause that a key joined ends its rate if nothing comes in it")
@@ -177,7 +191,7 @@ struct PaceTests {
             if lane.queue.count < 100 { lane.come(2, at: lane.now + 0.3) }
             while lane.passes.count == seen, lane.passToDue() {}
         }
-        #expect(lane.passes.count <= kind.atOnce + Int(1000 / limits.every) + 1)
+        #expect(lane.passes.count <= kind.atOnce + Int(lane.now / limits.every) + 1)
         #expect((lane.superseded > 0) == limits.newestWins && !lane.wentBack)
         #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted())
         if limits.newestWins { #expect(lane.passes.allSatisfy { $0.at - $0.came < 17 }) }
@@ -189,17 +203,17 @@ struct PaceTests {
         var lane = PaceLane(limits)
         lane.come(25, at: 0)
         for number in 1...600 { lane.come(at: Double(number) / 2) }
-        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause(limits) + 0.01 })
+        #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause(limits) + 5 * limits.every })
     }
 
     @Test(
         "steady traffic waits for one pause, and passes at its own pace after it",
-        arguments: kinds.filter { $0.limits.allowance > 0 }, [1.5, 2])
+        arguments: kinds.filter { $0.limits.allowance > 0 }, [1.5, 3])
     func steady(kind: Kind, perSecond: Double) {
         var lane = PaceLane(kind.limits)
-        for number in 0..<Int(400 * perSecond) { lane.come(at: Double(number) / perSecond) }
-        lane.pass(until: 500)
-        #expect(lane.passes.count == Int(400 * perSecond) && lane.superseded == 0)
+        for number in 0..<Int(300 * perSecond) { lane.come(at: Double(number) / perSecond) }
+        lane.pass(until: 400)
+        #expect(lane.passes.count == Int(300 * perSecond) && lane.superseded == 0)
         #expect(lane.passes.allSatisfy { $0.at - $0.came < Self.pause(kind.limits) + 0.01 })
         let late = lane.passes.filter { $0.came > 200 }
         #expect(late.allSatisfy { $0.at - $0.came < 0.01 }, "\(late.map { $0.at - $0.came }.max() ?? 0)")
@@ -210,12 +224,12 @@ struct PaceTests {
     )
     func proven() {
         var lane = PaceLane(.objects())
-        for number in 0..<7000 { lane.come(at: Double(number) / 2) }
+        for number in 0..<17_500 { lane.come(at: Double(number) / 5) }
         lane.pass(until: 3600)
-        #expect(lane.passes.count == 7000 && lane.superseded == 0)
+        #expect(lane.passes.count == 17_500 && lane.superseded == 0)
         #expect(lane.passes.allSatisfy { $0.at - $0.came < 16.91 })
         let ends = Set(lane.passes.filter { $0.at - $0.came > Self.pause(.objects()) + 0.01 }.map(\.at)).sorted()
-        #expect((2...12).contains(ends.count), "\(ends)")
+        #expect((2...15).contains(ends.count), "\(ends)")
         for (before, next) in zip(ends, ends.dropFirst()) {
             #expect(next - before > max(60, (before - (ends.first ?? 0)) / 4), "\(ends)")
         }
