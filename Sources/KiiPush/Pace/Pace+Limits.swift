@@ -32,8 +32,9 @@ extension Pace {
     static let letterWindow = 2.5
     /// How much the beginnings of pauses vary, so that no regular traffic stays in step with them.
     static let spread = 2.0
-    /// What part of honest messages a loop may add to them: so much faster than heard a key goes on, so that it catches
-    /// up, and so long it may go on at their pace when they have ended.
+    /// How much faster than heard a key may go on, so that it catches up.
+    static let growth = 1.1
+    /// What part of honest messages a loop may add to them: so long it may go on at their pace when they have ended.
     static let added = 0.25
     /// How long an unused rate counts, and is saved: the pause between two clusters.
     static let kept = 60.0
@@ -65,7 +66,7 @@ extension Pace {
             self.allowance = allowance
             let floor = Pace.hour / self.every
             // At least what catches up needs, or a route with a fast pace of its own would have long pauses alone.
-            let proofs = max(Pace.hourly - floor - burst - allowance, floor * Pace.added)
+            let proofs = max(Pace.hourly - floor - burst - allowance, floor * (Pace.growth - 1))
             self.proofs = provesAtOnce ? .infinity : proofs
             self.newestWins = newestWins
         }

@@ -4,7 +4,7 @@
 /// taken from an hour's *allowance*, so that a burst waits for nothing. A key that takes from it is *listened to* in
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
-/// goes on at that *rate*, and a quarter more. If nothing comes, it has no rate, only its floor once the allowance is
+/// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
 /// spent; of an object, the newest change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
@@ -234,7 +234,7 @@ struct Pace {
     /// Ends a pause: what was heard says how many come by themselves.
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, true) }
-        let (before, found) = (rate, (1 + Self.added) * heard / limits.window(isLong: isLong))
+        let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
         // One that was joined cannot raise it: others may have gone beyond the burst too late to join.
         rate = isJoined ? min(rate, found) : found
         if rate == 0 {
