@@ -30,8 +30,8 @@ struct DemoTests {
     func loop() async {
         let text = await ToolRun("demo").output.joined(separator: "\n")
         let story = [
-            "63 pushes were handled, each caused the next one; then: paced",
-            "within 1 h: 698 handled, 698 came back", "lifts this",
+            "55 pushes were handled, each caused the next one; then: paced",
+            "within 1 h: 707 handled, 707 came back", "lifts this",
             "within 1 h: 1 handled, 0 came back",
             "1 push was handled, each caused the next one; then: looped (echo)",
         ]
