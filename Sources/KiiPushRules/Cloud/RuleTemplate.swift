@@ -46,7 +46,7 @@ package struct RuleTemplate: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// The text with its placeholders, and with the values of parameters that are not secret.
+    /// The text with its placeholders, and with the values of parameters that are not secret; `$${` is `${` in it.
     package var source: String {
         parts.reduce(into: "") { whole, part in
             switch part {
@@ -101,7 +101,7 @@ package indirect enum RuleValue: Sendable, Hashable {
         let value: RuleValue
     }
 
-    /// The value as the file has it.
+    /// The value with its placeholders, as in ``RuleTemplate/source``.
     package var source: DataValue {
         switch self {
         case .fixed(let value): value
