@@ -35,7 +35,8 @@ extension Row {
             "loops that change object, topic or route, or take 3 to 15 s", 4500, "an hour",
             [
                 loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true),
-                loop(.object, isSlow: true),
+                loop(.object, isSlow: true), loop(.object, isNew: true, isBeside: true),
+                loop(.letter, isNew: true, isBeside: true), loop(.ownRoute, isNew: true, isBeside: true),
             ]),
         Row(
             "loops among some keys, slow beside honest ones, devices apart", nil, "an hour",
@@ -95,8 +96,6 @@ extension Row {
             var loop = anyLoop(&dice, isSlow ? (3, 14.99) : (0.02, 3))
             let devices = isNew ? dice.pick(1, 1, 2, 3, 5) : dice.pick(1, 1, 2, 5, 10, 30, 100)
             (loop.isNew, loop.fanOut) = (isNew, loop.fanOut * Double(devices))
-            // Those that start it one after another are honest messages beside it.
-            if !isBeside, !isNew { loop.gap = 0 }
             return try busiest(subject, loop, isBeside ? beside(&dice) : [], 1, dice, "\(devices) alike")
         }
     }
@@ -115,7 +114,7 @@ extension Row {
     private static func fleet(_ subject: Subject) -> Run {
         { dice in
             var loop = anyLoop(&dice, (0.02, 2.5))
-            (loop.gap, loop.jitter, loop.clocks) = (0, 0.5, 0.5)
+            (loop.jitter, loop.clocks) = (0.5, 0.5)
             return try busiest(subject, loop, [], dice.pick(2, 3, 5, 10), dice, "a fleet")
         }
     }
@@ -138,22 +137,24 @@ extension Row {
         var loop = Loop(fanOut: dice.chance(0.4) ? 1 : dice.scale(1, 8), trip: trip, isEither: dice.chance(0.3))
         loop.places = dice.pick(100, 100, 300, 1000)
         loop.starts = dice.pick(1, 2, 10, 20, 21, 40, 400)
-        loop.gap = dice.chance(0.5) ? 0 : dice.scale(0.01, 10)
         return loop
     }
 
     private static func beside(_ dice: inout Dice) -> [Double] {
         if dice.chance(0.2) { return cluster(400, at: 600, within: 60, &dice).sorted() }
+        if dice.chance(0.2) { return Array(evenly(1 / dice.scale(0.01, 10), for: 7200).prefix(400)) }
         return atRandom(dice.scale(0.05, 5), for: 7200, &dice)
     }
 
     private static func busiest(
         _ subject: Subject, _ loop: Loop, _ honest: [Double], _ devices: Int, _ dice: Dice, _ name: String
     ) throws -> Measured {
-        var plan = honest.map { Event(time: $0, isHonest: true) }
+        // The keys of what a loop causes are 0 and less.
+        var plan = honest.enumerated().map {
+            Event(time: $1, key: loop.isNew ? loop.starts + $0 : 0, isHonest: true)
+        }
         for (device, start) in (0..<devices).flatMap({ device in (0..<loop.starts).map { (device, $0) } }) {
-            let time = Double(start) * loop.gap + Double(device) * loop.skew
-            plan.append(Event(time: time, device: device, key: loop.isNew ? start : 0))
+            plan.append(Event(time: Double(device) * loop.skew, device: device, key: loop.isNew ? start : 0))
         }
         var world = World(subject, dice, devices: devices, loop: loop)
         try world.run(plan.sorted { $0.time < $1.time }, until: 7200)

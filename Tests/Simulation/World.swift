@@ -17,9 +17,8 @@ struct Loop {
     /// Whether each answer is about something new; among so many things.
     var isNew = false
     var things = Int.max
-    /// How many messages start it, and the pause between them.
+    /// How many messages start it.
     var starts = 1
-    var gap = 0.0
     var places = 1000
 }
 
