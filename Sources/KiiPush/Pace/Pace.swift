@@ -41,7 +41,7 @@ struct Pace {
     private var isLong = false
     private var isJoined = false
     private var heard = 0.0
-    /// Whether a pause has ended since nothing came for fifteen seconds.
+    /// Whether a pause that was not joined has ended since nothing came for fifteen seconds.
     private var hasPaused = false
     /// How many may pass each second beyond the floor, and how many now: none without a rate.
     private var rate = 0.0
@@ -233,15 +233,15 @@ struct Pace {
 
     /// Ends a pause: what was heard says how many come by themselves.
     private mutating func conclude(_ end: Double, _ limits: Limits) {
-        defer { (pause, hasPaused) = (.infinity, true) }
+        defer { (pause, hasPaused) = (.infinity, hasPaused || !isJoined) }
         let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
         // One that was joined cannot raise it: others may have gone beyond the burst too late to join.
         rate = isJoined ? min(rate, found) : found
         if rate == 0 {
             forgetRate()
         } else {
-            // A first rate counts for those that waited for the pause, too.
-            let waited = (end - pause) * (before == 0 ? 2 : 1)
+            // The first pause counts for those that waited for it, too.
+            let waited = (end - pause) * (hasPaused ? 1 : 2)
             room = max(0, room + (rate - before) * waited)
             (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
         }
