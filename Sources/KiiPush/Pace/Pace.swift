@@ -192,6 +192,7 @@ struct Pace {
         if isLong == (proofs.left >= 1) {
             isLong.toggle()
             forgetRate()
+            hasPaused = false
         }
         // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
         // the burst a little later than they do; by a key that has paused before, one that has not ended.

@@ -235,6 +235,17 @@ struct PaceTests {
         }
     }
 
+    @Test("while a fast stream of letters goes on, none is late by a minute, whenever it begins")
+    func fast() {
+        for start in stride(from: 0, to: 45, by: 1.5) {
+            var lane = PaceLane(.letters(), at: start)
+            for number in 0..<25_000 { lane.come(at: start + Double(number) / 175) }
+            let passes = lane.passes.filter { $0.came < start + 80 }
+            let latest = passes.map { $0.at - $0.came }.max() ?? 0
+            #expect(passes.count == 80 * 175 && latest < 60, "\(latest) s from \(start)")
+        }
+    }
+
     @Test("a loop goes on at the pace of honest messages that have ended for a quarter of their time")
     func afterHonest() throws {
         var lane = PaceLane(.letters())
