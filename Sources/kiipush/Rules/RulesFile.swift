@@ -67,29 +67,42 @@ struct CorpusFile {
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {
         var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
-        var (badLines, goodLines) = (0, 0)
+        var (badLines, goodLines, objects) = (0, 0, 0)
+        // Not reported before a line is an object: of a file of another kind, one line says all.
+        var unreported: [any Error] = []
         while let line = try lines.next() {
-            switch line {
-            case .tooLong(let number):
-                badLines += 1
-                if badLines <= Self.mostBadLines {
-                    console.error("\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
-                }
-            case .bytes(let bytes, let number):
-                do {
+            do {
+                switch line {
+                case .tooLong(let number):
+                    objects += 1
+                    let what = "the line has more than \(Self.mostBytesOfLine) bytes"
+                    throw CaptureError(description: "\(escaped(path)):\(number):1: \(what)")
+                case .bytes(let bytes, let number):
+                    if bytes.first == UInt8(ascii: "{") { objects += 1 }
                     guard try await takes(bytes, number) else { return badLines == 0 }
                     goodLines += 1
-                } catch {
-                    badLines += 1
-                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
                 }
+            } catch {
+                badLines += 1
+                if badLines <= Self.mostBadLines { unreported.append(error) }
             }
+            if objects > 0 {
+                for error in unreported { RulesFile.report(error, console) }
+                unreported = []
+            }
+            if badLines == Self.mostBadLines, objects == 0 { break }
             if badLines == Self.mostBadLines, goodLines == 0 {
                 console.error(
                     "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
                         + "step per line")
                 return false
             }
+        }
+        if !unreported.isEmpty {
+            console.error(
+                "\(escaped(path)):1:1: this is no capture, since no line is a JSON object; 'kiipush receive --capture' "
+                    + "writes one, and 'kiipush tap --format json' prints one")
+            return false
         }
         let untold = badLines - Self.mostBadLines
         if untold > 0 {
