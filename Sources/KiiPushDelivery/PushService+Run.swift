@@ -108,7 +108,11 @@ extension PushService {
             for entry in page { await recover(entry) }
             last = end
         }
-        change { state in if state.phase == .reading { state.phase = .open } }
+        let suspects = change { state in
+            if state.phase == .reading { state.phase = .open }
+            return state.recovering
+        }
+        if suspects > 0 { tell(.recovering(messages: suspects)) }
     }
 
     private func recover(_ entry: InboxEntry) async {

@@ -119,8 +119,10 @@ public final class PushService: Sendable {
             status.handling = state.runs.values.count { $0.deadline != nil }
             status.paced = room.later.count { $0.delivery.isPaced }
             status.retrying = room.later.count - status.paced
-            (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)
-            (status.onDisk, status.bytesOnDisk) = (state.onDisk, room.disk.used.bytes)
+            status.recovering = state.recovering
+            let (memory, disk) = (room.memory.used + -room.reading, room.disk.used + room.reading)
+            (status.messages, status.bytes) = (memory.messages, memory.bytes)
+            (status.onDisk, status.bytesOnDisk) = (disk.messages, disk.bytes)
             if state.phase == .stopped {
                 // What is left is in a durable inbox only, or with its transport.
                 (status.messages, status.bytes) = (0, 0)

@@ -114,11 +114,14 @@ struct ServiceState {
     /// How many payloads wait only in the inbox.
     var onDisk: Int { room.disk.used.messages }
 
+    /// How many messages that were in flight at a crash have yet to run alone, or do.
+    var recovering: Int { room.suspectCount + (isAlone ? 1 : 0) }
+
     /// Whether all messages have ended; one that is being ended may have to wait again.
     var isIdle: Bool { !isRunning || room.memory.used.messages + onDisk == 0 && isQuiet }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
-    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && !room.isReading && replayed.isEmpty }
+    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && room.reading == .none && replayed.isEmpty }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(places + ahead, room.running.most.messages) }

@@ -32,10 +32,9 @@ extension WaitingRoom {
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
     /// room.
     mutating func nextUnread() -> [Ticket]? {
-        guard !isReading, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
+        guard reading == .none, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
             let first = nextLane(.reading, { [memory] in memory.isOpen($0, isLow: true) })
         else { return nil }
-        isReading = true
         let key = lanes.keys[first]
         var tickets: [Ticket] = []
         take(key, Self.mostOfLane, &tickets)
@@ -45,6 +44,7 @@ extension WaitingRoom {
             take(lanes.keys[other], Self.mostOfLane, &tickets)
         }
         take(key, Self.mostRead, &tickets)
+        for ticket in tickets { reading = reading + ticket.use }
         return tickets
     }
 
@@ -86,7 +86,7 @@ extension WaitingRoom {
     }
 
     private mutating func endReading(_ tickets: [Ticket]) {
-        isReading = false
+        reading = .none
         for ticket in tickets {
             lanes[ticket.lane]?.isReading = false
             list(ticket.lane)

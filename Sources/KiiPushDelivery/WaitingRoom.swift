@@ -44,8 +44,8 @@ struct WaitingRoom {
     var running: Capacity
     /// The messages that were in flight at a crash, oldest first.
     private var suspects: [Delivery] = []
-    /// Whether messages are being read.
-    var isReading = false
+    /// The messages that are being read: they have their places in memory, and are still on disk only.
+    var reading = Use.none
     /// The messages that wait until a time, the next one first.
     private(set) var later: [(due: MonotonicInstant, delivery: Delivery)] = []
 
@@ -58,6 +58,9 @@ struct WaitingRoom {
 
     /// How many messages in memory wait for their turn.
     var count: Int { lanes.values.reduce(suspects.count) { $0 + $1.head.count } }
+
+    /// How many messages have yet to run alone, besides one that is in progress.
+    var suspectCount: Int { suspects.count }
 
     // MARK: Coming in
 

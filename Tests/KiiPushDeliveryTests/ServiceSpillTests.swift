@@ -193,6 +193,7 @@ struct ServiceSpillTests {
         try await until {
             bench.told.events.contains { $0.contains("could not be read") } && receipts[0].word == "handled"
         }
+        #expect(bench.service.status.onDisk == inbox.disk.rows.count && bench.service.status.messages == 0)
         run.cancel()
         let report = try await run.value
         #expect(report.left == inbox.disk.rows.count && report.left >= 50)

@@ -72,6 +72,8 @@ extension AgentStatus.Rules {
             writer.member("file", file)
             writer.member("digest", digest)
             writer.member("needRestart", needRestart)
+            writer.member("refused", refused?.problem)
+            writer.member("refusedSince", refused?.since.description)
             writer.objects("params", params) { writer, parameter in
                 writer.member("name", parameter.name)
                 writer.member("value", parameter.value)
@@ -90,6 +92,7 @@ extension AgentStatus.Queue {
         writer.member("retrying", retrying)
         writer.member("paced", paced)
         writer.member("onDisk", onDisk)
+        writer.member("recovering", recovering)
         writer.member("overrunning", overrunning)
         writer.member("full", isFull)
     }

@@ -29,6 +29,9 @@ extension AgentStatus {
                         name: parameter.text("name"), value: parameter["value"]?.string,
                         isSecret: parameter["secret"]?.bool ?? true)
                 }, needRestart: rules.objects("needRestart").compactMap(\.string))
+            if let problem = rules["refused"]?.string, let since = rules["refusedSince"]?.date {
+                self.rules?.refused = Refusal(problem: problem, since: since)
+            }
         }
         if let queue = root["queue"] { self.queue = Queue(queue) }
         routes = root.objects("routes").map { Route($0) }
@@ -63,8 +66,8 @@ extension AgentStatus.Queue {
         self.init(
             messages: value.number("messages"), bytes: value.number("bytes"), waiting: value.number("waiting"),
             handling: value.number("handling"), retrying: value.number("retrying"), paced: value.number("paced"),
-            onDisk: value.number("onDisk"), overrunning: value.number("overrunning"),
-            isFull: value["full"]?.bool ?? false)
+            onDisk: value.number("onDisk"), recovering: value.number("recovering"),
+            overrunning: value.number("overrunning"), isFull: value["full"]?.bool ?? false)
     }
 }
 

@@ -25,6 +25,8 @@ package struct AgentStatus: Sendable, Equatable {
         package var retrying: Int64 = 0
         package var paced: Int64 = 0
         package var onDisk: Int64 = 0
+        /// Those that were in flight when an earlier agent ended, for which all others wait.
+        package var recovering: Int64 = 0
         package var overrunning: Int64 = 0
         package var isFull = false
     }
@@ -100,6 +102,14 @@ package struct AgentStatus: Sendable, Equatable {
         package var params: [Parameter] = []
         /// Its settings that take effect only when the agent is started again.
         package var needRestart: [String] = []
+        /// Why the file as it is now is not in use; nil if it is.
+        package var refused: Refusal?
+    }
+
+    /// A changed rules file that is refused: its first problem with the place, and since when.
+    package struct Refusal: Sendable, Equatable {
+        package var problem = ""
+        package var since = UTCDate.now
     }
 
     /// A parameter of the rules; a secret one has no value here.
