@@ -116,7 +116,7 @@ extension PushService {
     }
 
     private func recover(_ entry: InboxEntry) async {
-        var delivery: Delivery
+        let delivery: Delivery
         do throws(DecodeError) {
             delivery = try self.delivery(entry)
         } catch {
@@ -124,12 +124,10 @@ extension PushService {
             return await endUndecodable(entry, error)
         }
         follow(delivery)
-        delivery.isGuilty = entry.crashes >= Self.crashesOfGuilty && entry.crashedAlone
-        // A guilty one may have been put off; in the inbox it would not be known as guilty.
-        delivery.isSuspect = delivery.isSuspect || delivery.isGuilty
+        if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { return await quarantine(delivery) }
         if delivery.isSuspect {
-            change { [delivery] in $0.room.append(suspect: delivery) }
-        } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
+            change { $0.room.append(suspect: delivery) }
+        } else if case .disk = change({ $0.room.append(delivery, isOld: true) }) {
             receiver.loopGuard?.forget(delivery.message)
         }
     }
@@ -158,7 +156,8 @@ extension PushService {
             state.phase = .stopped
             state.sleep?.task.cancel()
             state.report.left += state.onDisk
-            return state.room.removeAll()
+            defer { state.room = WaitingRoom(settings, isDurable: isDurable) }
+            return state.room.all
         }
         for ticket in tickets { ticket.receipt.finish(nil) }
         for delivery in waiting { leave(delivery) }

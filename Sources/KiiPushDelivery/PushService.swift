@@ -41,8 +41,6 @@ public final class PushService: Sendable {
     let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Listeners<ServiceEvent>()
-    /// Whether the state has failures, so that calls that succeed need no lock.
-    let isFailing = Atomic<Bool>(false)
 
     var clock: any ReceiverClock { receiver.clock }
     var isDurable: Bool { inbox.isDurable }
@@ -123,15 +121,11 @@ public final class PushService: Sendable {
             let (memory, disk) = (room.memory.used + -room.reading, room.disk.used + room.reading)
             (status.messages, status.bytes) = (memory.messages, memory.bytes)
             (status.onDisk, status.bytesOnDisk) = (disk.messages, disk.bytes)
-            if state.phase == .stopped {
-                // What is left is in a durable inbox only, or with its transport.
-                (status.messages, status.bytes) = (0, 0)
-                status.onDisk = isDurable ? state.report.left : 0
-            }
+            if state.phase == .stopped, isDurable { status.onDisk = state.report.left }
             status.overrunning = state.overrunning
             status.gaps = state.gaps.all
             status.isOpen = state.phase == .open && state.failures[.adding] == nil
-            status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+            status.failures = state.failures.sorted { $0.key < $1.key }.map(\.value)
             return status
         }
     }

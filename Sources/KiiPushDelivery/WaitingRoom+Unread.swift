@@ -32,7 +32,7 @@ extension WaitingRoom {
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
     /// room.
     mutating func nextUnread() -> [Ticket]? {
-        guard reading == .none, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
+        guard reading == .none, memory.isOpen,
             let first = nextLane(.reading, { [memory] in memory.isOpen($0, isLow: true) })
         else { return nil }
         let key = lanes.keys[first]
@@ -68,10 +68,7 @@ extension WaitingRoom {
     /// Puts those of `tickets` that were read into their lanes; the others have left the inbox.
     mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) {
         for ticket in tickets { memory.add(-ticket.use, ticket.keys, ticket.lane) }
-        for delivery in deliveries {
-            memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane)
-            admit(delivery)
-        }
+        for delivery in deliveries { admit(delivery) }
         endReading(tickets)
     }
 
