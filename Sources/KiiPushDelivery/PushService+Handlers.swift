@@ -64,7 +64,10 @@ extension PushService {
         do {
             guard try receiver.deadLetters.contains(letter.id) else { return refused(ReplayRefused.gone) }
         } catch { return refused(error) }
-        return await receiver.replay(letter) { route, message in await self.run(route, of: message, nil) }
+        let outcome = await receiver.replay(letter) { route, message in await self.run(route, of: message, nil) }
+        // There may be room for others.
+        if case .handled = outcome { works(.deadLetters) }
+        return outcome
     }
 
     /// Removes a dead letter as its store does, but not while it is being replayed.
@@ -73,7 +76,9 @@ extension PushService {
     package func drop(_ letter: DeadLetter) throws -> Bool {
         if let refusal = change({ $0.beginReplay(letter.id) }) { throw refusal }
         defer { change { _ = $0.replayed.remove(letter.id) } }
-        return try receiver.deadLetters.remove(letter)
+        let isRemoved = try receiver.deadLetters.remove(letter)
+        works(.deadLetters)
+        return isRemoved
     }
 
     /// Called when a handler has returned, perhaps after the service continued without it.
