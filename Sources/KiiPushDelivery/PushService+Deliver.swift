@@ -60,7 +60,11 @@ extension PushService {
         }
         let wasAsked = delivery.incoming.passed != nil
         if !wasAsked, let outcome = ask(&delivery) { return .notAdmitted(outcome) }
-        let killed = wasAsked || delivery.message.stopped != nil ? killed(delivery, wasAsked) : []
+        // Those that were switched off while it waited: among its own if it was asked before, from which the chain has
+        // else just taken them.
+        let routes =
+            wasAsked ? delivery.incoming.remaining : delivery.message.stopped == nil ? [] : dueRoutes(of: delivery)
+        let killed = receiver.loopGuard?.kills(of: delivery.message, routes) ?? []
         if !killed.isEmpty, delivery.incoming.remaining.allSatisfy({ killed.containsExactly($0.id) }) {
             return .deadLetter(.killSwitch, killed)
         }
@@ -158,13 +162,6 @@ extension PushService {
     }
 
     // MARK: The kill switch
-
-    /// The routes that were switched off while a message waited: among its own if it was asked before, from which the
-    /// chain has else just taken them.
-    private func killed(_ delivery: Delivery, _ wasAsked: Bool) -> [String] {
-        let routes = wasAsked ? delivery.incoming.remaining : dueRoutes(of: delivery)
-        return receiver.loopGuard?.kills(of: delivery.message, routes) ?? []
-    }
 
     /// The routes that match a message now and are not done with it; not those that were off when it came, which do not
     /// get it later.

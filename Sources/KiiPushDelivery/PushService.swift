@@ -34,9 +34,7 @@ public final class PushService: Sendable {
     public let receiver: PushReceiver
 
     let inbox: any Inbox
-    let settings: ServiceSettings
     let jitter: @Sendable () -> Double
-    private let senders: Mutex<AnswerSenders>
     let abilities: [TransportAbilities]
     let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
@@ -45,7 +43,7 @@ public final class PushService: Sendable {
     var clock: any ReceiverClock { receiver.clock }
     var isDurable: Bool { inbox.isDurable }
     /// Who delivers answers; nobody after it has run.
-    var answerSenders: AnswerSenders { senders.withLock { $0 } }
+    var answerSenders: AnswerSenders { state.withLock { $0.answerSenders } }
 
     /// Makes a service.
     ///
@@ -67,16 +65,11 @@ public final class PushService: Sendable {
     ) {
         self.receiver = receiver
         self.inbox = inbox
-        self.settings = settings
-        senders = Mutex(AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender }))
         abilities = transports.map(\.abilities)
-        state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
+        state = Mutex(ServiceState(settings, delivery, transports, answers, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor
     }
-
-    /// Releases those who deliver answers: one may be a transport that keeps its intake, which keeps the service.
-    func releaseAnswerSenders() { senders.withLock { $0 = AnswerSenders([]) } }
 
     /// Starts a task of the service on its executor.
     @discardableResult

@@ -19,6 +19,8 @@ struct ServiceState {
     var phase = Phase.new
     /// The transports; released when it runs, because a transport may keep its intake, which keeps the service.
     var transports: [any PushTransport]
+    /// Those who deliver answers, among them transports; released when it has run.
+    var answerSenders: AnswerSenders
     /// The settings for messages whose route has none.
     var delivery: DeliverySettings
     let settings: ServiceSettings
@@ -86,11 +88,13 @@ struct ServiceState {
     var report = DrainReport()
 
     init(
-        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport], isDurable: Bool
+        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport],
+        _ answers: [any AnswerSender], isDurable: Bool
     ) {
         self.settings = settings
         self.delivery = delivery
         self.transports = transports
+        answerSenders = AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender })
         transportNames = transports.map(\.name)
         room = WaitingRoom(settings, isDurable: isDurable)
         running = Capacity(messages: max(settings.concurrency, 1), bytes: 0)
@@ -102,14 +106,11 @@ struct ServiceState {
     /// How many deliveries are in progress, until their end or their next wait is recorded.
     var inFlight: Int { room.running.used.messages }
 
-    /// How many payloads wait only in the inbox.
-    var onDisk: Int { room.disk.used.messages }
-
     /// How many messages that were in flight at a crash have yet to run alone, or do.
-    var recovering: Int { room.suspectCount + (isAlone ? 1 : 0) }
+    var recovering: Int { room.suspects.count + (isAlone ? 1 : 0) }
 
     /// Whether all messages have ended; one that is being ended may have to wait again.
-    var isIdle: Bool { !isRunning || room.memory.used.messages + onDisk == 0 && isQuiet }
+    var isIdle: Bool { !isRunning || room.memory.used.messages + room.disk.used.messages == 0 && isQuiet }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && room.reading == .none && replayed.isEmpty }

@@ -43,7 +43,7 @@ struct WaitingRoom {
     /// The deliveries in progress.
     var running: Capacity
     /// The messages that were in flight at a crash, oldest first.
-    private var suspects: [Delivery] = []
+    private(set) var suspects: [Delivery] = []
     /// The messages that are being read: they have their places in memory, and are still on disk only.
     var reading = Use.none
     /// The messages that wait until a time, the next one first.
@@ -58,9 +58,6 @@ struct WaitingRoom {
 
     /// How many messages in memory wait for their turn.
     var count: Int { lanes.values.reduce(suspects.count) { $0 + $1.head.count } }
-
-    /// How many messages have yet to run alone, besides one that is in progress.
-    var suspectCount: Int { suspects.count }
 
     // MARK: Coming in
 
@@ -248,8 +245,9 @@ struct WaitingRoom {
 
     // MARK: The end
 
-    /// All messages, in no order: those in memory, and those that are not.
-    var all: (deliveries: [Delivery], unread: [Ticket]) {
-        (suspects + later.map(\.delivery) + lanes.values.flatMap(\.head.all), lanes.values.flatMap(\.tail.all))
-    }
+    /// All messages in memory, in no order.
+    var deliveries: [Delivery] { suspects + later.map(\.delivery) + lanes.values.flatMap(\.head.all) }
+
+    /// All that are not in memory, in no order.
+    var unread: [Ticket] { lanes.values.flatMap(\.tail.all) }
 }

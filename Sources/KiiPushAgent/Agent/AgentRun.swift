@@ -123,8 +123,8 @@ final class AgentRun: Sendable {
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
             case .refused(let problems):
-                guard var rules = inUse.value, let problem = problems.first?.description else { break }
-                rules.refused = AgentStatus.Refusal(problem: problem, since: rules.refused?.since ?? .now)
+                guard var rules = inUse.value, let problem = problems.first else { break }
+                rules.refused = "since \(UTCDate.now.wholeSeconds): \(problem)"
                 inUse.set(rules)
             case .overtaken: break
             }

@@ -72,8 +72,7 @@ extension AgentStatus.Rules {
             writer.member("file", file)
             writer.member("digest", digest)
             writer.member("needRestart", needRestart)
-            writer.member("refused", refused?.problem)
-            writer.member("refusedSince", refused?.since.description)
+            writer.member("refused", refused)
             writer.objects("params", params) { writer, parameter in
                 writer.member("name", parameter.name)
                 writer.member("value", parameter.value)

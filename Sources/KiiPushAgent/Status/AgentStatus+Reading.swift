@@ -28,10 +28,7 @@ extension AgentStatus {
                     Parameter(
                         name: parameter.text("name"), value: parameter["value"]?.string,
                         isSecret: parameter["secret"]?.bool ?? true)
-                }, needRestart: rules.objects("needRestart").compactMap(\.string))
-            if let problem = rules["refused"]?.string, let since = rules["refusedSince"]?.date {
-                self.rules?.refused = Refusal(problem: problem, since: since)
-            }
+                }, needRestart: rules.objects("needRestart").compactMap(\.string), refused: rules["refused"]?.string)
         }
         if let queue = root["queue"] { self.queue = Queue(queue) }
         routes = root.objects("routes").map { Route($0) }

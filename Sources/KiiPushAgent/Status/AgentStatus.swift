@@ -102,14 +102,8 @@ package struct AgentStatus: Sendable, Equatable {
         package var params: [Parameter] = []
         /// Its settings that take effect only when the agent is started again.
         package var needRestart: [String] = []
-        /// Why the file as it is now is not in use; nil if it is.
-        package var refused: Refusal?
-    }
-
-    /// A changed rules file that is refused: its first problem with the place, and since when.
-    package struct Refusal: Sendable, Equatable {
-        package var problem = ""
-        package var since = UTCDate.now
+        /// Since when the file as it is now is refused, and its first problem; nil if it is in use.
+        package var refused: String?
     }
 
     /// A parameter of the rules; a secret one has no value here.

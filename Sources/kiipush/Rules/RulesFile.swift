@@ -68,9 +68,8 @@ struct CorpusFile {
     ) async throws(ReadError) -> Bool {
         var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
         var (badLines, goodLines, objects) = (0, 0, 0)
-        // Not reported before a line is an object: of a file of another kind, one line says all.
-        var unreported: [any Error] = []
-        while let line = try lines.next() {
+        var errors: [any Error] = []
+        reading: while let line = try lines.next() {
             do {
                 switch line {
                 case .tooLong(let number):
@@ -79,33 +78,28 @@ struct CorpusFile {
                     throw CaptureError(description: "\(escaped(path)):\(number):1: \(what)")
                 case .bytes(let bytes, let number):
                     if bytes.first == UInt8(ascii: "{") { objects += 1 }
-                    guard try await takes(bytes, number) else { return badLines == 0 }
+                    guard try await takes(bytes, number) else { break reading }
                     goodLines += 1
                 }
             } catch {
                 badLines += 1
-                if badLines <= Self.mostBadLines { unreported.append(error) }
-            }
-            if objects > 0 {
-                for error in unreported { RulesFile.report(error, console) }
-                unreported = []
-            }
-            if badLines == Self.mostBadLines, objects == 0 { break }
-            if badLines == Self.mostBadLines, goodLines == 0 {
-                console.error(
-                    "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
-                        + "step per line")
-                return false
+                if badLines <= Self.mostBadLines { errors.append(error) }
+                if badLines == Self.mostBadLines, goodLines == 0 { break }
             }
         }
-        if !unreported.isEmpty {
+        if objects == 0, badLines > 0 {
             console.error(
                 "\(escaped(path)):1:1: this is no capture, since no line is a JSON object; 'kiipush receive --capture' "
                     + "writes one, and 'kiipush tap --format json' prints one")
             return false
         }
+        for error in errors { RulesFile.report(error, console) }
         let untold = badLines - Self.mostBadLines
-        if untold > 0 {
+        if untold == 0, goodLines == 0 {
+            console.error(
+                "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one step "
+                    + "per line")
+        } else if untold > 0 {
             let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
             console.error("\(escaped(path)):1:1: and \(what)")
         }

@@ -25,9 +25,7 @@ struct StatusText {
         var lines = entry("state", status.state)
         if let rules = status.rules {
             lines += entry("rules", "\(rules.file), SHA-256 \(rules.digest)")
-            if let refused = rules.refused {
-                lines += entry("", "NOT the file as it is since \(refused.since.wholeSeconds): \(refused.problem)")
-            }
+            if let refused = rules.refused { lines += entry("", "the file as it is now is refused \(refused)") }
             if !rules.needRestart.isEmpty {
                 lines += entry("", "not in use until a restart: \(rules.needRestart.joined(separator: ", "))")
             }

@@ -49,7 +49,7 @@ struct AgentStatusTests {
         status.rules = .init(
             file: "rules.json", digest: String(repeating: "ab", count: 32),
             params: [.init(name: "thing", value: "th.7"), .init(name: "token", isSecret: true)],
-            needRestart: ["app"], refused: .init(problem: "rules.json:1:2: unexpectedEnd", since: status.since))
+            needRestart: ["app"], refused: "since 2026-11-22T12:00:00Z: rules.json:1:2: the text ends")
         status.healed = "the state was damaged; saved: 3 dead letters"
         status.metricsFailure = "metrics.prom: cannot be written: Read-only file system"
         return status
