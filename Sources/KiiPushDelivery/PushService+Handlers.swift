@@ -222,17 +222,22 @@ extension ServiceState {
                 cancelRun(number, until: graceEnd)
             }
         }
-        if let end = phaseEnd, end <= now, phase == .cancelling { (phase, phaseEnd) = (.stopped, nil) }
         if let end = phaseEnd, end <= now {
-            // No other handler begins, and those that run are to return.
-            (phase, phaseEnd, waitingRuns) = (.cancelling, graceEnd, Turns())
-            due += runs.values.map { ($0, .stopping) }
-            for (number, run) in runs {
-                if run.task == nil { runs[number] = nil } else { cancelRun(number, until: graceEnd) }
-            }
+            if phase < .cancelling { due += cancelRuns(until: graceEnd) } else { (phase, phaseEnd) = (.stopped, nil) }
         }
         if isRunning { room.wake(now) }
         return due
+    }
+
+    /// Lets no other handler begin, and those that run return by `end`, because the service has to stop.
+    private mutating func cancelRuns(until end: MonotonicInstant) -> [(run: HandlerRun, why: DueRun)] {
+        (phase, phaseEnd, waitingRuns) = (.cancelling, end, Turns())
+        defer {
+            for (number, run) in runs {
+                if run.task == nil { runs[number] = nil } else { cancelRun(number, until: end) }
+            }
+        }
+        return runs.values.map { ($0, .stopping) }
     }
 }
 
