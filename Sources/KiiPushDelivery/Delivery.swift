@@ -16,8 +16,6 @@ struct Delivery: Sendable {
     var cause: String?
     /// How it has ended for the chain, and what its sender gets; it is still in the inbox.
     var end: (outcome: Outcome, answer: Answer?)?
-    /// Whether the process ended too often while it was handled, so that it is dead-lettered and not handled.
-    var isGuilty = false
     var hasPlace = false
     /// Whether it blocks its lane: it is being handled, or is tried again before those behind it.
     var hasLane = false

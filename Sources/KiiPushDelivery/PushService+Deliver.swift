@@ -4,27 +4,18 @@
 import KiiPush
 
 extension PushService {
-    /// Delivers a message whose turn it is, and then the next ones until none is ready.
+    /// Delivers a message whose turn it is, and then the next ones while each ends and another one is ready.
     func work(_ first: Delivery) async {
         var (current, last) = (first, Delivery?.none)
-        while true {
-            let ended = await deliver(current, after: last)
-            last = nil
-            if let ended {
-                // A delivery that must run alone does so until its end is recorded.
-                if !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) {
-                    (current, last) = (next, ended)
-                    continue
-                }
+        while let ended = await deliver(current, after: last) {
+            // A delivery that must run alone does so until its end is recorded.
+            guard !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) else {
                 await recordEnd(of: ended)
+                break
             }
-            let next = change { state in
-                state.leaveOff(current)
-                return state.next()
-            }
-            guard let next else { return }
-            current = next
+            (current, last) = (next, ended)
         }
+        change { $0.leaveOff(current) }
     }
 
     /// Delivers a message, or a newer one that replaces it, until it ends, waits, or is left; returns what has ended.
@@ -57,24 +48,23 @@ extension PushService {
         /// Its handlers run, except those of routes that were switched off while it waited.
         case handle(besides: [String])
         case notAdmitted(Outcome)
-        /// For these routes; nil for all that have not handled it.
-        case deadLetter(DeadLetter.Reason, [String]?)
+        /// For these routes.
+        case deadLetter(DeadLetter.Reason, [String])
     }
 
     /// Asks the chain, and begins an attempt if the handlers are to run.
     private func step(of delivery: inout Delivery) -> Step {
-        if delivery.isGuilty {
-            // So that the deduplicator knows the message's copies.
-            _ = ask(&delivery)
-            return .deadLetter(.quarantined, nil)
-        }
         if let putOff = delivery.ticket.putOff {
             delivery.cause = putOff.cause
             return .deadLetter(putOff.reason, putOff.routes)
         }
         let wasAsked = delivery.incoming.passed != nil
         if !wasAsked, let outcome = ask(&delivery) { return .notAdmitted(outcome) }
-        let killed = wasAsked || delivery.message.stopped != nil ? killed(delivery, wasAsked) : []
+        // Those that were switched off while it waited: among its own if it was asked before, from which the chain has
+        // else just taken them.
+        let routes =
+            wasAsked ? delivery.incoming.remaining : delivery.message.stopped == nil ? [] : dueRoutes(of: delivery)
+        let killed = receiver.loopGuard?.kills(of: delivery.message, routes) ?? []
         if !killed.isEmpty, delivery.incoming.remaining.allSatisfy({ killed.containsExactly($0.id) }) {
             return .deadLetter(.killSwitch, killed)
         }
@@ -163,14 +153,15 @@ extension PushService {
         await recordEnd(of: delivery)
     }
 
-    // MARK: The kill switch
-
-    /// The routes that were switched off while a message waited: among its own if it was asked before, from which the
-    /// chain has else just taken them.
-    private func killed(_ delivery: Delivery, _ wasAsked: Bool) -> [String] {
-        let routes = wasAsked ? delivery.incoming.remaining : dueRoutes(of: delivery)
-        return receiver.loopGuard?.kills(of: delivery.message, routes) ?? []
+    /// Dead-letters a message with which the process ended too often; the chain is asked, so that it knows its copies.
+    func quarantine(_ guilty: Delivery) async {
+        var delivery = guilty
+        _ = ask(&delivery)
+        await deadLetter(&delivery, .quarantined)
+        await recordEnd(of: delivery)
     }
+
+    // MARK: The kill switch
 
     /// The routes that match a message now and are not done with it; not those that were off when it came, which do not
     /// get it later.
@@ -245,21 +236,19 @@ extension PushService {
         wait(delivery, until: clock.now.advanced(by: pause), blocks: settings.onFailure == .block)
     }
 
+    /// The pauses after consecutive shortages.
+    static let shortage = {
+        var settings = DeliverySettings()
+        (settings.backoff, settings.maxBackoff) = (.milliseconds(100), .seconds(10))
+        return settings
+    }()
+
     /// Lets a message wait until its handlers may have what they lacked; that is no attempt.
     private func lacked(_ delivery: inout Delivery, until end: MonotonicInstant?) async {
         delivery.incoming.takeBack()
         delivery.shortages += 1
         guard await record([beginning(of: delivery), failureRecord(of: delivery)]) else { return leave(delivery) }
-        let pause = DeliverySettings.pause(afterShortages: delivery.shortages, jitter())
+        let pause = Self.shortage.pause(after: delivery.shortages, jitter())
         wait(delivery, until: end ?? clock.now.advanced(by: pause), blocks: delivery.settings.onFailure == .block)
-    }
-}
-
-extension DeliverySettings {
-    /// How long to wait after consecutive shortages, counted from 1; jitter as for a failure.
-    static func pause(afterShortages count: Int, _ jitter: Double) -> Duration {
-        var settings = DeliverySettings()
-        (settings.backoff, settings.maxBackoff) = (.milliseconds(100), .seconds(10))
-        return settings.pause(after: count, jitter)
     }
 }

@@ -106,6 +106,39 @@ extension PushService {
         return outcome
     }
 
+    // MARK: Without a turn
+
+    /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
+    /// process.
+    func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
+        if reject(entry.payload, error, inboxID: isDurable ? entry.id : nil) { _ = await record([.ended(entry.id)]) }
+    }
+
+    /// Ends a delivery that found no capacity: dead-letters it if its handlers were to run, now or later.
+    func endUnplaced(_ delivery: Delivery) async {
+        var delivery = delivery
+        // A replay is not asked: what was handled before, or caused by this device, must not be a dead letter.
+        switch receiver.ask(&delivery.incoming) {
+        case nil, .paced, .failed: await deadLetter(&delivery, .backlogFull)
+        case let outcome?: await notAdmitted(&delivery, outcome)
+        }
+        await recordEnd(of: delivery)
+    }
+
+    /// Ends changes of an object that a newer one replaced while they waited: perhaps thousands, and other records wait
+    /// for each step.
+    func endReplaced(_ tickets: [Ticket], atOnce: Int = 128) async {
+        for start in stride(from: 0, to: tickets.count, by: atOnce) {
+            let some = tickets[start..<min(start + atOnce, tickets.count)]
+            let isRecorded = await record(some.map { .ended($0.number) })
+            if !isRecorded { change { $0.report.left += some.count } }
+            for ticket in some {
+                if isRecorded { receiver.counters.count(.superseded) }
+                ticket.receipt.finish(isRecorded ? .superseded : nil)
+            }
+        }
+    }
+
     // MARK: Leaving
 
     /// Leaves a message that has not ended when the service stops; the chain forgets that it arrived.

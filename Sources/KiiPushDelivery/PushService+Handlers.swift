@@ -64,9 +64,10 @@ extension PushService {
         do {
             guard try receiver.deadLetters.contains(letter.id) else { return refused(ReplayRefused.gone) }
         } catch { return refused(error) }
-        return await receiver.replay(letter) { route, message in
-            await self.run(route, of: message, nil)
-        }
+        let outcome = await receiver.replay(letter) { route, message in await self.run(route, of: message, nil) }
+        // There may be room for others.
+        if case .handled = outcome { works(.deadLetters) }
+        return outcome
     }
 
     /// Removes a dead letter as its store does, but not while it is being replayed.
@@ -75,7 +76,9 @@ extension PushService {
     package func drop(_ letter: DeadLetter) throws -> Bool {
         if let refusal = change({ $0.beginReplay(letter.id) }) { throw refusal }
         defer { change { _ = $0.replayed.remove(letter.id) } }
-        return try receiver.deadLetters.remove(letter)
+        let isRemoved = try receiver.deadLetters.remove(letter)
+        works(.deadLetters)
+        return isRemoved
     }
 
     /// Called when a handler has returned, perhaps after the service continued without it.
@@ -117,15 +120,11 @@ extension PushService {
                 state.sleep = (next, task)
                 return (due, task)
             }
-            for pause in due.pauses { pause.waiter.resume() }
-            for run in due.stopped { run.stop() }
-            for run in due.late {
-                tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: false))
-                run.stop()
-            }
-            for run in due.left {
-                tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: true))
-                end(run, .threw(HandlerOverrun()))
+            for (run, why) in due {
+                if why != .stopping {
+                    tell(.overrun(messageID: run.message.id, route: run.route.id, isLeft: why == .left))
+                }
+                if why == .left { end(run, .threw(HandlerOverrun())) } else { run.stop() }
             }
             guard let sleep else { return }
             await sleep.value
@@ -203,48 +202,42 @@ extension ServiceState {
         return run
     }
 
-    /// What is due.
-    struct Due {
-        var pauses: [Pause] = []
-        /// The runs that end because the service stops.
-        var stopped: [HandlerRun] = []
-        /// Those whose time is over, and those that did not return after that and are left behind.
-        var late: [HandlerRun] = []
-        var left: [HandlerRun] = []
+    /// Why a run ends before its handler has returned: its time is over, also for returning after that, or the service
+    /// stops.
+    enum DueRun {
+        case late, left, stopping
     }
 
-    /// Takes what is due, wakes the messages that are, and ends the phase of a stopping service.
-    fileprivate mutating func takeDue(_ now: MonotonicInstant) -> Due {
-        var due = Due()
+    /// Takes the runs that are due, wakes the messages that are, and ends the phase of a stopping service.
+    fileprivate mutating func takeDue(_ now: MonotonicInstant) -> [(run: HandlerRun, why: DueRun)] {
+        var due: [(run: HandlerRun, why: DueRun)] = []
         let graceEnd = now.advanced(by: settings.grace)
         for (number, run) in runs {
             guard let deadline = run.deadline, deadline <= now else { continue }
+            due.append((run, run.isCancelled ? .left : .late))
             if run.isCancelled {
-                due.left.append(run)
                 _ = endRun(number)
                 overrunning += 1
             } else {
-                due.late.append(run)
                 cancelRun(number, until: graceEnd)
             }
         }
         if let end = phaseEnd, end <= now {
-            if phase < .cancelling { cancelRuns(until: graceEnd, &due) } else { (phase, phaseEnd) = (.stopped, nil) }
+            if phase < .cancelling { due += cancelRuns(until: graceEnd) } else { (phase, phaseEnd) = (.stopped, nil) }
         }
         if isRunning { room.wake(now) }
-        due.pauses = pauses.filter { $0.end <= now || $0.last <= phase }
-        pauses.removeAll { $0.end <= now || $0.last <= phase }
         return due
     }
 
     /// Lets no other handler begin, and those that run return by `end`, because the service has to stop.
-    private mutating func cancelRuns(until end: MonotonicInstant, _ due: inout Due) {
-        (phase, phaseEnd) = (.cancelling, end)
-        waitingRuns = Turns()
-        due.stopped = Array(runs.values)
-        for (number, run) in runs {
-            if run.task == nil { runs[number] = nil } else { cancelRun(number, until: end) }
+    private mutating func cancelRuns(until end: MonotonicInstant) -> [(run: HandlerRun, why: DueRun)] {
+        (phase, phaseEnd, waitingRuns) = (.cancelling, end, Turns())
+        defer {
+            for (number, run) in runs {
+                if run.task == nil { runs[number] = nil } else { cancelRun(number, until: end) }
+            }
         }
+        return runs.values.map { ($0, .stopping) }
     }
 }
 

@@ -1,5 +1,5 @@
-// Records the progress of messages in the inbox, with retries; which stores fail now: each call shows it, and a health
-// check asks.
+// Records the progress of messages in the inbox, and reads those that wait there, with retries; which stores fail now:
+// each call shows it, and a health check asks.
 
 import KiiPush
 import Synchronization
@@ -12,6 +12,30 @@ extension PushService {
         guard !records.isEmpty, isDurable || !answerSenders.all.isEmpty else { return true }
         let what = "the inbox could not record the outcome of a message"
         return await retry(.recording, what, until: .stopped) { [inbox] in try await inbox.record(records) } != nil
+    }
+
+    /// Reads messages that memory has room for now.
+    func read(_ tickets: [Ticket]) async {
+        let what = "payloads waiting in the inbox could not be read"
+        let read = await retry(.reading, what, until: .stopping) { [inbox] in
+            try inbox.entries(of: tickets.map(\.number))
+        }
+        guard let read else { return change { $0.room.putBack(tickets) } }
+        let entries = Dictionary(read.map { ($0.id, $0) }) { _, last in last }
+        var deliveries: [Delivery] = []
+        for ticket in tickets {
+            guard let entry = entries[ticket.number] else {
+                ticket.receipt.finish(nil)
+                continue
+            }
+            do throws(DecodeError) {
+                deliveries.append(try delivery(entry, ticket))
+            } catch {
+                await endUndecodable(entry, error)
+                ticket.receipt.finish(.undecodable(error))
+            }
+        }
+        change { [deliveries] state in state.room.haveRead(tickets, deliveries) }
     }
 
     /// Calls a store until it works, with pauses that double from 100 ms to 10 s; nil if the service reaches this phase
@@ -37,13 +61,11 @@ extension PushService {
     func pause(_ length: Duration, until last: ServiceState.Phase = .stopped) async -> Bool {
         let end = clock.now.advanced(by: length)
         await withCheckedContinuation { waiter in
-            let isOver = change { state in
-                if state.phase >= last { return true }
-                state.pauses.append(ServiceState.Pause(end: end, last: last, waiter: waiter))
+            change { state in
+                let condition = ServiceState.Condition.isOver(end, last: last, number: state.nextNumber())
+                state.waiters[condition] = { waiter.resume() }
                 state.wakeTimer(by: end)
-                return false
             }
-            if isOver { waiter.resume() }
         }
         return state.withLock { $0.phase < last }
     }
@@ -60,31 +82,25 @@ extension PushService {
             try inbox.check()
             works(.adding)
         } catch {
-            let isKnown = state.withLock { $0.failures[.adding] != nil }
-            fails(.adding, "the inbox cannot store payloads: \(error)", isTold: !isKnown)
+            fails(
+                .adding, "the inbox cannot store payloads: \(error)",
+                isTold: state.withLock { $0.failures[.adding] == nil })
         }
     }
 
     /// Records that a call of a store failed, and reports it.
     func fails(_ use: StoreUse, _ what: String, isTold: Bool = true) {
-        change { state in
-            state.failures[use] = what
-            isFailing.store(true, ordering: .relaxed)
-        }
+        change { $0.failures[use] = what }
         if isTold { tell(.storeFailed(what)) }
     }
 
     /// Records that a call of a store did not fail.
     func works(_ use: StoreUse) {
-        guard isFailing.load(ordering: .relaxed) else { return }
-        change { state in
-            state.failures[use] = nil
-            isFailing.store(!state.failures.isEmpty, ordering: .relaxed)
-        }
+        if state.withLock({ $0.failures[use] != nil }) { change { $0.failures[use] = nil } }
     }
 }
 
 /// A use of a store by a service; the one that accepts payloads first.
-enum StoreUse: Int {
+enum StoreUse: Comparable {
     case adding, recording, reading, deadLetters
 }

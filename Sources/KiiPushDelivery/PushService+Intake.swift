@@ -131,19 +131,19 @@ extension PushService {
     /// garbage must not block messages.
     @discardableResult
     func reject(_ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil) -> Bool {
-        receiver.undecodable(payload, error)
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
         letter.keys = DeadLetter.keys(undecodable: payload)
+        var number: UInt64?
         do {
-            try receiver.store(letter)
+            number = try receiver.store(letter)
             works(.deadLetters)
-            return true
         } catch {
             fails(.deadLetters, "a payload that is not a push could not be dead-lettered: \(error)")
-            return false
         }
+        receiver.undecodable(payload, error, deadLetter: number)
+        return number != nil
     }
 
     /// Lets deliveries of a transport wait for their turn, and ends those that cannot, and those that they replace.

@@ -60,7 +60,6 @@ extension PushService {
         let report = leaveAll()
         for task in answering { await task.value }
         await timer.value
-        releaseAnswerSenders()
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
     }
@@ -108,11 +107,15 @@ extension PushService {
             for entry in page { await recover(entry) }
             last = end
         }
-        change { state in if state.phase == .reading { state.phase = .open } }
+        let suspects = change { state in
+            if state.phase == .reading { state.phase = .open }
+            return state.recovering
+        }
+        if suspects > 0 { tell(.recovering(messages: suspects)) }
     }
 
     private func recover(_ entry: InboxEntry) async {
-        var delivery: Delivery
+        let delivery: Delivery
         do throws(DecodeError) {
             delivery = try self.delivery(entry)
         } catch {
@@ -120,12 +123,10 @@ extension PushService {
             return await endUndecodable(entry, error)
         }
         follow(delivery)
-        delivery.isGuilty = entry.crashes >= Self.crashesOfGuilty && entry.crashedAlone
-        // A guilty one may have been put off; in the inbox it would not be known as guilty.
-        delivery.isSuspect = delivery.isSuspect || delivery.isGuilty
+        if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { return await quarantine(delivery) }
         if delivery.isSuspect {
-            change { [delivery] in $0.room.append(suspect: delivery) }
-        } else if case .disk = change({ [delivery] in $0.room.append(delivery, isOld: true) }) {
+            change { $0.room.append(suspect: delivery) }
+        } else if case .disk = change({ $0.room.append(delivery, isOld: true) }) {
             receiver.loopGuard?.forget(delivery.message)
         }
     }
@@ -134,11 +135,10 @@ extension PushService {
 
     /// Accepts and begins nothing more; after the drain time, cancels running handlers.
     private func stopIntake() {
-        let end = clock.now.advanced(by: settings.drain)
+        let now = clock.now
         change { state in
             guard state.isRunning else { return }
-            state.phase = .stopping
-            state.phaseEnd = end
+            (state.phase, state.phaseEnd) = (.stopping, now.advanced(by: state.settings.drain))
             state.sleep?.task.cancel()
         }
     }
@@ -150,14 +150,17 @@ extension PushService {
 
     /// Stops, and leaves what has not ended: messages that wait, and payloads that are only in the inbox.
     private func leaveAll() -> DrainReport {
-        let (waiting, tickets) = change { state in
+        // Those who deliver answers are released here, since one may be a transport that keeps this service.
+        let (deliveries, unread, _) = change { state in
             state.phase = .stopped
             state.sleep?.task.cancel()
-            state.report.left += state.onDisk
-            return state.room.removeAll()
+            let left = (state.room.deliveries, state.room.unread, state.answerSenders)
+            state.report.left += state.room.disk.used.messages
+            (state.room, state.answerSenders) = (WaitingRoom(state.settings, isDurable: isDurable), AnswerSenders([]))
+            return left
         }
-        for ticket in tickets { ticket.receipt.finish(nil) }
-        for delivery in waiting { leave(delivery) }
+        for ticket in unread { ticket.receipt.finish(nil) }
+        for delivery in deliveries { leave(delivery) }
         return change { $0.report }
     }
 }

@@ -34,20 +34,16 @@ public final class PushService: Sendable {
     public let receiver: PushReceiver
 
     let inbox: any Inbox
-    let settings: ServiceSettings
     let jitter: @Sendable () -> Double
-    private let senders: Mutex<AnswerSenders>
     let abilities: [TransportAbilities]
     let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Listeners<ServiceEvent>()
-    /// Whether the state has failures, so that calls that succeed need no lock.
-    let isFailing = Atomic<Bool>(false)
 
     var clock: any ReceiverClock { receiver.clock }
     var isDurable: Bool { inbox.isDurable }
     /// Who delivers answers; nobody after it has run.
-    var answerSenders: AnswerSenders { senders.withLock { $0 } }
+    var answerSenders: AnswerSenders { state.withLock { $0.answerSenders } }
 
     /// Makes a service.
     ///
@@ -69,16 +65,11 @@ public final class PushService: Sendable {
     ) {
         self.receiver = receiver
         self.inbox = inbox
-        self.settings = settings
-        senders = Mutex(AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender }))
         abilities = transports.map(\.abilities)
-        state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
+        state = Mutex(ServiceState(settings, delivery, transports, answers, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor
     }
-
-    /// Releases those who deliver answers: one may be a transport that keeps its intake, which keeps the service.
-    func releaseAnswerSenders() { senders.withLock { $0 = AnswerSenders([]) } }
 
     /// Starts a task of the service on its executor.
     @discardableResult
@@ -119,17 +110,15 @@ public final class PushService: Sendable {
             status.handling = state.runs.values.count { $0.deadline != nil }
             status.paced = room.later.count { $0.delivery.isPaced }
             status.retrying = room.later.count - status.paced
-            (status.messages, status.bytes) = (room.memory.used.messages, room.memory.used.bytes)
-            (status.onDisk, status.bytesOnDisk) = (state.onDisk, room.disk.used.bytes)
-            if state.phase == .stopped {
-                // What is left is in a durable inbox only, or with its transport.
-                (status.messages, status.bytes) = (0, 0)
-                status.onDisk = isDurable ? state.report.left : 0
-            }
+            status.recovering = state.recovering
+            let (memory, disk) = (room.memory.used + -room.reading, room.disk.used + room.reading)
+            (status.messages, status.bytes) = (memory.messages, memory.bytes)
+            (status.onDisk, status.bytesOnDisk) = (disk.messages, disk.bytes)
+            if state.phase == .stopped, isDurable { status.onDisk = state.report.left }
             status.overrunning = state.overrunning
             status.gaps = state.gaps.all
             status.isOpen = state.phase == .open && state.failures[.adding] == nil
-            status.failures = state.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+            status.failures = state.failures.sorted { $0.key < $1.key }.map(\.value)
             return status
         }
     }

@@ -59,6 +59,9 @@ public enum ServiceEvent: Sendable {
     /// The inbox is durable and the dead letters are not, so a dead-lettered message is lost with the process; reported
     /// once, when the service starts.
     case notDurable(String)
+    /// An earlier process ended while it handled these many messages: they run first, one at a time, and all others
+    /// wait; reported once, when the service has read what that process left.
+    case recovering(messages: Int)
     /// An event of a transport, by the transport's name.
     case transport(String, TransportEvent)
 }
@@ -86,6 +89,9 @@ public struct ServiceStatus: Sendable, Hashable {
     public var retrying = 0
     /// How many wait at the head of their lane because more of their kind came than are handled at once.
     public var paced = 0
+    /// How many messages that were in flight when an earlier process ended have yet to run alone, for which all others
+    /// wait.
+    public var recovering = 0
     /// How many payloads are in memory.
     public var messages = 0
     /// Their bytes.

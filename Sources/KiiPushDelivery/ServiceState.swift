@@ -3,7 +3,7 @@ import KiiPush
 /// The mutable state of a service, behind one lock, along the path of a message: accepted, waiting, handled.
 struct ServiceState {
     /// The phases of a service, in order.
-    enum Phase: Int, Comparable {
+    enum Phase: Comparable {
         case new
         /// The payloads of an earlier process are being read; nothing is accepted or begun.
         case reading
@@ -14,13 +14,13 @@ struct ServiceState {
         case cancelling
         /// Messages that have not ended are left.
         case stopped
-
-        static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     var phase = Phase.new
     /// The transports; released when it runs, because a transport may keep its intake, which keeps the service.
     var transports: [any PushTransport]
+    /// Those who deliver answers, among them transports; released when it has run.
+    var answerSenders: AnswerSenders
     /// The settings for messages whose route has none.
     var delivery: DeliverySettings
     let settings: ServiceSettings
@@ -70,21 +70,14 @@ struct ServiceState {
         case isIdle, isQuiet
         /// Room for an intake, or for a task of it by its number.
         case hasRoom(intake: Int, task: UInt64? = nil)
-    }
-
-    /// A pause before something is tried again.
-    struct Pause {
-        let end: MonotonicInstant
-        /// The phase at which it ends at the latest.
-        let last: Phase
-        let waiter: CheckedContinuation<Void, Never>
+        /// The end of a pause, or this phase before it.
+        case isOver(MonotonicInstant, last: Phase, number: UInt64)
     }
 
     /// The last number of a run or a waiter.
     private var lastNumber: UInt64 = 0
     /// Called once each, when their condition holds.
     var waiters: [Condition: @Sendable () -> Void] = [:]
-    var pauses: [Pause] = []
     /// When a stopping service cancels the handlers, and then ends the retries of a failing inbox.
     var phaseEnd: MonotonicInstant?
     /// The timer's sleep, and its end; nil if nothing is due.
@@ -95,11 +88,13 @@ struct ServiceState {
     var report = DrainReport()
 
     init(
-        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport], isDurable: Bool
+        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport],
+        _ answers: [any AnswerSender], isDurable: Bool
     ) {
         self.settings = settings
         self.delivery = delivery
         self.transports = transports
+        answerSenders = AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender })
         transportNames = transports.map(\.name)
         room = WaitingRoom(settings, isDurable: isDurable)
         running = Capacity(messages: max(settings.concurrency, 1), bytes: 0)
@@ -111,14 +106,14 @@ struct ServiceState {
     /// How many deliveries are in progress, until their end or their next wait is recorded.
     var inFlight: Int { room.running.used.messages }
 
-    /// How many payloads wait only in the inbox.
-    var onDisk: Int { room.disk.used.messages }
+    /// How many messages that were in flight at a crash have yet to run alone, or do.
+    var recovering: Int { room.suspects.count + (isAlone ? 1 : 0) }
 
     /// Whether all messages have ended; one that is being ended may have to wait again.
-    var isIdle: Bool { !isRunning || room.memory.used.messages + onDisk == 0 && isQuiet }
+    var isIdle: Bool { !isRunning || room.memory.used.messages + room.disk.used.messages == 0 && isQuiet }
 
     /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
-    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && !room.isReading && replayed.isEmpty }
+    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 && room.reading == .none && replayed.isEmpty }
 
     /// How many deliveries may be in progress at once.
     var window: Int { min(places + ahead, room.running.most.messages) }
@@ -164,9 +159,10 @@ struct ServiceState {
 
     /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
-        let ends = [runs.values.compactMap(\.deadline).min(), pauses.lazy.map(\.end).min(), phaseEnd]
+        let pauses = waiters.keys.map { if case .isOver(let end, _, _) = $0 { end } else { MonotonicInstant?.none } }
         // A stopping service does not retry.
-        return (ends + [isRunning ? room.later.first?.due : nil]).compactMap(\.self).min()
+        let others = [phaseEnd, isRunning ? room.later.first?.due : nil]
+        return (runs.values.map(\.deadline) + pauses + others).compactMap(\.self).min()
     }
 
     // MARK: Capacity for transports
@@ -198,34 +194,31 @@ struct ServiceState {
 
     // MARK: Effects
 
-    /// What follows from a change, to be carried out without the lock.
-    struct Effects {
-        /// The messages that begin, and those that are to be read.
-        var deliveries: [Delivery] = []
-        var unread: [Ticket]?
-        /// What resumes waiters.
-        var actions: [@Sendable () -> Void] = []
-    }
-
-    mutating func takeEffects(_ now: () -> MonotonicInstant) -> Effects {
+    /// What follows from a change, to be carried out without the lock: the messages that begin, those that are to be
+    /// read, and what resumes waiters.
+    mutating func takeEffects(
+        _ now: () -> MonotonicInstant
+    ) -> (deliveries: [Delivery], unread: [Ticket]?, actions: [@Sendable () -> Void]) {
         beginRuns(now)
-        var effects = Effects()
-        while let delivery = next() { effects.deliveries.append(delivery) }
-        if phase == .open { effects.unread = room.nextUnread() }
-        for (condition, action) in waiters where holds(condition) {
+        var deliveries: [Delivery] = []
+        while let delivery = next() { deliveries.append(delivery) }
+        let unread = phase == .open ? room.nextUnread() : nil
+        var actions: [@Sendable () -> Void] = []
+        for (condition, action) in waiters where holds(condition, now) {
             waiters[condition] = nil
-            effects.actions.append(action)
+            actions.append(action)
             // Set at once, so that nothing begins before the waiter resumes.
             if condition == .isQuiet { phase = .stopped }
         }
-        return effects
+        return (deliveries, unread, actions)
     }
 
-    private func holds(_ condition: Condition) -> Bool {
+    private func holds(_ condition: Condition, _ now: () -> MonotonicInstant) -> Bool {
         switch condition {
         case .isIdle: isIdle
         case .isQuiet: isQuiet
         case .hasRoom(let intake, _): mayCall(intake)
+        case .isOver(let end, let last, _): phase >= last || end <= now()
         }
     }
 }

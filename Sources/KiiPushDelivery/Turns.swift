@@ -8,8 +8,6 @@ struct Turns<Waiter> {
     private var groups: [ResourceKey: ShortQueue<ShareKeys>] = [:]
     private var waiters: [ShareKeys: ShortQueue<Waiter>] = [:]
 
-    var isEmpty: Bool { routes.isEmpty }
-
     /// Whether some with these keys wait.
     func holds(_ keys: ShareKeys) -> Bool { waiters[keys] != nil }
 

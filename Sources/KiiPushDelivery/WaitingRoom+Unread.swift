@@ -32,10 +32,9 @@ extension WaitingRoom {
     /// Takes messages to read: of the first lane whose route and group use little memory, then of others while there is
     /// room.
     mutating func nextUnread() -> [Ticket]? {
-        guard !isReading, memory.isOpen, !turns[Need.reading.rawValue].isEmpty,
+        guard reading == .none, memory.isOpen,
             let first = nextLane(.reading, { [memory] in memory.isOpen($0, isLow: true) })
         else { return nil }
-        isReading = true
         let key = lanes.keys[first]
         var tickets: [Ticket] = []
         take(key, Self.mostOfLane, &tickets)
@@ -45,6 +44,7 @@ extension WaitingRoom {
             take(lanes.keys[other], Self.mostOfLane, &tickets)
         }
         take(key, Self.mostRead, &tickets)
+        for ticket in tickets { reading = reading + ticket.use }
         return tickets
     }
 
@@ -68,10 +68,7 @@ extension WaitingRoom {
     /// Puts those of `tickets` that were read into their lanes; the others have left the inbox.
     mutating func haveRead(_ tickets: [Ticket], _ deliveries: [Delivery]) {
         for ticket in tickets { memory.add(-ticket.use, ticket.keys, ticket.lane) }
-        for delivery in deliveries {
-            memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane)
-            admit(delivery)
-        }
+        for delivery in deliveries { admit(delivery) }
         endReading(tickets)
     }
 
@@ -86,7 +83,7 @@ extension WaitingRoom {
     }
 
     private mutating func endReading(_ tickets: [Ticket]) {
-        isReading = false
+        reading = .none
         for ticket in tickets {
             lanes[ticket.lane]?.isReading = false
             list(ticket.lane)

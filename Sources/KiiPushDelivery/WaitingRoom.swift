@@ -43,9 +43,9 @@ struct WaitingRoom {
     /// The deliveries in progress.
     var running: Capacity
     /// The messages that were in flight at a crash, oldest first.
-    private var suspects: [Delivery] = []
-    /// Whether messages are being read.
-    var isReading = false
+    private(set) var suspects: [Delivery] = []
+    /// The messages that are being read: they have their places in memory, and are still on disk only.
+    var reading = Use.none
     /// The messages that wait until a time, the next one first.
     private(set) var later: [(due: MonotonicInstant, delivery: Delivery)] = []
 
@@ -76,21 +76,26 @@ struct WaitingRoom {
     /// One that `isOld` was accepted by an earlier process, so the inbox has it whatever the bound.
     mutating func append(_ delivery: Delivery, isOld: Bool = false) -> Place {
         let ticket = delivery.ticket
-        if isDurable {
-            guard hasRoom(for: ticket) else { return append(ticket, isOld: isOld) }
-            memory.add(ticket.use, ticket.keys, ticket.lane)
-        }
+        if isDurable, !hasRoom(for: ticket) { return append(ticket, isOld: isOld) }
         admit(delivery)
         list(ticket.lane)
         return .memory
     }
 
     /// Adds a message that was in flight at a crash.
-    mutating func append(suspect: Delivery) {
-        var suspect = suspect
-        memory.add(suspect.ticket.use, suspect.ticket.keys, suspect.ticket.lane)
-        suspect.hasPlace = true
-        suspects.append(suspect)
+    mutating func append(suspect: Delivery) { suspects.append(placed(suspect)) }
+
+    /// Adds a message that memory has room for.
+    mutating func admit(_ delivery: Delivery) {
+        lanes[delivery.ticket.lane, default: Lane()].head.append(placed(delivery))
+    }
+
+    /// A message with its place in memory, which is reserved before if the inbox is there too.
+    private mutating func placed(_ delivery: Delivery) -> Delivery {
+        var delivery = delivery
+        delivery.hasPlace = true
+        if isDurable { memory.add(delivery.ticket.use, delivery.ticket.keys, delivery.ticket.lane) }
+        return delivery
     }
 
     private func hasRoom(for ticket: Ticket) -> Bool {
@@ -100,13 +105,6 @@ struct WaitingRoom {
             return false
         }
         return memory.hasRoom(ticket.use, ticket.keys, ticket.lane) && !turns[Need.reading.rawValue].holds(ticket.keys)
-    }
-
-    /// Adds a message that memory has room for.
-    mutating func admit(_ delivery: Delivery) {
-        var delivery = delivery
-        delivery.hasPlace = true
-        lanes[delivery.ticket.lane, default: Lane()].head.append(delivery)
     }
 
     /// Adds a message before those of its lane, and unblocks the lane if it waited for this one.
@@ -247,17 +245,9 @@ struct WaitingRoom {
 
     // MARK: The end
 
-    /// Removes all messages, in no order: those in memory, and those that are not.
-    mutating func removeAll() -> (deliveries: [Delivery], unread: [Ticket]) {
-        var deliveries = suspects + later.map(\.delivery)
-        var unread: [Ticket] = []
-        for var lane in lanes.values {
-            deliveries += lane.head.removeAll { _ in true }
-            unread += lane.tail.removeAll { _ in true }
-        }
-        for ticket in unread { disk.add(-ticket.use, ticket.keys) }
-        (suspects, lanes, later) = ([], [:], [])
-        turns = [Turns](repeating: Turns(), count: Need.allCases.count)
-        return (deliveries, unread)
-    }
+    /// All messages in memory, in no order.
+    var deliveries: [Delivery] { suspects + later.map(\.delivery) + lanes.values.flatMap(\.head.all) }
+
+    /// All that are not in memory, in no order.
+    var unread: [Ticket] { lanes.values.flatMap(\.tail.all) }
 }

@@ -238,7 +238,7 @@ struct PushAgentTests {
         #expect(errors == "kiipush: the path of the state directory is empty; name one, or use .memory\n")
     }
 
-    @Test("a reload that leaves a setting for the next start warns of it, and the status names it")
+    @Test("a reload that leaves a setting for the next start warns of it; the status names it, and a refused file")
     func needsRestart() async throws {
         let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[]}"#, to: "rules.json")
         let (host, log) = Self.host(isQuiet: true)
@@ -246,19 +246,41 @@ struct PushAgentTests {
         let agent = try PushAgent(
             host, RoutingRules(contentsOf: file), app: nil, .directory(state), AgentSettings())
         agent.rules = .file(file)
-        let status = Mutex<AgentStatus?>(nil)
+        let seen = Mutex<[AgentStatus.Rules]>([])
         let source = asking { [folder] in
-            try folder.write(#"{"version":1,"app":"89abcdef","rules":[]}"#, to: "rules.json")
-            #expect(await comes { log.events.contains { $0.hasSuffix("; restart for app") } })
-            let line = try await ControlSocket(state: state).firstLine(of: ["status"]).line
-            status.withLock { $0 = AgentStatus(json: line) }
+            let app = #"{"version":1,"app":"89abcdef","rules":[]}"#
+            for (text, last) in [(app, "; restart for app"), ("{", ":1:2: the text ends"), (app, "restart for app")] {
+                let known = log.events.count
+                try folder.write(text, to: "rules.json")
+                #expect(await comes { log.events.dropFirst(known).contains { $0.contains(last) } })
+                let line = try await ControlSocket(state: state).firstLine(of: ["status"]).line
+                if let rules = AgentStatus(json: line)?.rules { seen.withLock { $0.append(rules) } }
+            }
         }
         #expect(try await agent.exitCode(source) == 0)
-        #expect(status.withLock { $0?.rules?.needRestart } == ["app"])
+        let rules = seen.withLock { $0 }
+        #expect(rules.map(\.needRestart) == [["app"], ["app"], ["app"]] && Set(rules.map(\.digest)).count == 1)
+        #expect(rules.map { $0.refused?.contains("rules.json:1:2: the text ends") } == [nil, true, nil])
     }
 
-    @Test("no source, two brokers or an unknown handler end it with 1 at the start")
+    @Test("the log names the transport that failed, and those that share a name")
+    func failedTransport() async throws {
+        let (host, log) = Self.host(isQuiet: true)
+        let agent = try PushAgent(host, Self.noRules(), app: nil, .memory, AgentSettings())
+        let sources = ["door", "door", "window"].map { name in
+            ScriptedTransport(name: name) { _ in if name == "window" { throw TestError() } }
+        }
+        #expect(try await agent.exitCode(sources: sources) == 1)
+        #expect(
+            log.events.filter { $0.contains("door") }.map { $0.contains("several sources are named door") } == [true])
+        #expect(log.events.last == "kiipush: window: TestError()")
+    }
+
+    @Test("an empty path, no source, two brokers or an unknown handler end it with 1 at the start")
     func refused() async throws {
+        var settings = AgentSettings()
+        settings.metrics = ""
+        #expect(throws: AgentError.self) { try PushAgent(state: .memory, settings: settings) }
         #expect(try await PushAgent(state: .memory).exitCode(sources: []) == 1)
         let brokers = try PushAgent(state: .memory)
         #expect(try await brokers.exitCode(.mqtt("mqtt://127.0.0.1/a"), .mqtt("mqtt://127.0.0.1/b")) == 1)

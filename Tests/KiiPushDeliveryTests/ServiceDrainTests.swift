@@ -39,7 +39,7 @@ struct ServiceDrainTests {
         bench.service.state.withLock { state in
             #expect(state.room.count == 0 && state.room.lanes.count == 0, comment)
             #expect(state.room.later.isEmpty && state.runs.isEmpty, comment)
-            #expect(state.pauses.isEmpty && state.waiters.isEmpty, comment)
+            #expect(state.waiters.isEmpty, comment)
         }
     }
 

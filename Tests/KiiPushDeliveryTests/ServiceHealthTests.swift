@@ -43,6 +43,17 @@ struct ServiceHealthTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("dead letters that had no room are no failure any more once one is dropped")
+    func lettersDropped() async throws {
+        let letters = try InMemoryDeadLetterStore.full()
+        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(), letters: letters).opened()
+        #expect(await intake.takeAndWait(RawPayload("no push")).hasPrefix("undecodable"))
+        #expect(bench.service.status.failures.map { $0.contains("could not be dead-lettered") } == [true])
+        #expect(try bench.service.drop(letters.letters()[0]))
+        #expect(bench.service.status.failures == [])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("an outcome that cannot be recorded is a failure, and is tried again with pauses that double")
     func recording() async throws {
         let inbox = SpyInbox()

@@ -205,11 +205,11 @@ struct ServiceInboxTests {
             for id in [1, 2] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
         }
         let delivery = DeliverySettings.with { ($0.timeout, $0.attempts) = (.seconds(60), 5) }
-        let clock = ManualClock()
-        let log = EventLog()
+        let (clock, log, gate) = (ManualClock(), EventLog(), Gate())
         let bench = ServiceBench(inbox: SpyInbox(disk), delivery: delivery, clock: clock) { message, context in
             log.add("\(message.number) \(context.attempt)")
             guard message.number <= 2 else { return }
+            await gate.wait()
             if hangs { try await clock.sleep(until: clock.now.advanced(by: .seconds(86_400))) }
             throw TestError()
         }
@@ -218,8 +218,11 @@ struct ServiceInboxTests {
         let receipt = try intake.submit([ServiceBench.payload(9, "o9")])[0]
         try await bench.calls(1)
         #expect(log.events == ["1 2"], "alone, whatever waits")
-        #expect(bench.service.status.waiting == 4)
+        #expect(bench.service.status.waiting == 4 && bench.service.status.recovering == 2)
+        #expect(bench.told.events.last == "recovering(messages: 2)")
+        gate.open()
         try await bench.passTime { receipt.word == "handled" }
+        #expect(bench.service.status.recovering == 0)
         #expect(clock.now < .seconds(hangs ? 130 : 1), "one attempt of each, not all")
         try await bench.passTime { disk.numbers.isEmpty }
         #expect(log.events.prefix(2) == ["1 2", "2 2"])

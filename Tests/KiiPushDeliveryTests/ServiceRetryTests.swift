@@ -118,7 +118,7 @@ struct ServiceRetryTests {
 
     @Test("the pauses of a shortage grow from 100 ms to 10 s")
     func pausesOfShortage() {
-        let pauses = [1, 2, 5, 8, 9, 1000].map { DeliverySettings.pause(afterShortages: $0, 0) }
+        let pauses = [1, 2, 5, 8, 9, 1000].map { PushService.shortage.pause(after: $0, 0) }
         #expect(pauses == [100, 200, 1600, 10_000, 10_000, 10_000].map { .milliseconds($0) })
     }
 

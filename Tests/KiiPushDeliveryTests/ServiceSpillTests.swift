@@ -135,36 +135,14 @@ struct ServiceSpillTests {
         let second = ServiceBench(inbox: SpyInbox(disk), settings: Self.settings(40)) { _, _ in await hold.wait() }
         let (_, again) = await second.open()
         try await second.calls(5)
-        #expect(second.service.status.messages <= 40, "no more is read into memory than there are places")
-        #expect(second.service.status.messages + second.service.status.onDisk == 495)
+        let status = second.service.status
+        #expect(status.messages <= 40, "no more is read into memory than there are places")
+        #expect(status.messages + status.onDisk == 495)
         hold.open()
         try await until { disk.rows.isEmpty }
         let numbers = second.log.events.compactMap { Int($0.dropFirst(2)) }
         for lane in 0..<5 { #expect(numbers.filter { $0 % 5 == lane } == (5..<500).filter { $0 % 5 == lane }) }
         #expect(try await second.close(again) == DrainReport())
-    }
-
-    @Test("after a kill, what was in flight is run alone, and what waited on disk after it in order")
-    func killed() async throws {
-        let disk = SpyInbox.Disk()
-        let gate = Gate()
-        let inbox = SpyInbox(disk)
-        let bench = ServiceBench(inbox: inbox, settings: Self.settings(20)) { _, _ in await gate.wait() }
-        let (intake, run) = await bench.open()
-        for number in 0..<200 { _ = try intake.submit([ServiceBench.payload(number, "o\(number % 3)")]) }
-        try await until { disk.inFlight.count == 3 }
-        inbox.crash()
-        let second = ServiceBench(inbox: SpyInbox(disk), settings: Self.settings(20))
-        let (_, again) = await second.open()
-        try await until { disk.rows.isEmpty }
-        let numbers = second.log.events.compactMap { Int($0.dropFirst(2)) }
-        #expect(numbers.prefix(3) == [0, 1, 2] && numbers.count == 200)
-        for lane in 0..<3 { #expect(numbers.filter { $0 % 3 == lane } == (0..<200).filter { $0 % 3 == lane }) }
-        #expect(try await second.close(again) == DrainReport())
-        run.cancel()
-        gate.open()
-        try await bench.passTime { bench.service.state.withLock { $0.phase == .stopped } }
-        _ = try? await run.value
     }
 
     @Test("an inbox that cannot be read is asked again, with pauses that grow, and keeps the order")
@@ -193,6 +171,7 @@ struct ServiceSpillTests {
         try await until {
             bench.told.events.contains { $0.contains("could not be read") } && receipts[0].word == "handled"
         }
+        #expect(bench.service.status.onDisk == inbox.disk.rows.count && bench.service.status.messages == 0)
         run.cancel()
         let report = try await run.value
         #expect(report.left == inbox.disk.rows.count && report.left >= 50)
@@ -349,12 +328,11 @@ struct ServiceSpillTests {
     func lettersFull() async throws {
         let inbox = SpyInbox()
         let letters = try InMemoryDeadLetterStore.full()
-        let bench = ServiceBench(
+        let (bench, intake, run) = await ServiceBench(
             inbox: inbox, settings: Self.settings(10), delivery: .with { $0.attempts = 2 }, letters: letters
         ) { message, _ in
             if message.number < 1000 { throw TestError() }
-        }
-        let (intake, run) = await bench.open()
+        }.opened()
         let receipts = try (0..<50).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
         try await bench.passTime { bench.service.status.onDisk == 49 && bench.service.status.messages == 1 }
         #expect(inbox.disk.rows.count == 50 && inbox.disk.inFlight.isEmpty && bench.service.status.isOpen)

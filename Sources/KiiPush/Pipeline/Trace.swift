@@ -73,6 +73,9 @@ public struct Trace: Sendable {
     /// The last error of its handlers, without contents of the payload, as in ``DeadLetter/cause``; nil if none failed
     /// in this process.
     public var cause: String? { record.cause }
+    /// The number of the dead letter that it became, or was merged into, perhaps for some of its routes only; nil for
+    /// none.
+    public var deadLetter: UInt64? { record.deadLetter }
     /// The ids of the routes whose handlers were not called because the message was too old, in order.
     public var expired: [String] { record.expired }
 

@@ -30,6 +30,7 @@ struct TraceRecord: Sendable {
     /// The routes whose handlers were called.
     fileprivate(set) var called = MatchedRoutes()
     fileprivate(set) var cause: String?
+    fileprivate(set) var deadLetter: UInt64?
 
     init(middleware: [String] = []) { self.middleware = middleware }
 
@@ -176,6 +177,9 @@ package final class TraceRecorder: Sendable {
             state.end(.expired(state.record.words.count - 1), "expired: \(reason)", now)
         }
     }
+
+    /// Records the number of the dead letter that the message has become.
+    func deadLettered(_ number: UInt64) { state.withLock { $0.record.deadLetter = number } }
 
     /// The trace of a message that has ended with this outcome, or waits; `isSettled` if its middlewares were told so,
     /// and not before that it waits.

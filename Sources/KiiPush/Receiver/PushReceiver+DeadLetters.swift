@@ -13,7 +13,8 @@ extension PushReceiver {
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
         letter.keys = DeadLetter.keys(message.message, reason, routes.first)
         do {
-            try store(letter)
+            let number = try store(letter)
+            message.recorder?.deadLettered(number)
             return .deadLettered(reason)
         } catch { return .failure(of: "deadLetters", isMiddleware: true, error) }
     }
@@ -21,8 +22,8 @@ extension PushReceiver {
     /// How many dead letters took the place of an older one's payload since the last call.
     package func takeMergedLetters() -> Int { merged.exchange(0, ordering: .relaxed) }
 
-    /// Adds a dead letter to the store, and notifies the listeners.
-    package func store(_ letter: DeadLetter) throws {
+    /// Adds a dead letter to the store, and notifies the listeners; returns its number.
+    package func store(_ letter: DeadLetter) throws -> UInt64 {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         let before = (try? deadLetters.count) ?? 0
@@ -31,6 +32,7 @@ extension PushReceiver {
         let counts = letter.reason != .undecodable && letter.payload.transport?.format != .gap
         if counts, let count = try? deadLetters.count, count <= before { merged.add(1, ordering: .relaxed) }
         deadLetterListeners.call(letter)
+        return letter.id
     }
 
     /// Handles a dead letter again, and removes it from the store when it is handled.

@@ -9,9 +9,11 @@ extension PushReceiver {
         return (route(message, nextID(), message.raw.arrivedAt, table, recorder), table)
     }
 
-    /// Counts and reports a payload that could not be decoded elsewhere.
-    package func undecodable(_ payload: RawPayload, _ error: DecodeError) {
-        end(payload.transport, error, nextID(), begin().recorder)
+    /// Counts and reports a payload that could not be decoded elsewhere, and the number of its dead letter.
+    package func undecodable(_ payload: RawPayload, _ error: DecodeError, deadLetter: UInt64? = nil) {
+        let recorder = begin().recorder
+        if let deadLetter { recorder?.deadLettered(deadLetter) }
+        end(payload.transport, error, nextID(), recorder)
     }
 
     /// Updates a message that has waited, to the current routes and time; `known` is of one that nothing has judged.

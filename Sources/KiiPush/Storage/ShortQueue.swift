@@ -34,9 +34,12 @@ package struct ShortQueue<Element> {
         head = 0
     }
 
+    /// All elements, in order.
+    package var all: [Element] { elements[head...].compactMap(\.self) }
+
     /// Removes and returns the elements that `condition` holds for, in order.
     package mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
-        let all = elements[head...].compactMap(\.self)
+        let all = all
         let removed = all.filter(condition)
         guard !removed.isEmpty else { return [] }
         elements = all.filter { !condition($0) }

@@ -105,7 +105,8 @@ extension AgentReports {
         status.queue = AgentStatus.Queue(
             messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
             waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),
-            paced: Int64(now.paced), onDisk: Int64(now.onDisk), overrunning: Int64(now.overrunning))
+            paced: Int64(now.paced), onDisk: Int64(now.onDisk), recovering: Int64(now.recovering),
+            overrunning: Int64(now.overrunning))
         status.queue.isFull =
             isDurable
             ? now.onDisk >= settings.messagesOnDisk || now.bytesOnDisk >= settings.bytesOnDisk

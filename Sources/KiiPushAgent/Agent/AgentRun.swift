@@ -115,12 +115,18 @@ final class AgentRun: Sendable {
                 defer { first = first ?? update }
                 return first == nil
             }
-            if case .loaded(let loaded) = update {
+            switch update {
+            case .loaded(let loaded):
                 for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
                 for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
                 inUse.set(AgentStatus.Rules(loaded))
                 service.setDelivery(loaded.rules.delivery)
                 latencies.keep(receiver.routes.map(\.id))
+            case .refused(let problems):
+                guard var rules = inUse.value, let problem = problems.first else { break }
+                rules.refused = "since \(UTCDate.now.wholeSeconds): \(problem)"
+                inUse.set(rules)
+            case .overtaken: break
             }
             if !isFirst { log.tell(update) }
         }

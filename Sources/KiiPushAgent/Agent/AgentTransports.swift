@@ -32,6 +32,10 @@ struct AgentTransports: Sendable {
             default: source
             }
         }
+        let names = transports.map(\.name)
+        for name in Set(names).sorted() where names.count(where: { $0 == name }) > 1 {
+            log.trouble("several sources are named \(escaped(name)): status, metrics and gaps cannot tell them apart")
+        }
         broker = zip(sources, transports).first { $0.0 is MQTTSource }?.1
         sockets = transports.compactMap { $0 as? SocketTransport }
         answers = transports.compactMap { $0 as? any AnswerSender }

@@ -123,6 +123,9 @@ public final class PushAgent: HandlerRegistry, Sendable {
         _ receiver: (AgentStores) -> PushReceiver
     ) throws {
         (self.host, self.settings) = (host, settings)
+        for (what, path) in [("metrics", settings.metrics), ("capture", settings.capture)] where path == "" {
+            throw AgentError("the path of the \(what) is empty; name a file, or set it to nil")
+        }
         guard let directory = try place.directory else {
             (state, stores) = (nil, AgentStores())
             self.receiver = receiver(stores)

@@ -25,8 +25,8 @@ package struct TapOptions: Sendable {
         .value("--count", "N", "exits after N messages", as: Arguments.number(1 ... .max)) { $0.count = $1 },
         .format(
             "text (the default): time, outcome, route, subject, waiting and handling time, and why it was dropped; "
-                + "json: the output of 'kiipush inspect' plus time, message, outcome, reason, why, route, routes, "
-                + "waited and took (milliseconds)"
+                + "json: the output of 'kiipush inspect' plus time, message, outcome, reason, why, deadLetter, "
+                + "route, routes, waited and took (milliseconds)"
         ) { $0.format = $1 },
         .state { $0.directory = $1 },
     ])

@@ -29,6 +29,7 @@ struct TappedMessage: Sendable {
             parts.append("took \(Figures.time(Self.milliseconds(trace.handlingNanoseconds)))")
         }
         if let why { parts.append(escaped(why)) }
+        if let number = trace.deadLetter { parts.append("dead letter \(number)") }
         let outcome = escaped("\(trace.outcome.name)\(reason)").padded(to: 21)
         return "\(clock) \(outcome) \(escaped(trace.routes.first ?? "-").padded(to: 12)) "
             + parts.joined(separator: "; ")
@@ -60,6 +61,7 @@ struct TappedMessage: Sendable {
         writer.member("outcome", trace.outcome.name)
         writer.member("reason", trace.outcome.reason)
         writer.member("why", why)
+        writer.member("deadLetter", trace.deadLetter.map { Int64(clamping: $0) })
         writer.member("route", trace.routes.first)
         writer.member("routes", trace.routes)
         writer.member("waited", Self.milliseconds(trace.waitedNanoseconds))

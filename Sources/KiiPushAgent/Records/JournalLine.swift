@@ -57,6 +57,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     package init(_ trace: Trace) {
         let cause = trace.outcome.name == "deadLettered" ? trace.cause.map { ": \($0)" } ?? "" : ""
         var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))\(cause)"]
+        if let number = trace.deadLetter { parts.append("dead letter \(number)") }
         if let attempt = trace.lastAttempt, attempt > 1 { parts.append("attempt \(attempt)") }
         if !trace.routes.isEmpty {
             let shown = trace.routes.prefix(8).map(Suggestion.shown).joined(separator: ", ")
@@ -104,6 +105,12 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case .notDurable(let what):
             self.init(.warning, what)
             self.fields = [field("notDurable")]
+        case .recovering(let messages):
+            self.init(
+                .warning,
+                "the last process ended while it handled \(counted(messages, "message")): run first, one at a time, "
+                    + "each for at most its timeout, while all others wait")
+            self.fields = [field("recovering")]
         case .transport(let name, let event):
             self.init(event, of: Suggestion.shown(name))
             self.fields = [field(event.name), Field("KIIPUSH_TRANSPORT", name)]
@@ -127,6 +134,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
         if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", Suggestion.shown(reason))) }
         if let cause = trace.cause { fields.append(Field("KIIPUSH_CAUSE", cause)) }
+        if let number = trace.deadLetter { fields.append(Field("KIIPUSH_DEAD_LETTER", "\(number)")) }
         if let attempt = trace.lastAttempt { fields.append(Field("KIIPUSH_ATTEMPT", "\(attempt)")) }
         fields += trace.routes.prefix(8).map { Field("KIIPUSH_ROUTE", $0) }
         if let message = trace.message {

@@ -69,6 +69,7 @@ extension LineQuota.Key {
         case .overrun(_, let route, let isLeft): self.init(kind: isLeft ? "handler left" : "overrun", route: route)
         case .storeFailed: self.init(kind: "store failed")
         case .notDurable: self.init(kind: "not durable")
+        case .recovering: self.init(kind: "recovering")
         case .transport(let name, let event):
             let isGap = if case .possibleGap = event { true } else { false }
             self.init(kind: isGap ? "messages may be lost" : event.name, route: name)

@@ -31,7 +31,7 @@ package final class ServiceCounts: Sendable {
             // An abandoned handler was already counted when it was cancelled.
             case .overrun(_, _, let isLeft): state.overruns += isLeft ? 0 : 1
             case .storeFailed: state.storeFailures += 1
-            case .notDurable: break
+            case .notDurable, .recovering: break
             case .transport(let name, let event):
                 state.events[name, default: [:]][event.name, default: 0] += 1
             }
@@ -136,6 +136,9 @@ package struct WatchedTransport: PushTransport {
             counts.took(payloads.count, name)
             for payload in payloads { record(payload) }
         }
-        try await transport.run(intake)
+        do { try await transport.run(intake) } catch {
+            if error is CancellationError || error is IntakeRefusal { throw error }
+            throw AgentError("\(escaped(name)): \(error)")
+        }
     }
 }

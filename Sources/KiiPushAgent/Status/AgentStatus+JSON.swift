@@ -72,6 +72,7 @@ extension AgentStatus.Rules {
             writer.member("file", file)
             writer.member("digest", digest)
             writer.member("needRestart", needRestart)
+            writer.member("refused", refused)
             writer.objects("params", params) { writer, parameter in
                 writer.member("name", parameter.name)
                 writer.member("value", parameter.value)
@@ -90,6 +91,7 @@ extension AgentStatus.Queue {
         writer.member("retrying", retrying)
         writer.member("paced", paced)
         writer.member("onDisk", onDisk)
+        writer.member("recovering", recovering)
         writer.member("overrunning", overrunning)
         writer.member("full", isFull)
     }

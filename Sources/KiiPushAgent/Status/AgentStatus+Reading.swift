@@ -28,7 +28,7 @@ extension AgentStatus {
                     Parameter(
                         name: parameter.text("name"), value: parameter["value"]?.string,
                         isSecret: parameter["secret"]?.bool ?? true)
-                }, needRestart: rules.objects("needRestart").compactMap(\.string))
+                }, needRestart: rules.objects("needRestart").compactMap(\.string), refused: rules["refused"]?.string)
         }
         if let queue = root["queue"] { self.queue = Queue(queue) }
         routes = root.objects("routes").map { Route($0) }
@@ -63,8 +63,8 @@ extension AgentStatus.Queue {
         self.init(
             messages: value.number("messages"), bytes: value.number("bytes"), waiting: value.number("waiting"),
             handling: value.number("handling"), retrying: value.number("retrying"), paced: value.number("paced"),
-            onDisk: value.number("onDisk"), overrunning: value.number("overrunning"),
-            isFull: value["full"]?.bool ?? false)
+            onDisk: value.number("onDisk"), recovering: value.number("recovering"),
+            overrunning: value.number("overrunning"), isFull: value["full"]?.bool ?? false)
     }
 }
 

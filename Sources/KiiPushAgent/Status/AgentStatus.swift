@@ -25,6 +25,8 @@ package struct AgentStatus: Sendable, Equatable {
         package var retrying: Int64 = 0
         package var paced: Int64 = 0
         package var onDisk: Int64 = 0
+        /// Those that were in flight when an earlier agent ended, for which all others wait.
+        package var recovering: Int64 = 0
         package var overrunning: Int64 = 0
         package var isFull = false
     }
@@ -100,6 +102,8 @@ package struct AgentStatus: Sendable, Equatable {
         package var params: [Parameter] = []
         /// Its settings that take effect only when the agent is started again.
         package var needRestart: [String] = []
+        /// Since when the file as it is now is refused, and its first problem; nil if it is in use.
+        package var refused: String?
     }
 
     /// A parameter of the rules; a secret one has no value here.

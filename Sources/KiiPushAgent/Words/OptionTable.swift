@@ -29,7 +29,8 @@ package struct OptionTable<Target>: Sendable {
         return texts
     }
 
-    /// Parses a command line like `getopt_long`: `--name value`, `--name=value`, and `--` ends the options.
+    /// Parses a command line like `getopt_long`: `--name value`, `--name=value`, `-n value`, `-nvalue`, and `--` ends the
+    /// options.
     ///
     /// It applies each option to `target`; returns the operands, or nil if help is requested.
     package func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
@@ -40,13 +41,18 @@ package struct OptionTable<Target>: Sendable {
                 operands.append(argument)
                 continue
             }
-            let sign = argument.hasPrefix("--") ? argument.firstIndex(of: "=") : nil
-            let name = String(argument[..<(sign ?? argument.endIndex)])
+            var (name, value) = (argument, String?.none)
+            if let sign = argument.firstIndex(of: "="), argument.hasPrefix("--") {
+                (name, value) = (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
+            } else if options.contains(where: { $0.text.word != nil && $0.text.short == String(argument.prefix(2)) }),
+                argument.count > 2
+            {
+                (name, value) = (String(argument.prefix(2)), String(argument.dropFirst(2)))
+            }
             if name == OptionText.help.name || name == OptionText.help.short { return nil }
             guard let option = options.first(where: { $0.text.name == name || $0.text.short == name }) else {
                 throw Arguments.Mistake(unknown: name, known: names)
             }
-            var value = sign.map { String(argument[argument.index(after: $0)...]) }
             if option.text.word == nil {
                 if value != nil { throw Arguments.Mistake(text: "\(name) takes no value") }
             } else {

@@ -9,8 +9,8 @@ enum DeadLettersCommand {
         name: name, summary: "shows, replays and drops dead letters", usage: ["COMMAND [OPTION…]"],
         about: [
             "Works with or without a running agent, except for replay, which calls the agent's handlers. "
-                + "NUMBER is one that 'list' shows, not the message's number in the log; FILTER is --reason, "
-                + "--route or --transport."
+                + "NUMBER is one that 'list' and, as 'dead letter NUMBER', the log show; FILTER is --reason, --route "
+                + "or --transport."
         ],
         exits: [
             (.fine, "done"), (.failed, "a message was not found or failed"),

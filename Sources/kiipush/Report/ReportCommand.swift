@@ -67,6 +67,7 @@ struct ReportCommand: CommandWithOptions, ReadsRules {
         }
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
+            if report.messages.isEmpty, !isWhole { return .failed }
             guard !report.messages.isEmpty else {
                 return console.fail("\(escaped(capture)):1:1: the capture has no messages; nothing to report")
             }

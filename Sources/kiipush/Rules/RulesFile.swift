@@ -67,32 +67,39 @@ struct CorpusFile {
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {
         var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
-        var (badLines, goodLines) = (0, 0)
-        while let line = try lines.next() {
-            switch line {
-            case .tooLong(let number):
-                badLines += 1
-                if badLines <= Self.mostBadLines {
-                    console.error("\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
-                }
-            case .bytes(let bytes, let number):
-                do {
-                    guard try await takes(bytes, number) else { return badLines == 0 }
+        var (badLines, goodLines, objects) = (0, 0, 0)
+        var errors: [any Error] = []
+        reading: while let line = try lines.next() {
+            do {
+                switch line {
+                case .tooLong(let number):
+                    objects += 1
+                    let what = "the line has more than \(Self.mostBytesOfLine) bytes"
+                    throw CaptureError(description: "\(escaped(path)):\(number):1: \(what)")
+                case .bytes(let bytes, let number):
+                    if bytes.first == UInt8(ascii: "{") { objects += 1 }
+                    guard try await takes(bytes, number) else { break reading }
                     goodLines += 1
-                } catch {
-                    badLines += 1
-                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
                 }
-            }
-            if badLines == Self.mostBadLines, goodLines == 0 {
-                console.error(
-                    "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
-                        + "step per line")
-                return false
+            } catch {
+                badLines += 1
+                if badLines <= Self.mostBadLines { errors.append(error) }
+                if badLines == Self.mostBadLines, goodLines == 0 { break }
             }
         }
+        if objects == 0, badLines > 0 {
+            console.error(
+                "\(escaped(path)):1:1: this is no capture, since no line is a JSON object; 'kiipush receive --capture' "
+                    + "writes one, and 'kiipush tap --format json' prints one")
+            return false
+        }
+        for error in errors { RulesFile.report(error, console) }
         let untold = badLines - Self.mostBadLines
-        if untold > 0 {
+        if untold == 0, goodLines == 0 {
+            console.error(
+                "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one step "
+                    + "per line")
+        } else if untold > 0 {
             let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
             console.error("\(escaped(path)):1:1: and \(what)")
         }

@@ -25,6 +25,7 @@ struct StatusText {
         var lines = entry("state", status.state)
         if let rules = status.rules {
             lines += entry("rules", "\(rules.file), SHA-256 \(rules.digest)")
+            if let refused = rules.refused { lines += entry("", "the file as it is now is refused \(refused)") }
             if !rules.needRestart.isEmpty {
                 lines += entry("", "not in use until a restart: \(rules.needRestart.joined(separator: ", "))")
             }
@@ -41,6 +42,12 @@ struct StatusText {
             lines += entry("", "\(ago), \(Figures.count(link.messages)) in all")
         }
         lines += entry("queue", queue)
+        if status.queue.recovering > 0 {
+            let count = counted(Int(status.queue.recovering), "message")
+            lines += entry(
+                "recovering",
+                "\(count) in flight when the last agent ended: run first, one at a time, while all others wait")
+        }
         lines += entry("ended", outcomes)
         lines += entry("dead", letters)
         for key in status.paced.prefix(Self.mostPaced) {

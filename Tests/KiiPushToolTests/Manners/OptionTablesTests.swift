@@ -15,10 +15,14 @@ struct OptionTablesTests {
         let unknown = "--no-such-option-at-all"
         for option in command.allOptions where option.name != "--help" {
             let value = option.word == nil ? [] : [Self.sample(option)]
-            let run = await ToolRun(words + [option.name] + value + [unknown])
-            // It comes as far as the option behind, so that the one before was taken, with its value.
-            let expected = "kiipush \(name): unknown option \(unknown); try 'kiipush \(name) --help'"
-            #expect(run.errors == [expected] && run.code == .usage, "\(option.name) of \(name): \(run.errors)")
+            var ways = [[option.name] + value]
+            if let short = option.short { ways += [[short] + value, [short + value.joined()]] }
+            for way in ways {
+                let run = await ToolRun(words + way + [unknown])
+                // It comes as far as the option behind, so that the one before was taken, with its value.
+                let expected = "kiipush \(name): unknown option \(unknown); try 'kiipush \(name) --help'"
+                #expect(run.errors == [expected] && run.code == .usage, "\(way) of \(name): \(run.errors)")
+            }
         }
         for short in ["--help", "-h"] {
             let run = await ToolRun(words + [short])

@@ -119,7 +119,8 @@ struct LogOfAgentTests {
         let input = try TemporaryFile(#"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
         let run = try ChildRun(["receive", "--rules", rules.path, "--stdin"], input: input.path)
         let end =
-            "<3>message 1: deadLettered (failed): sh: ended with exit status 3, saying: no lamp; attempt 2; route all"
+            "<3>message 1: deadLettered (failed): sh: ended with exit status 3, saying: no lamp; dead letter 1; "
+            + "attempt 2; route all"
         #expect(run.errors.contains(end), "\(run.errors)")
         #expect(run.errors.contains("<4>kiipush: message 1: attempt 2: sh: no lamp\n"), "\(run.errors)")
     }

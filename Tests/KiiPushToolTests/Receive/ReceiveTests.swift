@@ -147,6 +147,7 @@ struct OrphanTests {
         let shells = try Self.children(of: run.agent.process).filter { !processes().contains($0) }
         #expect(shells.count == 1)
         for shell in shells { #expect(kill(shell, SIGKILL) == 0) }
+        try run.agent.wait { _ in shells.allSatisfy { isOver($0) } }
         try run.send(lines[0])
         try run.agent.wait { _ in processes().count == 6 }
         #expect(try run.agent.stop(SIGKILL) == 256 + SIGKILL)

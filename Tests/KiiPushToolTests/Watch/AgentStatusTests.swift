@@ -20,7 +20,7 @@ struct AgentStatusTests {
                 lastMessageAgo: 4, lastMessageAt: UTCDate("2026-11-22T13:04:01Z"), messages: 1_234_567)
         ]
         status.queue = .init(
-            messages: 12, bytes: 3481, waiting: 3, handling: 8, retrying: 1, paced: 2, onDisk: 0, overrunning: 0)
+            messages: 12, bytes: 3481, waiting: 3, handling: 8, retrying: 1, paced: 2, onDisk: 0, recovering: 1)
         status.routes = [
             .init(
                 id: "settings", handled: 1_234_000, failed: 3, paced: 2, expired: 1, p50: 0.25, p99: 1500.5,
@@ -49,7 +49,7 @@ struct AgentStatusTests {
         status.rules = .init(
             file: "rules.json", digest: String(repeating: "ab", count: 32),
             params: [.init(name: "thing", value: "th.7"), .init(name: "token", isSecret: true)],
-            needRestart: ["app"])
+            needRestart: ["app"], refused: "since 2026-11-22T12:00:00Z: rules.json:1:2: the text ends")
         status.healed = "the state was damaged; saved: 3 dead letters"
         status.metricsFailure = "metrics.prom: cannot be written: Read-only file system"
         return status

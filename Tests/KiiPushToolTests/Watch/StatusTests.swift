@@ -21,7 +21,7 @@ struct StatusTests {
         let agent = try WatchedRun(folder.path, state)
         try agent.send(#"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":1}"#)
         try agent.send(#"{"topic":"news","objectScopeType":"APP","when":2}"#)
-        try agent.agent.wait { $0.log.contains("deadLettered") }
+        try agent.agent.wait { $0.log.contains(/deadLettered.*; dead letter 1;/) }
         _ = await ToolRun("kill", "settings", "--for", "1h", "--state", state)
         let run = await ToolRun("status", "--format", "json", "--state", state)
         #expect(run.code == .fine && run.errors.isEmpty, "\(run.errors) \(run.output)")

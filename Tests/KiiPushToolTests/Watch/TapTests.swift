@@ -240,7 +240,7 @@ struct TapBoardTests {
         for (line, part) in zip(
             json,
             [
-                #""outcome":"handled","reason":null,"why":null,"route":"settings","routes":["settings"],"waited":30.0,"took":2.0}"#,
+                #""outcome":"handled","reason":null,"why":null,"deadLetter":null,"route":"settings","routes":["settings"],"#,
                 #""outcome":"duplicate","reason":"done","why":"#, #""outcome":"failed","reason":"news","why":"#,
                 #""outcome":"undecodable","reason":"unexpectedCharacter","why":"#,
             ])
