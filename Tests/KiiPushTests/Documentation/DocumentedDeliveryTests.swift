@@ -164,7 +164,7 @@ struct DocumentedTestKitTests {
         let test = try TestReceiver(rules: rules)
         let push = PayloadFixture.pushToApp(bucket: "settings").payload(.long)
         let first = await test.send(push)
-        #expect(first.handlers == ["reload"] && first.settled.disposition == .accept)
+        #expect(first.handlers == ["reload"] && first.outcome.disposition == .accept)
         #expect(await test.send(push).outcome.description == "duplicate (done)")
         await test.advance(by: .seconds(601))
         #expect(await test.send(push).outcome.name == "handled")
@@ -185,6 +185,35 @@ struct DocumentedTestKitTests {
         }
         #expect(await test.send(.pushToApp(bucket: "settings")).handlers == ["reload"])
         #expect(settings.objects.withLock { $0.map { $0?.bucket.name } } == ["settings"])
+    }
+
+    /// Lets messages wait until a time.
+    private final class Pause: Middleware {
+        let pausedUntil = Mutex(MonotonicInstant(nanoseconds: 1_000_000_000))
+
+        func admit(_ routed: inout RoutedMessage) -> Verdict {
+            let end = pausedUntil.withLock { $0 }
+            return routed.admittedAt < end ? .later(until: end) : .pass
+        }
+    }
+
+    @Test("the guide's own middleware lets a message wait, without a service and in one")
+    func pause() async throws {
+        func receiver() -> PushReceiver {
+            let receiver = PushReceiver(clock: ManualClock()) { Pause() }
+            receiver.onAny { _, _ in }
+            return receiver
+        }
+        let push = PayloadFixture.pushToUser().payload(.long)
+        let test = TestReceiver(receiver())
+        #expect(await test.send(push).outcome.name == "paced")
+        #expect(await test.advance(by: .seconds(1)).map(\.outcome.name) == ["handled"])
+
+        let service = try TestService(receiver())
+        let receipt = try service.send(push)
+        #expect(receipt.outcome == nil)
+        service.advance(by: .seconds(1))
+        #expect(receipt.outcome?.name == "handled")
     }
 
     @Test("the gate's own example loads rules that pass", arguments: [true, false])
@@ -220,7 +249,7 @@ struct RuleSuiteTests {
         #expect(
             error?.description.hasPrefix(
                 """
-                r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted"
+                r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted" (noRoute)
                 r.json:3:67: test 'b', step 1 (line 3): kind: expected "pushToApp", found "directPush"
                     stage decode: Direct Push, likely
                 """) == true)
