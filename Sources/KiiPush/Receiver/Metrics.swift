@@ -14,8 +14,7 @@ public struct Metrics: Sendable, Hashable {
         /// The number of messages with this outcome and reason.
         public let messages: Int
 
-        /// Makes a count.
-        public init(outcome: String, reason: String?, messages: Int) {
+        package init(outcome: String, reason: String?, messages: Int) {
             self.outcome = outcome
             self.reason = reason
             self.messages = messages

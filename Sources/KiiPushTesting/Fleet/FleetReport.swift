@@ -29,7 +29,7 @@ public struct FleetReport: Sendable {
     /// Virtual seconds since the beginning.
     public internal(set) var seconds = 0.0
     /// How many devices there are.
-    public let devices: Int
+    let devices: Int
     /// How many writes from outside there were; each is a cause of its own.
     public internal(set) var causes = 0
     /// How many events the cloud created, including those of the causes.
@@ -37,7 +37,7 @@ public struct FleetReport: Sendable {
     /// The number of events by generation, that is, by the number of handlers since their cause, from 0.
     public internal(set) var eventsByGeneration: [Int] = []
     /// How many of the devices' writes failed.
-    public internal(set) var failedWrites = 0
+    package internal(set) var failedWrites = 0
     /// How many messages arrived, including copies and redeliveries.
     public internal(set) var deliveries = 0
     /// How many messages handlers handled.
@@ -51,17 +51,19 @@ public struct FleetReport: Sendable {
     /// How many deliveries the network lost.
     public internal(set) var lost = 0
     /// How many copies it made.
-    public internal(set) var duplicated = 0
-    /// How many deliveries were redelivered, and how many were finally given up.
-    public internal(set) var redelivered = 0, givenUp = 0
+    package internal(set) var duplicated = 0
+    /// How many deliveries were redelivered.
+    package internal(set) var redelivered = 0
+    /// How many were finally given up.
+    public internal(set) var givenUp = 0
     /// How often a message had to wait for its pace.
-    public internal(set) var paced = 0
+    package internal(set) var paced = 0
     /// How many messages that reached a device were dropped, superseded or dead-lettered.
-    public internal(set) var stopped = 0
+    package internal(set) var stopped = 0
     /// How many messages that reached a device were neither handled nor stopped, including those that wait.
-    public internal(set) var unhandled = 0
+    package internal(set) var unhandled = 0
     /// How often the clock jumped.
-    public internal(set) var jumps = 0
+    package internal(set) var jumps = 0
     /// The sums over virtual time; when nothing happens any more, 10,000 further ones at most.
     public internal(set) var samples: [Sample] = []
 
