@@ -200,25 +200,28 @@ extension InboxGuarantee {
 
     // MARK: Answers
 
-    private static func answer(_ id: UInt64, _ number: Int, to sender: String = "a") -> UnsentAnswer {
+    private static func answer(
+        _ id: UInt64, _ number: Int, of payload: RawPayload, to sender: String = "a"
+    ) -> UnsentAnswer {
         let data = DataValue.object([(key: "e\u{301}", value: .number("\(number)"))])
         var answer = Answer(number == 0 ? .failed : .succeeded, data: data, reason: number == 0 ? "\u{0}why" : nil)
         if number == 0 { answer[failureOf: "power"] = "no" }
-        return UnsentAnswer(id: id, sender: sender, payload: odd[number % odd.count], answer: answer)
+        return UnsentAnswer(id: id, sender: sender, payload: payload, answer: answer)
     }
 
     private static let answers = [
         Self("an answer is kept for its sender from its payload's end until it was delivered") { trial in
-            let ids = try trial.add(4)
+            let ids = try trial.inbox.add(Array(odd.prefix(4)))
+            guard ids.count == 4 else { return trial.fail("for 4 payloads there are \(ids.count) numbers") }
             for (number, id) in ids.enumerated() {
-                try await trial.record(.answer(answer(id, number, to: number == 3 ? "b" : "a")))
+                try await trial.record(.answer(answer(id, number, of: odd[number], to: number == 3 ? "b" : "a")))
             }
             if trial.isDurable {
                 trial.expect(try trial.inbox.answers(of: "a", limit: 9).isEmpty, "none of the payloads has ended")
             }
             for id in ids { try await trial.record(.ended(id)) }
             for when in ["at first", "in a later process"] {
-                try trial.expectAnswers(ids.prefix(3).enumerated().map { answer($1, $0) }, when)
+                try trial.expectAnswers(ids.prefix(3).enumerated().map { answer($1, $0, of: odd[$0]) }, when)
                 trial.expect(try trial.inbox.answers(of: "a", limit: 2).count == 2, "\(when) the limit should hold")
                 trial.expect(try trial.inbox.answers(of: "b", limit: 9).map(\.id) == [ids[3]], "\(when) b has one")
                 trial.expect(try trial.inbox.answers(of: "A", limit: 9).isEmpty, "\(when) nobody else has one")
@@ -231,8 +234,9 @@ extension InboxGuarantee {
         },
         Self("of two answers of a payload the first counts") { trial in
             let ids = try trial.add(1)
-            let first = answer(ids[0], 1)
-            try await trial.record(.answer(first), .answer(answer(ids[0], 2)), .ended(ids[0]))
+            let first = answer(ids[0], 1, of: payload(0))
+            let second = answer(ids[0], 2, of: payload(0))
+            try await trial.record(.answer(first), .answer(second), .ended(ids[0]))
             try trial.expectAnswers([first], "when the first was kept")
         },
         Self("answers of routes are returned with their payload", needsDurable: true) { trial in

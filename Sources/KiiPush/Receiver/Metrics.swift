@@ -41,7 +41,7 @@ public struct Metrics: Sendable, Hashable {
     /// One count for each route, in order of declaration.
     public let routes: [RouteCount]
     /// How many of the messages that have ended each format had claimed, by its name.
-    public var formats: [String: Int] = [:]
+    public package(set) var formats: [String: Int] = [:]
 
     /// The number of messages that were received and have ended.
     public var received: Int { outcomes.reduce(0) { $1.outcome == "paced" ? $0 : $0 + $1.messages } }

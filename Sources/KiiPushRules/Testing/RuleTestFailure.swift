@@ -47,7 +47,9 @@ extension RuleTestFailure: CustomStringConvertible {
         guard !stages.isEmpty else { return [] }
         var lines = stages.map { "stage \($0)" }
         let tried = rules.prefix { !$0.isNotTried }
-        let nearest = tried.indices.sorted { (tried[$0].distance, $0) < (tried[$1].distance, $1) }.prefix(12).sorted()
+        let near = tried.indices.filter { tried.count <= 12 || tried[$0].distance < 3 }
+        let nearest = (near.isEmpty ? Array(tried.indices) : near)
+            .sorted { (tried[$0].distance, $0) < (tried[$1].distance, $1) }.prefix(12).sorted()
         lines += nearest.map { "rule \(tried[$0].description(in: file))" }
         let others = tried.count - nearest.count
         if others > 0 { lines.append("and \(counted(others, "more rule")), which 'kiipush rules explain' shows") }
@@ -112,7 +114,8 @@ package struct RuleVerdict: Sendable {
 }
 
 extension RoutingRule {
-    /// 1 if a condition before the missed one says more than the kind, 2 if the message has a value for the missed one.
+    /// 1 if a condition before the missed one says more than the kind, 2 if the message has a value for the missed one,
+    /// 3 if it has none.
     fileprivate func distance(missing missed: RouteCheck) -> Int {
         let before = wanted.prefix { $0.name != missed.name || $0.key != missed.key }
         let isNear = missed.name != "on" && before.contains { $0.name != "kind" && $0.name != "certainty" }

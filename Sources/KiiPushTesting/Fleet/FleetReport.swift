@@ -3,7 +3,7 @@ public import KiiPush
 /// The results of a fleet, from its beginning to the end of the run.
 public struct FleetReport: Sendable {
     /// Why a run ended.
-    public enum Stop: String, Sendable, Hashable {
+    public enum Stop: Sendable, Hashable {
         /// No message was pending or waited, and nothing was planned.
         case quiet
         /// The virtual time ended while something was pending.
@@ -35,7 +35,7 @@ public struct FleetReport: Sendable {
     /// How many events the cloud created, including those of the causes.
     public internal(set) var events = 0
     /// The number of events by generation, that is, by the number of handlers since their cause, from 0.
-    public internal(set) var eventsByGeneration: [Int] = []
+    package internal(set) var eventsByGeneration: [Int] = []
     /// How many of the devices' writes failed.
     package internal(set) var failedWrites = 0
     /// How many messages arrived, including copies and redeliveries.
@@ -100,7 +100,7 @@ extension FleetReport: CustomStringConvertible {
         }
         let growth = growth.map { "\($0)" } ?? "none"
         var lines = [
-            line("end", "\(stop.rawValue) after \(seconds) s, \(devices) devices, \(jumps) clock jumps"),
+            line("end", "\(stop) after \(seconds) s, \(devices) devices, \(jumps) clock jumps"),
             line("events", "\(events) from \(causes) causes, \(eventsByGeneration.count) generations"),
             line("growth", "\(growth) between generations at most"),
             line("writes", "\(failedWrites) failed"),

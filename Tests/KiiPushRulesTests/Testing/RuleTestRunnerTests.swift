@@ -167,7 +167,7 @@ struct RuleTestRunnerTests {
               {"payload":{"topic":"t2","objectScopeType":"APP"},"expect":{"outcome":"handled"}}]}]}
             """#)
         let lines = failures.map { failure in failure.explanation.filter { !$0.hasPrefix("stage") } }
-        #expect(lines.map(\.count) == [13, 13, 4])
+        #expect(lines.map(\.count) == [13, 2, 4])
         #expect(lines[0].contains { $0.hasPrefix("rule 'b7' misses topic") })
         #expect(lines[0].contains { $0.hasPrefix("rule 'near' misses data") })
         #expect(lines[0].last == "and 20 more rules, which 'kiipush rules explain' shows")
