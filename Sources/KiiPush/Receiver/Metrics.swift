@@ -48,8 +48,13 @@ public struct Metrics: Sendable, Hashable {
 
     /// The number of messages with an outcome, and with a reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
-        outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
-            .reduce(0) { $0 + $1.messages }
+        outcomes.count(outcome, reason)
+    }
+}
+
+extension [Metrics.Count] {
+    package func count(_ outcome: String, _ reason: String?) -> Int {
+        reduce(0) { $1.outcome == outcome && (reason == nil || $1.reason == reason) ? $0 + $1.messages : $0 }
     }
 }
 

@@ -80,8 +80,7 @@ public struct FleetReport: Sendable {
 
     /// How many deliveries had an outcome, and the reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
-        outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
-            .reduce(0) { $0 + $1.messages }
+        outcomes.count(outcome, reason)
     }
 
     /// The largest ratio of the events of one generation to those of the previous one; nil with one generation.
