@@ -208,7 +208,7 @@ extension DeadLetterGuarantee {
         var letter = DeadLetter(
             payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: .failed,
             routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
-        letter.keys = keys.map { DeadLetter.Key(first: $0, second: .max - $0) }
+        letter.keys = keys.map { DedupeKey(first: $0, second: .max - $0) }
         return letter
     }
 }

@@ -200,30 +200,28 @@ extension InboxGuarantee {
 
     // MARK: Answers
 
-    private static func answer(_ id: UInt64, _ number: Int, to sender: String = "a") -> InboxRecord {
+    private static func answer(
+        _ id: UInt64, _ number: Int, of payload: RawPayload, to sender: String = "a"
+    ) -> UnsentAnswer {
         let data = DataValue.object([(key: "e\u{301}", value: .number("\(number)"))])
         var answer = Answer(number == 0 ? .failed : .succeeded, data: data, reason: number == 0 ? "\u{0}why" : nil)
         if number == 0 { answer[failureOf: "power"] = "no" }
-        return .answer(UnsentAnswer(id: id, sender: sender, payload: odd[number % odd.count], answer: answer))
+        return UnsentAnswer(id: id, sender: sender, payload: payload, answer: answer)
     }
 
     private static let answers = [
         Self("an answer is kept for its sender from its payload's end until it was delivered") { trial in
-            let ids = try trial.add(4)
+            let ids = try trial.inbox.add(Array(odd.prefix(4)))
+            guard ids.count == 4 else { return trial.fail("for 4 payloads there are \(ids.count) numbers") }
             for (number, id) in ids.enumerated() {
-                try await trial.record(answer(id, number, to: number == 3 ? "b" : "a"))
+                try await trial.record(.answer(answer(id, number, of: odd[number], to: number == 3 ? "b" : "a")))
             }
             if trial.isDurable {
                 trial.expect(try trial.inbox.answers(of: "a", limit: 9).isEmpty, "none of the payloads has ended")
             }
             for id in ids { try await trial.record(.ended(id)) }
             for when in ["at first", "in a later process"] {
-                let due = try trial.inbox.answers(of: "a", limit: 9)
-                let expected = ids.prefix(3).enumerated().map { answer($1, $0) }
-                trial.expect(
-                    due.map { InboxRecord.answer($0.withoutArrival) } == expected.map(\.withoutArrival),
-                    "\(when) there should be the answers of \(ids.prefix(3)) as they were, there are those of \(due.map(\.id))"
-                )
+                try trial.expectAnswers(ids.prefix(3).enumerated().map { answer($1, $0, of: odd[$0]) }, when)
                 trial.expect(try trial.inbox.answers(of: "a", limit: 2).count == 2, "\(when) the limit should hold")
                 trial.expect(try trial.inbox.answers(of: "b", limit: 9).map(\.id) == [ids[3]], "\(when) b has one")
                 trial.expect(try trial.inbox.answers(of: "A", limit: 9).isEmpty, "\(when) nobody else has one")
@@ -236,11 +234,10 @@ extension InboxGuarantee {
         },
         Self("of two answers of a payload the first counts") { trial in
             let ids = try trial.add(1)
-            try await trial.record(answer(ids[0], 1), answer(ids[0], 2), .ended(ids[0]))
-            let due = try trial.inbox.answers(of: "a", limit: 9)
-            trial.expect(
-                due.map { InboxRecord.answer($0.withoutArrival) } == [answer(ids[0], 1).withoutArrival],
-                "there should be the first answer alone")
+            let first = answer(ids[0], 1, of: payload(0))
+            let second = answer(ids[0], 2, of: payload(0))
+            try await trial.record(.answer(first), .answer(second), .ended(ids[0]))
+            try trial.expectAnswers([first], "when the first was kept")
         },
         Self("answers of routes are returned with their payload", needsDurable: true) { trial in
             let ids = try trial.add(2)
@@ -248,8 +245,9 @@ extension InboxGuarantee {
             // The names of two routes may look the same.
             try await trial.record(.failed(ids[0], handled: ["e\u{301}", "b", "\u{E9}"], answers: answers))
             let entries = try trial.expectLeft(ids, "afterwards")
-            trial.expect(
-                entries.map(\.answers) == [answers, []], "there are \(entries.map(\.answers.count)) answers")
+            let (expected, found) = ([answers, []], entries.map(\.answers))
+            func text(_ answers: [[Answer?]]) -> String { "\(answers.map { $0.map { $0?.jsonText ?? "nil" } })" }
+            trial.expect(found == expected, "the answers should be \(text(expected)), they are \(text(found))")
         },
     ]
 
@@ -272,7 +270,7 @@ extension InboxGuarantee {
     }()
 
     /// The parts of a payload, and whether they are equal; two spellings of one character are not.
-    private static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
+    fileprivate static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             one.map { Array($0.utf8) } == other.map { Array($0.utf8) }
         }
@@ -296,18 +294,20 @@ extension MQTTPublish {
     }()
 }
 
-extension UnsentAnswer {
-    /// The same without the payload's arrival, which an inbox need not keep for an answer.
-    fileprivate var withoutArrival: UnsentAnswer {
-        var payload = RawPayload(self.payload.bytes, transport: self.payload.transport)
-        payload.mqtt = self.payload.mqtt
-        return UnsentAnswer(id: id, sender: sender, payload: payload, answer: answer)
-    }
-}
-
-extension InboxRecord {
-    /// The same without the payload's arrival, if it is an answer.
-    fileprivate var withoutArrival: InboxRecord {
-        if case .answer(let answer) = self { .answer(answer.withoutArrival) } else { self }
+extension InboxTrial {
+    /// Expects these answers for the sender `a`, with all that it needs; an inbox need not keep a payload's arrival.
+    fileprivate func expectAnswers(_ expected: [UnsentAnswer], _ when: String) throws {
+        let due = try inbox.answers(of: "a", limit: 9)
+        let (wanted, found) = (expected.map(\.id), due.map(\.id))
+        expect(found == wanted, "\(when) there should be the answers of \(wanted), there are those of \(found)")
+        for (answer, expected) in zip(due, expected) where answer.id == expected.id {
+            let (text, wanted) = (answer.answer.jsonText, expected.answer.jsonText)
+            expect(text.isExactly(wanted), "\(when) answer \(answer.id) should be \(wanted), it is \(text)")
+            for (part, isSame) in InboxGuarantee.parts(answer.payload, expected.payload) where !isSame {
+                if !["redelivery", "transport's id"].contains(part) {
+                    fail("\(when) answer \(answer.id) should have its payload's \(part) as it was")
+                }
+            }
+        }
     }
 }

@@ -198,7 +198,9 @@ extension WhenCondition {
             return message.format == nil ? "no format has claimed the payload" : "its format has read none"
         case .command:
             guard message.kind == .directPush else { return "a \(message.kind) is no command" }
-            return "it is no command of Thing-IF, and has no response topic"
+            return message.data["commandID"] != nil && message.data["actions"] != nil
+                ? "its 'commandID' and 'actions' have another form than a command of Thing-IF"
+                : "it is no command of Thing-IF, and has no response topic"
         case .transport: return "none was given"
         case .mqtt: return "nothing is known of MQTT"
         case .kind, .events, .certainty: return nil

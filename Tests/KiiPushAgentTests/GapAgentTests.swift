@@ -123,7 +123,7 @@ struct CommandAgentTests {
         let command = ScriptedTransport(abilities: [.acknowledges, .answers]) { intake in
             let receipt = try await intake.submitWaiting(RawPayload(Self.command))
             _ = await receipt.end()
-            answers.withLock { $0.append(receipt.answer?.json ?? "none") }
+            answers.withLock { $0.append(receipt.answer?.jsonText ?? "none") }
         }
         #expect(try await agent.exitCode(command) == 0)
         #expect(answers.withLock { $0 } == [#"{"status":"succeeded","data":{"power":true}}"#])

@@ -24,7 +24,7 @@ struct ServiceAnswerTests {
         func send(_ answer: UnsentAnswer) throws {
             if let error = errors.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
             let to = answer.payload.mqtt?.correlationData.map { String(decoding: $0, as: UTF8.self) } ?? "-"
-            sent.add("\(to): \(answer.answer.json)")
+            sent.add("\(to): \(answer.answer.jsonText)")
         }
     }
 
@@ -125,7 +125,7 @@ struct ServiceAnswerTests {
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([Self.request("k")])[0]
         try await bench.passTime { !sender.sent.events.isEmpty }
-        #expect(await receipt.end() != nil && receipt.answer?.json == item.answer)
+        #expect(await receipt.end() != nil && receipt.answer?.jsonText == item.answer)
         let again = try intake.submit([Self.request("k")])[0]
         #expect(await again.end()?.name == "duplicate")
         #expect(sender.sent.events == ["k: \(item.answer)"])

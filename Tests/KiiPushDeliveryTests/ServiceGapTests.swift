@@ -40,6 +40,18 @@ struct ServiceGapTests {
         #expect(inbox.disk.isEmpty)
     }
 
+    @Test("a gap is handled whatever payloads the receiver takes, and however long its reason is")
+    func bounds() throws {
+        let receiver = PushReceiver(limits: PayloadLimits(bytes: 16, depth: 1, members: 0), clock: ManualClock())
+        let reasons = EventLog()
+        receiver.onGap { gap, _ in reasons.add(gap.reason) }
+        let test = try TestService(receiver)
+        let reason = String(repeating: "\u{1}", count: 100_000)
+        test.service.open(Gap(.sessionLost, transport: "a", reason: reason))
+        test.advance(by: .seconds(1))
+        #expect(reasons.events == [String(reason.prefix(1024))] && test.service.status.gaps.isEmpty)
+    }
+
     @Test("a gap whose handler fails for good lets messages pass, dead-lettered or not", arguments: [100, 0])
     func failed(capacity: Int) async throws {
         let bench = ServiceBench(inbox: SpyInbox(), letters: InMemoryDeadLetterStore(capacity: capacity))

@@ -76,7 +76,7 @@ struct DeadLetterRestartTests {
 
     private func letter(_ size: Int, key: UInt64, at time: MonotonicInstant = .seconds(0)) -> DeadLetter {
         var letter = letter(size, at: time)
-        letter.keys = [DeadLetter.Key(first: key, second: key)]
+        letter.keys = [DedupeKey(first: key, second: key)]
         return letter
     }
 

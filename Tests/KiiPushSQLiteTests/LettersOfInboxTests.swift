@@ -127,7 +127,7 @@ struct LettersOfInboxTests {
             payload: RawPayload([UInt8](repeating: UInt8(second), count: size), transport: .mqtt), reason: .failed,
             routes: ["r\(second)"], arrivedAt: .seconds(second))
         (letter.inboxID, letter.cause) = (payload, "C\(second)")
-        letter.keys = [DeadLetter.Key(first: 1, second: .max)]
+        letter.keys = [DedupeKey(first: 1, second: .max)]
         return letter
     }
 

@@ -88,7 +88,7 @@ struct MigrationTests {
             for number in 0..<5 {
                 var letter = DeadLetter(
                     payload: RawPayload([UInt8(number)]), reason: .failed, routes: ["c"], arrivedAt: .seconds(0))
-                letter.keys = [DeadLetter.Key(first: .max, second: 7)]
+                letter.keys = [DedupeKey(first: .max, second: 7)]
                 #expect(try store.add(letter) == 6)
             }
             #expect(try store.letters().map(\.count) == [1, 5 * round])

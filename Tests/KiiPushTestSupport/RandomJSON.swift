@@ -101,7 +101,7 @@ struct RandomJSON {
             if let short, chance(50) {
                 spelled += "\\" + short
             } else if scalar.value < 0x20 || scalar == "\"" || scalar == "\\" || chance(30) {
-                for unit in String(scalar).utf16 { spelled += "\\u" + hexadecimal(unit) }
+                for unit in String(scalar).utf16 { spelled += "\\u" + unit.digits(4, radix: 16, uppercase: chance(50)) }
             } else {
                 spelled.unicodeScalars.append(scalar)
             }
@@ -112,11 +112,6 @@ struct RandomJSON {
     private static let short: [Unicode.Scalar: String] = [
         "\"": "\"", "\\": "\\", "/": "/", "\u{8}": "b", "\u{C}": "f", "\n": "n", "\r": "r", "\t": "t",
     ]
-
-    private mutating func hexadecimal(_ unit: UInt16) -> String {
-        let digits = String(unit, radix: 16, uppercase: chance(50))
-        return String(repeating: "0", count: 4 - digits.count) + digits
-    }
 }
 
 extension DataValue {

@@ -1,6 +1,6 @@
 /// The key style of a payload, or that it has none of Kii's keys.
 @nonexhaustive
-public enum Dialect: String, Sendable, Hashable, CaseIterable {
+public enum Dialect: String, Sendable, Hashable {
     /// Apple's: an `aps` object and short keys.
     case apns
     /// Long keys, as over FCM, GCM and MQTT.

@@ -39,10 +39,10 @@ public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
     case senderURI
 
     /// The field's long key, which is also its name in reports.
-    public var longName: String { names.long }
+    package var longName: String { names.long }
 
     /// The field's key in an APNs payload; the URIs keep their long keys.
-    public var shortName: String { names.short }
+    package var shortName: String { names.short }
 
     /// The keys as on the wire: the long ones from Kii's Android reference and the samples of its JavaScript guides,
     /// the short ones from the overview table of its `KiiReceivedMessage` reference.

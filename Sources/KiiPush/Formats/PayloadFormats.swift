@@ -35,11 +35,14 @@ public struct PayloadFormats: Sendable {
     public init(_ formats: [any PayloadFormat]) {
         let entries = formats.map { Entry($0) }
         precondition(entries.count <= 16, "at most 16 formats")
-        precondition(entries.allSatisfy { Self.isName($0.name) }, "a format's name is 1 to 64 of a-z, 0-9 and ._-")
-        precondition(Set(entries.map(\.name)).count == entries.count, "two formats have one name")
-        let transports = entries.compactMap(\.transport)
-        precondition(Set(transports).count == transports.count, "two formats have one transport")
-        precondition(transports.allSatisfy { $0.format == .unknown }, "this transport carries Kii's pushes")
+        for (index, entry) in entries.enumerated() {
+            precondition(Self.isName(entry.name), "the format '\(entry.name)' needs a name of 1 to 64 of a-z, 0-9, ._-")
+            let others = entries[..<index]
+            precondition(!others.contains { $0.name == entry.name }, "there are two formats '\(entry.name)'")
+            guard let transport = entry.transport else { continue }
+            precondition(!others.contains { $0.transport == transport }, "two formats have transport '\(transport)'")
+            precondition(transport.format == .unknown, "the transport '\(transport)' carries Kii's pushes")
+        }
         given = entries
     }
 

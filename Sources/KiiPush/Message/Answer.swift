@@ -4,7 +4,7 @@
 /// in the inbox before the message ends, and an ``AnswerSender`` delivers it.
 public struct Answer: Sendable, Hashable {
     /// How a command has ended.
-    public enum Status: String, Sendable, Hashable, CaseIterable {
+    public enum Status: String, Sendable, Hashable {
         /// It was done.
         case succeeded
         /// It was not, and is not tried again.
@@ -116,10 +116,10 @@ public struct AnswerRefused: Error, Sendable, Hashable, CustomStringConvertible 
 extension Answer {
     package var words: String { reason ?? status.rawValue }
 
-    /// The JSON object in inboxes: only the members that are set.
+    /// The whole answer as a JSON object, for inboxes: only the members that are set.
     ///
     /// `{"status":"succeeded","data":{…},"reason":"…","failedActions":{"name":"reason"}}`
-    package var json: String {
+    public var jsonText: String {
         JSONWriter.object { writer in
             writer.member("status", status.rawValue)
             if let data { writer.member("data", value: data) }
@@ -132,7 +132,8 @@ extension Answer {
         }
     }
 
-    package init?(json: String) {
+    /// Reads what ``jsonText`` has written; nil if it is something else.
+    public init?(json: String) {
         guard let value = DataValue(json: json), case .string(let name)? = value["status"],
             let status = Status(rawValue: name)
         else { return nil }

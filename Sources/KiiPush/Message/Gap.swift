@@ -27,14 +27,14 @@ public struct Gap: Sendable, Hashable {
     public let cause: Cause
     /// The transport whose messages are missing; nil for any.
     public let transport: String?
-    /// What happened, in words.
+    /// What happened, in words; at most 1,024 characters of Unicode.
     public let reason: String
 
-    /// Describes a gap.
+    /// Describes a gap; the rest of a longer reason is left out.
     public init(_ cause: Cause, transport: String? = nil, reason: String = "") {
         self.cause = cause
         self.transport = transport
-        self.reason = reason
+        self.reason = String(reason.unicodeScalars.prefix(1024))
     }
 
     /// The gap of a message that was made by ``payload(number:)``; nil for any other.

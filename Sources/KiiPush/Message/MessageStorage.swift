@@ -25,6 +25,8 @@ package final class MessageStorage: Sendable {
         _ raw: consuming RawPayload, limits: PayloadLimits, app: String?, formats: PayloadFormats
     ) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
+        // A gap has bounds of its own, and must not be lost where payloads are small.
+        let limits = format == .gap ? .standard : limits
         var buffer: [UInt8] = []
         swap(&buffer, &raw.bytes)
         var root = RootMembers()

@@ -57,7 +57,7 @@ extension KiiBucket: Hashable {
 /// The set is open. Types keep their text and are compared without case, because Kii's own tests write `SYNC`.
 public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
     /// The text as received.
-    public let rawName: String
+    package let rawName: String
 
     /// Makes a type from its name.
     public init(_ rawName: String) { self.rawName = rawName }

@@ -18,7 +18,7 @@ public struct KiiURI: Sendable, Hashable {
         case admin(String)
 
         /// The owner of the resources in a scope.
-        public init(_ scope: KiiScope) {
+        package init(_ scope: KiiScope) {
             self =
                 switch scope {
                 case .app: .app
@@ -121,7 +121,7 @@ extension KiiURI {
     }
 
     /// The topic that the URI names; nil if it names none, or an administrator's.
-    public var topic: KiiTopic? {
+    package var topic: KiiTopic? {
         guard case .topic(let name) = resource else { return nil }
         return scope.map { KiiTopic(scope: $0, name: name) }
     }

@@ -1,5 +1,5 @@
 /// What a transport should do with a payload.
-public enum Disposition: String, Sendable, Hashable, CaseIterable {
+public enum Disposition: String, Sendable, Hashable {
     /// It was processed: acknowledge it.
     case accept
     /// It was not processed: deliver it again later.

@@ -3,8 +3,7 @@
 /// `sport/+/score` matches `sport/tennis/score`; `sport/#` matches `sport` and everything below it. A filter that
 /// begins with a wildcard matches no topic that begins with `$`, which are the broker's own (MQTT 5.0, 4.7).
 public struct MQTTTopicFilter: Sendable, Hashable, CustomStringConvertible {
-    /// The filter's text.
-    public let text: String
+    package let text: String
 
     /// Reads a filter.
     ///
@@ -24,7 +23,7 @@ public struct MQTTTopicFilter: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     /// Whether it stands for one topic.
-    public var isTopic: Bool { !text.utf8.contains(UInt8(ascii: "+")) && !text.utf8.contains(UInt8(ascii: "#")) }
+    package var isTopic: Bool { !text.utf8.contains(UInt8(ascii: "+")) && !text.utf8.contains(UInt8(ascii: "#")) }
 
     /// Whether a topic, without wildcards, matches.
     public func matches(_ topic: String) -> Bool {

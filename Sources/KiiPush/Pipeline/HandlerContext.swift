@@ -48,7 +48,7 @@ public struct HandlerContext: Sendable {
     /// - Throws: ``AnswerTooLarge``.
     public func answer(_ answer: Answer) throws(AnswerTooLarge) {
         guard let answers else { return }
-        let text = answer.json
+        let text = answer.jsonText
         // What an inbox could not read again would be lost at the next start.
         guard text.utf8.count <= Answer.mostBytes, Answer(json: text) != nil else {
             throw AnswerTooLarge(bytes: text.utf8.count)

@@ -72,8 +72,7 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection, CustomStringConve
     /// No routes.
     public init() {}
 
-    /// Collects routes in order.
-    public init(_ routes: some Sequence<Route>) {
+    package init(_ routes: some Sequence<Route>) {
         for route in routes { append(route) }
     }
 

@@ -17,21 +17,21 @@
 /// If several routes match a message, the first one decides.
 public struct RouteDedupe: Sendable, Hashable {
     /// The root key of the data whose value is the id.
-    public let key: String
+    package let key: String
     /// The prefix of the key in a rules file.
     package static let prefix = "data."
 
     /// The field as a rules file names it, such as `data.messageId`.
-    public var field: String { Self.prefix + key }
+    package var field: String { Self.prefix + key }
 
     /// Identifies messages by the value of a root key of their data: a non-empty string, or a number.
-    public static func by(data key: String) -> RouteDedupe { RouteDedupe(key: key) }
-
-    /// The id of a message; nil if it has none, or is ambiguous.
     ///
     /// A number and the string of the same text are one id, since FCM makes every value a string. Ids are compared by
     /// their text, also numbers: `17` and `17.0` are two. A wrong match loses a message; a missed one handles it twice.
-    public func id(of message: PushMessage) -> String? {
+    public static func by(data key: String) -> RouteDedupe { RouteDedupe(key: key) }
+
+    /// The id of a message; nil if it has none, or is ambiguous.
+    package func id(of message: PushMessage) -> String? {
         guard message.certainty != .ambiguous else { return nil }
         switch message.data[key] {
         case .string(let text)?, .number(let text)?: return text.isEmpty ? nil : text

@@ -8,8 +8,10 @@ public struct RoutedMessage: Sendable {
     public let id: UInt64
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
-    /// When the chain judges it: on arrival, unless it had to wait.
-    package var admittedAt: MonotonicInstant
+    /// When the chain judges it, on the receiver's clock: on arrival, or later if it had to wait.
+    ///
+    /// A middleware that lets messages wait compares with this time; ``arrivedAt`` stays the same.
+    public package(set) var admittedAt: MonotonicInstant
     /// The app that the receiver serves; a payload that names none counts as that app's.
     public let app: String?
     /// The routes that match the message and have not been stopped, in order of declaration.

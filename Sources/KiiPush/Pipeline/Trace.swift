@@ -30,7 +30,7 @@ public struct Trace: Sendable {
 
     /// What the deduplication store does when a message ends.
     @nonexhaustive
-    public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
+    public enum SeenEffect: String, Sendable, Hashable {
         /// It remembers the message: the same message is a duplicate from now on.
         case commit
         /// It forgets the message: the same message is handled when it arrives again.
@@ -83,7 +83,7 @@ public struct Trace: Sendable {
     package var lastAttempt: Int? { calls.map(\.attempt).max() }
 
     /// How long its handlers took in all, further attempts included.
-    public var handlingNanoseconds: Int64 { calls.reduce(0) { $0 + $1.nanoseconds } }
+    package var handlingNanoseconds: Int64 { calls.reduce(0) { $0 + $1.nanoseconds } }
 }
 
 extension Trace: CustomStringConvertible {

@@ -28,7 +28,7 @@ extension Incoming {
             if answer.status == .succeeded { (answer.status, answer.reason) = (.failed, reason) }
         }
         // With them it may be more than an inbox can read again.
-        if Answer(json: answer.json) == nil { answer.data = nil }
+        if Answer(json: answer.jsonText) == nil { answer.data = nil }
         return answer
     }
 

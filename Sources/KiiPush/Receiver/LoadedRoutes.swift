@@ -58,7 +58,7 @@ extension PushReceiver {
     }
 
     /// How often rules were loaded; 0 before the first load.
-    public var rulesGeneration: Int { setup.withLock { $0.loaded.generation } }
+    package var rulesGeneration: Int { setup.withLock { $0.loaded.generation } }
 
     /// The names of the handlers that rules may call.
     package var handlerNames: Set<ExactText> { setup.withLock { Set($0.loaded.handlers.keys) } }

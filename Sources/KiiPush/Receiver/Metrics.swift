@@ -14,8 +14,7 @@ public struct Metrics: Sendable, Hashable {
         /// The number of messages with this outcome and reason.
         public let messages: Int
 
-        /// Makes a count.
-        public init(outcome: String, reason: String?, messages: Int) {
+        package init(outcome: String, reason: String?, messages: Int) {
             self.outcome = outcome
             self.reason = reason
             self.messages = messages
@@ -42,15 +41,20 @@ public struct Metrics: Sendable, Hashable {
     /// One count for each route, in order of declaration.
     public let routes: [RouteCount]
     /// How many of the messages that have ended each format had claimed, by its name.
-    public var formats: [String: Int] = [:]
+    public package(set) var formats: [String: Int] = [:]
 
     /// The number of messages that were received and have ended.
     public var received: Int { outcomes.reduce(0) { $1.outcome == "paced" ? $0 : $0 + $1.messages } }
 
     /// The number of messages with an outcome, and with a reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
-        outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
-            .reduce(0) { $0 + $1.messages }
+        outcomes.count(outcome, reason)
+    }
+}
+
+extension [Metrics.Count] {
+    package func count(_ outcome: String, _ reason: String?) -> Int {
+        reduce(0) { $1.outcome == outcome && (reason == nil || $1.reason == reason) ? $0 + $1.messages : $0 }
     }
 }
 

@@ -129,18 +129,8 @@ extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 /// let nested: [DataCondition] = [.data("/rooms/*/temp", .greater(30))]
 /// ```
 public struct DataCondition: Sendable, Hashable {
-    /// A root key of the sender's own data, literally, in which a dot has no special meaning; or a JSON Pointer
-    /// (RFC 6901), which begins with a slash.
-    ///
-    /// A pointer such as `/temp/value` or `/items/0/id` looks into objects and lists, and into strings that contain
-    /// JSON. The part `*` means each element of a list, or each member of an object: the condition holds if it holds
-    /// for one of them. A path that leads nowhere, such as one into an empty list, is a missing value. At most 32
-    /// parts; a root key that itself begins with a slash is written as the pointer `/~1key`. A text that begins with a
-    /// slash but is no pointer is a literal key.
-    public let key: String
-    /// The condition on its value.
-    public let predicate: DataPredicate
-
+    package let key: String
+    package let predicate: DataPredicate
     /// The key as a pointer; nil for a root key.
     package let pointer: DataPointer?
     package var root: String { pointer?.root ?? key }
@@ -151,11 +141,18 @@ public struct DataCondition: Sendable, Hashable {
         pointer = key.utf8.first == UInt8(ascii: "/") ? try? DataPointer(key) : nil
     }
 
-    /// Makes a condition on the value of a key.
+    /// Makes a condition on the value of a key: a root key of the sender's own data, literally, in which a dot has no
+    /// special meaning; or a JSON Pointer (RFC 6901), which begins with a slash.
+    ///
+    /// A pointer such as `/temp/value` or `/items/0/id` looks into objects and lists, and into strings that contain
+    /// JSON. The part `*` means each element of a list, or each member of an object: the condition holds if it holds
+    /// for one of them. A path that leads nowhere, such as one into an empty list, is a missing value. At most 32
+    /// parts; a root key that itself begins with a slash is written as the pointer `/~1key`. A text that begins with a
+    /// slash but is no pointer is a literal key.
     public static func data(_ key: String, _ predicate: DataPredicate) -> DataCondition {
         DataCondition(key: key, predicate: predicate)
     }
 
     /// Whether a message's data fulfils the condition.
-    public func holds(for message: PushMessage) -> Bool { [self].hold(message.storage) }
+    package func holds(for message: PushMessage) -> Bool { [self].hold(message.storage) }
 }

@@ -1,13 +1,13 @@
 /// A condition on what an MQTT broker said of a message; a message of another transport never meets it.
 public struct MQTTPattern: Sendable, Hashable {
     /// The topic filters of which one must match; none for any topic.
-    public var topics: [MQTTTopicFilter]
+    package var topics: [MQTTTopicFilter]
     /// Whether it must, or must not, be a retained message; nil for both.
-    public var isRetained: Bool?
+    package var isRetained: Bool?
     /// The content types that match; nil for any, or none.
-    public var contentType: TextPattern?
+    package var contentType: TextPattern?
     /// The values that the first user property of each name must have.
-    public var userProperties: [String: TextPattern]
+    package var userProperties: [String: TextPattern]
 
     /// Makes a condition; everything that is given must hold.
     public init(
@@ -19,7 +19,7 @@ public struct MQTTPattern: Sendable, Hashable {
     }
 
     /// Whether a message meets it.
-    public func matches(_ publish: MQTTPublish?) -> Bool {
+    package func matches(_ publish: MQTTPublish?) -> Bool {
         guard let publish, topics.isEmpty || topics.contains(where: { $0.matches(publish.topic) }),
             isRetained == nil || isRetained == publish.isRetained
         else { return false }

@@ -1,7 +1,4 @@
 extension DeadLetter {
-    /// The key of the dead letters that share a part of a store: 128 bits, the same in every process.
-    public typealias Key = DedupeKey
-
     /// The messages that a dead letter represents; all else that it says is of the newest one, which a replay handles.
     public struct Summary: Sendable, Hashable {
         /// How many messages the dead letter represents, including the one whose payload it has.
@@ -41,7 +38,7 @@ extension DeadLetter {
 extension DeadLetter {
     /// The keys of a message's dead letter: one of its route, its bucket, topic or sender, and the reason; and one of
     /// the route and the reason.
-    static func keys(_ message: PushMessage, _ reason: Reason, _ route: String?) -> [Key] {
+    static func keys(_ message: PushMessage, _ reason: Reason, _ route: String?) -> [DedupeKey] {
         let wide = digest(reason, route ?? "")
         var narrow = wide
         if let group = ResourceKey(groupOf: message) {
@@ -54,7 +51,7 @@ extension DeadLetter {
     }
 
     /// The keys of the dead letter of an undecodable payload: one of its transport, and one for all.
-    package static func keys(undecodable payload: RawPayload) -> [Key] {
+    package static func keys(undecodable payload: RawPayload) -> [DedupeKey] {
         let wide = digest(.undecodable, "")
         var narrow = payload.transport.map { digest(.undecodable, $0.name) } ?? wide
         if payload.transport == nil { narrow.add(noGroup) }

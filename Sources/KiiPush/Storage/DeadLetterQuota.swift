@@ -11,7 +11,7 @@ package struct DeadLetterQuota: Sendable {
 
     private struct Letter {
         var bytes: Int
-        let keys: [DeadLetter.Key]
+        let keys: [DedupeKey]
     }
 
     /// How many dead letters a key has, and the bytes of their payloads.
@@ -28,7 +28,7 @@ package struct DeadLetterQuota: Sendable {
     private let capacity: Int
     private let mostBytes: Int
     private var letters: [UInt64: Letter] = [:]
-    private var keys: [DeadLetter.Key: Totals] = [:]
+    private var keys: [DedupeKey: Totals] = [:]
     private var all = Totals()
 
     /// How many dead letters there are.
@@ -64,7 +64,7 @@ package struct DeadLetterQuota: Sendable {
     }
 
     /// Whether a key that has dead letters already would have too many bytes, or too many dead letters if they count.
-    private func isBeyondShare(_ all: [DeadLetter.Key], bytes: Int, countsLetters: Bool) -> Bool {
+    private func isBeyondShare(_ all: [DedupeKey], bytes: Int, countsLetters: Bool) -> Bool {
         all.enumerated().contains { index, key in
             guard let used = keys[key] else { return false }
             let (mostLetters, most) = index == 0 ? (capacity / 10, mostBytes / 5) : (capacity / 2, mostBytes / 2)
@@ -91,7 +91,7 @@ package struct DeadLetterQuota: Sendable {
     }
 
     /// Records a dead letter that exists, within the bounds or not.
-    package mutating func add(_ id: UInt64, bytes: Int, _ keys: [DeadLetter.Key]) {
+    package mutating func add(_ id: UInt64, bytes: Int, _ keys: [DedupeKey]) {
         let letter = Letter(bytes: bytes, keys: keys)
         letters[id] = letter
         change(letter, count: 1, bytes: bytes)

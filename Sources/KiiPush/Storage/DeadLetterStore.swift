@@ -26,7 +26,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why the message was dead-lettered.
     public let reason: Reason
     /// The routes that did not handle it.
-    public package(set) var routes: [String]
+    public var routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
     /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970; nil from a store that does not
@@ -34,7 +34,7 @@ public struct DeadLetter: Sendable, Identifiable {
     public var receivedAt: Int64? = nil
     /// How many times its handlers ran; 0 if they never ran.
     public var attempts = 0
-    /// How many times rules had been loaded by then, as ``PushReceiver/rulesGeneration``; 0 without rules.
+    /// How many times rules had been loaded by then, as ``Trace/generation``; 0 without rules.
     public var rulesGeneration = 0
     /// The last error, without contents of the payload: the type of the error, the text of a ``ReportedError``, or a
     /// decoder's code.
@@ -46,7 +46,7 @@ public struct DeadLetter: Sendable, Identifiable {
     ///
     /// A service sets two: one of the route, the bucket, topic or sender, and the reason; and one of the route and the
     /// reason. Those of undecodable payloads are one of the transport, and one for all. A store need not return them.
-    public var keys: [Key] = []
+    public var keys: [DedupeKey] = []
     /// The messages that it summarizes, if it is more than one.
     public var summary: Summary? = nil
 
@@ -164,7 +164,7 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
     /// The size of their payloads in bytes.
     public let bytes: Int
 
-    /// Describes a full store.
+    /// Describes a full store, or with a count of 0 a dead letter that is larger than the whole store.
     public init(count: Int, bytes: Int) {
         self.count = count
         self.bytes = bytes
@@ -172,6 +172,7 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// What is full, and what to do.
     public var description: String {
+        if count == 0 { return "the dead letter is larger than the whole store; give the store larger bounds" }
         let letters = "\(counted(count, "dead letter")) of \(counted(bytes, "byte"))"
         return "\(letters) \(count == 1 ? "is" : "are") kept already; replay or drop some"
     }

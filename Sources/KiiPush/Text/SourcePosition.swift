@@ -5,8 +5,7 @@ public struct SourcePosition: Sendable, Hashable, Comparable, CustomStringConver
     /// The column, from 1, in bytes of UTF-8 as the Swift compiler and clang count; a tab is one.
     public let column: Int
 
-    /// Makes a position.
-    public init(line: Int, column: Int) {
+    package init(line: Int, column: Int) {
         self.line = line
         self.column = column
     }

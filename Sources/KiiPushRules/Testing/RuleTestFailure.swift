@@ -40,14 +40,23 @@ extension RuleTestFailure: CustomStringConvertible {
         return "test '\(test)'\(row)\(step): \(what)"
     }
 
-    /// An explanation for people, in lines: the stages, then at most 40 rules.
+    /// An explanation for people, in lines: the stages, then at most 12 rules, in order.
+    ///
+    /// Of more rules, these are the expected ones, those that take the message, and those that come nearest to it.
     public var explanation: [String] {
         guard !stages.isEmpty else { return [] }
         var lines = stages.map { "stage \($0)" }
-        // With ten thousand rules, nobody would read that many lines.
-        let most = 40
-        lines += rules.prefix(most).map { "rule \($0.description(in: file))" }
-        if rules.count > most { lines.append("and \(counted(rules.count - most, "more rule"))") }
+        let tried = rules.prefix { !$0.isNotTried }
+        let near = tried.indices.filter { tried.count <= 12 || tried[$0].distance < 3 }
+        let nearest = (near.isEmpty ? Array(tried.indices) : near)
+            .sorted { (tried[$0].distance, $0) < (tried[$1].distance, $1) }.prefix(12).sorted()
+        lines += nearest.map { "rule \(tried[$0].description(in: file))" }
+        let others = tried.count - nearest.count
+        if others > 0 { lines.append("and \(counted(others, "more rule")), which 'kiipush rules explain' shows") }
+        if let next = rules.dropFirst(tried.count).first {
+            let more = rules.count - tried.count - 1
+            lines.append("rule \(next.description(in: file))\(more > 0 ? " (and \(counted(more, "more rule")))" : "")")
+        }
         return lines
     }
 }
@@ -65,11 +74,15 @@ package struct RuleVerdict: Sendable {
     /// The position of the rule, or of the condition that does not hold.
     package let position: SourcePosition
     package let answer: Answer
+    /// How far the rule is from what the test's author looks for: 0 if it takes the message or is expected to.
+    fileprivate let distance: Int
 
-    func description(in file: String) -> String {
+    fileprivate var isNotTried: Bool { if case .notTried = answer { true } else { false } }
+
+    fileprivate func description(in file: String) -> String {
         switch answer {
         case .takes: "'\(rule)' takes it (\(file):\(position))"
-        case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
+        case .notTried(let taker): "'\(rule)' is not tried: '\(taker)' took it"
         case .misses(let check):
             "'\(rule)' misses \(check.key.map { "\(check.name) \($0.quotedAsJSON)" } ?? check.name): "
                 + "expected \(check.expected), \(Self.found(check)) (\(file):\(position))"
@@ -81,17 +94,31 @@ package struct RuleVerdict: Sendable {
         return "found \(check.actual ?? "nothing")\(check.reason.map { ": \($0)" } ?? "")"
     }
 
-    /// Each rule's verdict on a message, in order.
-    static func all(_ message: PushMessage, _ rules: [RoutingRule]) -> [RuleVerdict] {
+    /// Each rule's verdict on a message that these are expected to take, in order.
+    static func all(_ message: PushMessage, _ rules: [RoutingRule], expected: [String]) -> [RuleVerdict] {
         var taker: String?
         return rules.map { rule in
-            if let taker { return RuleVerdict(rule: rule.id, position: rule.position, answer: .notTried(after: taker)) }
+            func verdict(_ answer: Answer, at place: SourcePosition? = nil, distance: Int = 0) -> RuleVerdict {
+                RuleVerdict(rule: rule.id, position: place ?? rule.position, answer: answer, distance: distance)
+            }
+            if let taker { return verdict(.notTried(after: taker)) }
             guard let missed = rule.firstMiss(message) else {
                 if rule.options.flow == .stop { taker = rule.id }
-                return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
+                return verdict(.takes)
             }
-            let place = rule.places[RoutingRule.label(missed.name, missed.key)] ?? rule.position
-            return RuleVerdict(rule: rule.id, position: place, answer: .misses(missed))
+            let distance = expected.containsExactly(rule.id) ? 0 : rule.distance(missing: missed)
+            let place = rule.places[RoutingRule.label(missed.name, missed.key)]
+            return verdict(.misses(missed), at: place, distance: distance)
         }
+    }
+}
+
+extension RoutingRule {
+    /// 1 if a condition before the missed one says more than the kind, 2 if the message has a value for the missed one,
+    /// 3 if it has none.
+    fileprivate func distance(missing missed: RouteCheck) -> Int {
+        let before = wanted.prefix { $0.name != missed.name || $0.key != missed.key }
+        let isNear = missed.name != "on" && before.contains { $0.name != "kind" && $0.name != "certainty" }
+        return isNear ? 1 : missed.actual != nil ? 2 : 3
     }
 }

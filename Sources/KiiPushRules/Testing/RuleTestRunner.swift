@@ -167,13 +167,14 @@ struct RuleTestRun {
         let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
         guard !wrong.isEmpty else { return }
         // Only once for a failing step: this evaluates each condition of each rule again.
-        let verdicts = message.map { RuleVerdict.all($0, rules.rules) } ?? []
+        let verdicts = message.map { RuleVerdict.all($0, rules.rules, expected: expect.rules ?? []) } ?? []
         let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
         for (key, expected, actual) in wrong {
             guard let expected else { continue }
+            let why = key == "outcome" ? outcome.reason.map { " (\($0))" } ?? "" : ""
             fail(
                 expect.positions[key] ?? expect.position, place,
-                "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")",
+                "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")\(why)",
                 (key, expected, actual), stages, verdicts)
         }
     }

@@ -92,14 +92,14 @@ extension Connection {
                 let answer = position < answers.count ? answers[position] : nil
                 try run(
                     "INSERT INTO inboxHandled VALUES (?, ?, ?, ?)", .integer(id), .integer(Int64(position)),
-                    .text(route), .text(answer?.json))
+                    .text(route), .text(answer?.jsonText))
             }
         case .answer(let answer):
             let payload = answer.payload
             try run(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", .integer(id), .text(answer.sender),
                 .text(payload.transport?.name), .blob(payload.bytes), .text(payload.mqtt?.json),
-                .text(answer.answer.json)
+                .text(answer.answer.jsonText)
             )
         case .ended: try run("DELETE FROM inbox WHERE id = ?", .integer(id))
         case .answered: try run("DELETE FROM answers WHERE payload = ?", .integer(id))

@@ -276,7 +276,7 @@ final class InboxWriter: Sendable {
         if case .answer(let answer) = record {
             let isFirst = !changes.answered.contains { $0.id == id } && !rows.withLock { $0.hasAnswer(id) }
             guard isFirst else { return }
-            let size = answer.payload.size + answer.answer.json.utf8.count
+            let size = answer.payload.size + answer.answer.jsonText.utf8.count
             changes.answered.append((id, size))
             return try connection.write(record, id)
         }

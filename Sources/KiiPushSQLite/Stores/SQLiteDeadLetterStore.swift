@@ -239,10 +239,10 @@ extension Connection {
     fileprivate mutating func letterRoom(
         _ empty: DeadLetterQuota
     ) throws(SQLiteError) -> (room: DeadLetterQuota, ids: Set<Int64>) {
-        var keys: [Int64: [DeadLetter.Key]] = [:]
+        var keys: [Int64: [DedupeKey]] = [:]
         try each("SELECT letter, first, second FROM deadLetterKeys ORDER BY letter, position") { row in
             keys[row.integer(0), default: []].append(
-                DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
+                DedupeKey(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
         var (room, ids) = (empty, Set<Int64>())
         try each("SELECT id, \(Self.sizeOfPayload) FROM deadLetters") { row in

@@ -21,7 +21,7 @@ public struct Chaos: Sendable, Hashable {
     /// How far a clock jumps, in whole milliseconds.
     public var jump: ClosedRange<Duration>
 
-    /// The fraction of a device's writes that throw ``SimulatedCloud/Unreachable`` and do not happen.
+    /// The fraction of a device's writes that throw and do not happen.
     public var failedWrites: Double
 
     /// A fast network without losses or duplicates: 50 to 350 milliseconds.

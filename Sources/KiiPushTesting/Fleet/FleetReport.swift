@@ -3,7 +3,7 @@ public import KiiPush
 /// The results of a fleet, from its beginning to the end of the run.
 public struct FleetReport: Sendable {
     /// Why a run ended.
-    public enum Stop: String, Sendable, Hashable {
+    public enum Stop: Sendable, Hashable {
         /// No message was pending or waited, and nothing was planned.
         case quiet
         /// The virtual time ended while something was pending.
@@ -29,15 +29,15 @@ public struct FleetReport: Sendable {
     /// Virtual seconds since the beginning.
     public internal(set) var seconds = 0.0
     /// How many devices there are.
-    public let devices: Int
+    let devices: Int
     /// How many writes from outside there were; each is a cause of its own.
     public internal(set) var causes = 0
     /// How many events the cloud created, including those of the causes.
     public internal(set) var events = 0
     /// The number of events by generation, that is, by the number of handlers since their cause, from 0.
-    public internal(set) var eventsByGeneration: [Int] = []
+    package internal(set) var eventsByGeneration: [Int] = []
     /// How many of the devices' writes failed.
-    public internal(set) var failedWrites = 0
+    package internal(set) var failedWrites = 0
     /// How many messages arrived, including copies and redeliveries.
     public internal(set) var deliveries = 0
     /// How many messages handlers handled.
@@ -51,17 +51,19 @@ public struct FleetReport: Sendable {
     /// How many deliveries the network lost.
     public internal(set) var lost = 0
     /// How many copies it made.
-    public internal(set) var duplicated = 0
-    /// How many deliveries were redelivered, and how many were finally given up.
-    public internal(set) var redelivered = 0, givenUp = 0
+    package internal(set) var duplicated = 0
+    /// How many deliveries were redelivered.
+    package internal(set) var redelivered = 0
+    /// How many were finally given up.
+    public internal(set) var givenUp = 0
     /// How often a message had to wait for its pace.
-    public internal(set) var paced = 0
+    package internal(set) var paced = 0
     /// How many messages that reached a device were dropped, superseded or dead-lettered.
-    public internal(set) var stopped = 0
+    package internal(set) var stopped = 0
     /// How many messages that reached a device were neither handled nor stopped, including those that wait.
-    public internal(set) var unhandled = 0
+    package internal(set) var unhandled = 0
     /// How often the clock jumped.
-    public internal(set) var jumps = 0
+    package internal(set) var jumps = 0
     /// The sums over virtual time; when nothing happens any more, 10,000 further ones at most.
     public internal(set) var samples: [Sample] = []
 
@@ -78,8 +80,7 @@ public struct FleetReport: Sendable {
 
     /// How many deliveries had an outcome, and the reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
-        outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
-            .reduce(0) { $0 + $1.messages }
+        outcomes.count(outcome, reason)
     }
 
     /// The largest ratio of the events of one generation to those of the previous one; nil with one generation.
@@ -98,7 +99,7 @@ extension FleetReport: CustomStringConvertible {
         }
         let growth = growth.map { "\($0)" } ?? "none"
         var lines = [
-            line("end", "\(stop.rawValue) after \(seconds) s, \(devices) devices, \(jumps) clock jumps"),
+            line("end", "\(stop) after \(seconds) s, \(devices) devices, \(jumps) clock jumps"),
             line("events", "\(events) from \(causes) causes, \(eventsByGeneration.count) generations"),
             line("growth", "\(growth) between generations at most"),
             line("writes", "\(failedWrites) failed"),

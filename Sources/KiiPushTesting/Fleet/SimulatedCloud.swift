@@ -8,7 +8,7 @@ import Synchronization
 /// identical to a device.
 public final class SimulatedCloud: Sendable {
     /// The network was down, and the write did not happen.
-    public struct Unreachable: Error {}
+    struct Unreachable: Error {}
 
     /// The origin of an event: a write from outside the fleet, and the number of handlers since.
     struct Cause {
@@ -136,7 +136,7 @@ public final class SimulatedCloud: Sendable {
 
 /// One device of a simulated fleet, as its own handlers see it: its identity, its clock, and the cloud.
 ///
-/// Its writes return what Kii's server would, or throw ``SimulatedCloud/Unreachable``.
+/// Its writes return what Kii's server would, or throw.
 public struct SimulatedDevice: Sendable {
     /// The device's index in the fleet, from 0.
     public let number: Int

@@ -64,11 +64,11 @@ public final class SimulatedFleet {
         /// The device's index in the fleet.
         public let device: Int
         /// The write from outside that caused it, from 0.
-        public let cause: Int
+        let cause: Int
         /// The number of handlers since that write.
-        public let generation: Int
+        let generation: Int
         /// When it first arrived, from the clock's start.
-        public let arrivedAt: Duration
+        let arrivedAt: Duration
         /// How long it then waited for its pace, or for redelivery.
         public let delay: Duration
     }

@@ -7,7 +7,7 @@ public import KiiPushRules
 /// let test = try TestReceiver(rules: rules)
 /// let push = PayloadFixture.pushToApp(bucket: "settings").payload(.long)
 /// let first = await test.send(push)
-/// #expect(first.handlers == ["reload"] && first.settled.disposition == .accept)
+/// #expect(first.handlers == ["reload"] && first.outcome.disposition == .accept)
 /// #expect(await test.send(push).outcome.description == "duplicate (done)")
 /// await test.advance(by: .seconds(601))
 /// #expect(await test.send(push).outcome.name == "handled")
@@ -114,31 +114,14 @@ public struct TestReceipt: Sendable {
     /// What the sender of a command gets; nil for other messages, for a duplicate, and for one that has to wait.
     public let answer: Answer?
 
-    /// The results for the transport and the deduplication store.
-    public let settled: Settled
-
     /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
     public let first: UInt64?
 
-    /// Each stage's result; the times are those of the test's clock.
+    /// Each stage's result, and the effect on the deduplication store; the times are those of the test's clock.
     public let trace: Trace
 
     /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.
     public let caused: [TestReceipt]
-
-    /// The results of a message for the transport and the deduplication store.
-    public struct Settled: Sendable, Hashable {
-        /// The transport's disposition.
-        public let disposition: Disposition
-        /// The effect on the deduplication store; nil if nothing was reserved there, as for a duplicate.
-        public let seen: Trace.SeenEffect?
-
-        /// Makes a value to compare with.
-        public init(_ disposition: Disposition, seen: Trace.SeenEffect?) {
-            self.disposition = disposition
-            self.seen = seen
-        }
-    }
 
     init(_ ended: ReceiverHarness.Ended) {
         trace = ended.trace
@@ -147,7 +130,6 @@ public struct TestReceipt: Sendable {
         outcome = trace.outcome
         routes = trace.routes
         handlers = trace.handlers
-        settled = Settled(trace.outcome.disposition, seen: trace.seen)
         caused = ended.caused.map { TestReceipt($0) }
         cloud = ended.cloud
     }

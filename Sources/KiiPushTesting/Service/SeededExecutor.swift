@@ -3,8 +3,8 @@ import Synchronization
 /// Runs tasks one at a time on the calling thread, in an order that a seed chooses.
 ///
 /// Concurrent tasks may be interleaved in any order, so each seed is another schedule, and the same seed is the same
-/// schedule. ``TestService`` has one.
-public final class SeededExecutor: TaskExecutor {
+/// schedule.
+package final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         var dice: SeededGenerator
@@ -13,16 +13,16 @@ public final class SeededExecutor: TaskExecutor {
     private let state: Mutex<State>
 
     /// Makes an executor whose order a seed chooses.
-    public init(seed: UInt64) { state = Mutex(State(dice: SeededGenerator(seed: seed))) }
+    package init(seed: UInt64) { state = Mutex(State(dice: SeededGenerator(seed: seed))) }
 
     /// Adds a job of a task that can go on; it runs when ``runOne()`` chooses it.
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         state.withLock { $0.jobs.append(job) }
     }
 
     /// Runs one job of a ready task; false if there is none.
-    public func runOne() -> Bool {
+    package func runOne() -> Bool {
         let job: UnownedJob? = state.withLock { state in
             if state.jobs.isEmpty { return nil }
             let index = Int(state.dice.next() % UInt64(state.jobs.count))
@@ -37,7 +37,7 @@ public final class SeededExecutor: TaskExecutor {
 
     /// Starts a task on it.
     @discardableResult
-    public func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+    package func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: self, operation: body)
     }
 }

@@ -212,7 +212,7 @@ struct RuleParameterTests {
             let result = await (try RuleTestRunner(rules)).run(rules.tests[0])
             #expect(
                 result.failures.map(\.reason) == [
-                    #"test 'a hot room is told', row 2, step 1 (line 20): outcome: expected "handled", found "unrouted""#,
+                    #"test 'a hot room is told', row 2, step 1 (line 20): outcome: expected "handled", found "unrouted" (noRoute)"#,
                     #"test 'a hot room is told', row 2, step 1 (line 20): rules: expected ["hot","state"], found []"#,
                 ])
             #expect(result.cloud.map(\.row) == [1])

@@ -151,6 +151,32 @@ struct RuleTestRunnerTests {
         #expect(lines.count == 2 + 11 + 1 + failures[2].explanation.count && lines[2].hasPrefix("    stage decode"))
     }
 
+    @Test("of many rules, a failure tells the expected ones, and those that come nearest")
+    func nearest() async throws {
+        let many = (0..<30).map { #"{"id":"b\#($0)","when":{"topic":"t\#($0)"},"then":{"handler":"h"}}"# }
+        let failures = try await Self.failures(
+            #"""
+            {"version":1,"rules":[
+             \#(many.joined(separator: ",")),
+             {"id":"near","when":{"topic":"t*","data":{"n":1}},"then":{"handler":"h"}},
+             {"id":"c","when":{"command":"turnPower"},"then":{"handler":"h"}}],
+             "tests":[{"name":"T","steps":[
+              {"payload":{"topic":"t99","objectScopeType":"APP"},"expect":{"rules":["b7"]}},
+              {"payload":{"commandID":"c","actions":[{"turnPower":{}}]},"expect":{"rules":["c"]}},
+              {"kill":"*"},
+              {"payload":{"topic":"t2","objectScopeType":"APP"},"expect":{"outcome":"handled"}}]}]}
+            """#)
+        let lines = failures.map { failure in failure.explanation.filter { !$0.hasPrefix("stage") } }
+        #expect(lines.map(\.count) == [13, 2, 4])
+        #expect(lines[0].contains { $0.hasPrefix("rule 'b7' misses topic") })
+        #expect(lines[0].contains { $0.hasPrefix("rule 'near' misses data") })
+        #expect(lines[0].last == "and 20 more rules, which 'kiipush rules explain' shows")
+        let command = "found nothing: its 'commandID' and 'actions' have another form than a command of Thing-IF"
+        #expect(lines[1].contains { $0.hasPrefix("rule 'c'") && $0.contains(command) })
+        #expect(failures[2].what == #"outcome: expected "handled", found "looped" (killSwitch)"#)
+        #expect(lines[2].last == "rule 'b3' is not tried: 'b2' took it (and 28 more rules)")
+    }
+
     @Test("a handler that a step lets fail also fails if its message waited first")
     func pacedFailure() async throws {
         let rules = try RoutingRules(

@@ -130,19 +130,12 @@ struct DocumentedInboxTests {
     }
 }
 
-/// An inbox of a user's own, as the comment supposes; this one keeps nothing but numbers, as the one in memory.
-private final class MyInbox: Inbox {
-    let isDurable = false
-    private let numbers = InMemoryInbox()
+/// An inbox of a user's own, as the comment supposes.
+private typealias MyInbox = InMemoryInbox
 
-    init(file: String) throws {}
-
-    func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
-    func record(_ records: [InboxRecord]) async { await numbers.record(records) }
-    func answers(of sender: String, limit: Int) -> [UnsentAnswer] { numbers.answers(of: sender, limit: limit) }
-    func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
-    func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
-    func close() {}
+extension InMemoryInbox {
+    fileprivate convenience init(file: String) throws { self.init() }
+    fileprivate func close() {}
 }
 
 /// The code of the test kit's doc comments.
@@ -164,7 +157,7 @@ struct DocumentedTestKitTests {
         let test = try TestReceiver(rules: rules)
         let push = PayloadFixture.pushToApp(bucket: "settings").payload(.long)
         let first = await test.send(push)
-        #expect(first.handlers == ["reload"] && first.settled.disposition == .accept)
+        #expect(first.handlers == ["reload"] && first.outcome.disposition == .accept)
         #expect(await test.send(push).outcome.description == "duplicate (done)")
         await test.advance(by: .seconds(601))
         #expect(await test.send(push).outcome.name == "handled")
@@ -185,6 +178,25 @@ struct DocumentedTestKitTests {
         }
         #expect(await test.send(.pushToApp(bucket: "settings")).handlers == ["reload"])
         #expect(settings.objects.withLock { $0.map { $0?.bucket.name } } == ["settings"])
+    }
+
+    /// Lets messages wait until a time.
+    private final class Pause: Middleware {
+        let pausedUntil = Mutex(MonotonicInstant(nanoseconds: 1_000_000_000))
+
+        func admit(_ routed: inout RoutedMessage) -> Verdict {
+            let end = pausedUntil.withLock { $0 }
+            return routed.admittedAt < end ? .later(until: end) : .pass
+        }
+    }
+
+    @Test("the guide's own middleware lets a message wait and is asked again")
+    func pause() async {
+        let receiver = PushReceiver(clock: ManualClock()) { Pause() }
+        receiver.onAny { _, _ in }
+        let test = TestReceiver(receiver)
+        #expect(await test.send(.pushToUser()).outcome.name == "paced" && test.nextDue == .seconds(1))
+        #expect(await test.advance(by: .seconds(1)).map(\.outcome.name) == ["handled"])
     }
 
     @Test("the gate's own example loads rules that pass", arguments: [true, false])
@@ -220,7 +232,7 @@ struct RuleSuiteTests {
         #expect(
             error?.description.hasPrefix(
                 """
-                r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted"
+                r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted" (noRoute)
                 r.json:3:67: test 'b', step 1 (line 3): kind: expected "pushToApp", found "directPush"
                     stage decode: Direct Push, likely
                 """) == true)

@@ -45,10 +45,7 @@ struct NetworkKeysTests {
 
     private func data(_ key: String) throws -> [String] {
         // Both as it is, and with its first character escaped.
-        let escaped = key.unicodeScalars.first.map { first in
-            let digits = String(first.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits + String(key.dropFirst())
-        }
+        let escaped = key.unicodeScalars.first.map { "\\u" + $0.value.digits(4, radix: 16) + String(key.dropFirst()) }
         var keys: [String] = []
         for spelling in [key, escaped ?? key] {
             keys += try PushMessage(json: "{\"\(spelling)\":\"v\"}").data.keys

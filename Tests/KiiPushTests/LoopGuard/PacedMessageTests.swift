@@ -152,19 +152,6 @@ struct PacedMessageTests {
         #expect(await bench.send(121) == "paced")
     }
 
-    @Test("a custom middleware can let a message wait and is asked again")
-    func ownMiddleware() async {
-        let clock = ManualClock()
-        let receiver = PushReceiver(clock: clock) {
-            Deduplicator(clock: clock)
-            ClosureMiddleware { $0.admittedAt < .seconds(5) ? .later(until: .seconds(5)) : .pass }
-        }
-        receiver.onAny(id: "r") { _, _ in }
-        let test = TestReceiver(receiver)
-        #expect(await test.send(ServiceBench.payload(1)).outcome.name == "paced" && test.nextDue == .seconds(5))
-        #expect(await test.advance(by: .seconds(5)).map(\.outcome.name) == ["handled"])
-    }
-
     // MARK: While it waits
 
     @Test("a replayed message passes a paced key and does not count")

@@ -85,10 +85,7 @@ struct FieldTableTests {
 extension Unicode.Scalar {
     /// The scalar as JSON escapes, one or two.
     fileprivate var escaped: String {
-        String(self).utf16.map { unit in
-            let digits = String(unit, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }.joined()
+        String(self).utf16.map { "\\u" + $0.digits(4, radix: 16) }.joined()
     }
 }
 

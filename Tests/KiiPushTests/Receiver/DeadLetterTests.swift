@@ -54,13 +54,23 @@ struct DeadLetterTests {
         #expect(await receiver.receive(ServiceBench.payload(22)).name == "paced")
     }
 
+    @Test("a store that has no capacity says what to do, also to one letter that is larger than all of it")
+    func full() throws {
+        let letter = DeadLetter(payload: RawPayload([1, 2]), reason: .failed, routes: [], arrivedAt: .seconds(0))
+        for (bytes, end) in [(1, "give the store larger bounds"), (2, "1 dead letter of 2 bytes is kept already")] {
+            let store = InMemoryDeadLetterStore(capacity: 9, bytes: bytes)
+            let error = #expect(throws: DeadLettersFull.self) { for _ in 0..<2 { _ = try store.add(letter) } }
+            #expect(error?.description.contains(end) == true)
+        }
+    }
+
     @Test("a letter that was merged with another during its replay stays")
     func mergedMeanwhile() async throws {
         let store = InMemoryDeadLetterStore(capacity: 10)
         @Sendable func add(_ number: Int) throws {
             var letter = DeadLetter(
                 payload: ServiceBench.payload(number), reason: .failed, routes: ["r"], arrivedAt: .seconds(0))
-            letter.keys = [DeadLetter.Key(first: 1, second: 1)]
+            letter.keys = [DedupeKey(first: 1, second: 1)]
             _ = try store.add(letter)
         }
         let receiver = PushReceiver(app: "0123abcd", deadLetters: store)
