@@ -39,8 +39,8 @@ struct TLSTests {
     @Test("a broker with another name, an expired certificate or an unknown issuer is not trusted")
     func wrong() async throws {
         for (certificate, trustsIssuer, sign) in [
-            (Certificate.wrongName, true, "host name"), (.expired, true, "certificate"),
-            (.right, false, "name its CA file"),
+            (Certificate.wrongName, true, "a host that is in its certificate"),
+            (.expired, true, "no certificate has expired"), (.right, false, "name its CA file"),
         ] {
             let broker = try Self.broker(certificate)
             let intake = TestIntake()
@@ -80,6 +80,7 @@ struct TLSTests {
                 try await eventually("refused") { !intake.losses.isEmpty }
             }
             #expect(intake.connections.isEmpty)
+            #expect(intake.losses[0].contains(broker === asking ? "name a client certificate" : "links with TLS"))
         }
     }
 

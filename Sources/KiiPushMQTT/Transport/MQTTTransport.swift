@@ -83,6 +83,10 @@ public final class MQTTTransport: PushTransport {
         set { counter.withLock { $0 = newValue } }
     }
 
+    /// Reads the files of the settings: an invalid one at the start is an error of the settings; later it may just be in
+    /// the middle of its replacement.
+    package func checkFiles() throws(MQTTError) { _ = try LinkFiles(settings).read() }
+
     /// Submits payloads until its task is cancelled, or the intake stops.
     ///
     /// - Parameter intake: accepts the payloads.
@@ -91,9 +95,7 @@ public final class MQTTTransport: PushTransport {
         let control: Control
         do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
         try await withTaskCancellationHandler {
-            // An invalid file at the start is an error of the settings; later it may just be in the middle of its
-            // replacement.
-            _ = try LinkFiles(settings).read()
+            try checkFiles()
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread { [self] in
