@@ -160,6 +160,8 @@ struct RulesErrorTests {
             "loop":{"rate":false} => 3:16: \#(rate)
             "pace":false => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found false
             "pace":"0s" => 3:8: expected a duration longer than 0
+            "pace":"fast" => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found 'fast'
+            "on":"message" => 3:6: unknown kind of rule 'message'; known: gap
             "delivery":{"atempts":1} => 3:13: unknown key 'atempts'; did you mean 'attempts'?
             "dedupe":7 => 3:10: expected an object with by, found a number
             "dedupe":{} => 3:10: the key 'by' is missing
