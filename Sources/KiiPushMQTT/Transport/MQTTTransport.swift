@@ -99,7 +99,6 @@ public final class MQTTTransport: PushTransport {
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread { [self] in
-                    blockSignals()
                     outgoing.wake(control.signal)
                     defer { outgoing.wake(nil) }
                     control.finish(MQTTSession(self, intake, control).serve())
@@ -130,14 +129,6 @@ extension MQTTTransport: AnswerSender {
     /// - Throws: `AnswerRefused` if the broker refuses it for good, or if the connection is not one of MQTT 5; another
     ///   error if the broker's quota is used up.
     public func send(_ answer: UnsentAnswer) async throws { try await outgoing.send(answer) }
-}
-
-/// Leaves signals to other threads: the program handles them itself.
-private func blockSignals() {
-    var all = sigset_t()
-    // Both calls read or fill in `all`, and keep no reference.
-    unsafe sigfillset(&all)
-    unsafe _ = pthread_sigmask(SIG_BLOCK, &all, nil)
 }
 #else
 /// Receives pushes from an MQTT broker; not available in this build.
