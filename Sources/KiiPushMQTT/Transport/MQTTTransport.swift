@@ -83,8 +83,8 @@ public final class MQTTTransport: PushTransport {
         set { counter.withLock { $0 = newValue } }
     }
 
-    /// Reads the files of the settings: an invalid one at the start is an error of the settings; later it may just be in
-    /// the middle of its replacement.
+    /// Reads the files of the settings: an invalid one at the start is an error of the settings; later it may just be
+    /// in the middle of its replacement.
     package func checkFiles() throws(MQTTError) { _ = try LinkFiles(settings).read() }
 
     /// Submits payloads until its task is cancelled, or the intake stops.
