@@ -35,6 +35,7 @@ struct RulesErrorTests {
             ("", "1:1: the file is empty; expected an object"), (" \n ", "1:1: the file is empty; expected an object"),
             ("{\"version\": 1,\n  }", "2:3: expected a key in double quotes"),
             ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
+            ("{\"version\": 1,\n // The rules\n}", "2:2: expected a key in double quotes; JSON has no comments"),
             (
                 "{\"version\": 1,\n\"rules\": [",
                 "2:11: the text ends where a value or a closing bracket is expected; it may have been cut"
