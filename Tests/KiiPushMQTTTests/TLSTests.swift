@@ -201,8 +201,8 @@ struct RotationTests {
         let broker = try TLSTests.broker(.right, ["require_certificate true", "use_identity_as_username true"])
         let folder = broker.folder
         _ = unsafe chmod("\(folder.path)/key.pem", 0o600)
-        try copy("right.crt", to: "own.crt", folder)
-        try copy("key.pem", to: "own.key", folder)
+        try folder.replace("own.crt", with: folder.read("right.crt"))
+        try folder.replace("own.key", with: folder.read("key.pem"))
         let intake = TestIntake()
         let settings = TLSTests.settings(broker) {
             ($0.certificateFile, $0.keyFile) = ("\(folder.path)/own.crt", "\(folder.path)/own.key")
@@ -216,8 +216,8 @@ struct RotationTests {
             try await eventually("told of the open key") { !intake.ignored.isEmpty }
             #expect(intake.ignored[0].contains("chmod 600") && intake.losses.isEmpty)
             try Certificates.make("device", in: folder)
-            try copy("device.crt", to: "own.crt", folder)
-            try copy("device.key", to: "own.key", folder)
+            try folder.replace("own.crt", with: folder.read("device.crt"))
+            try folder.replace("own.key", with: folder.read("device.key"))
             try await eventually("connected anew: \(intake.losses)") { intake.connections.count == 2 }
             try broker.publish(["b"], ca + ["\(folder.path)/key.pem"])
             try await eventually("b came") { intake.texts == ["a", "b"] }
@@ -240,18 +240,10 @@ struct RotationTests {
         let intake = TestIntake()
         try await running(settings, intake, connects: false) { _ in
             try await eventually("refused") { !intake.refusals.isEmpty }
-            let fresh = try broker.folder.write("new\n", to: "fresh")
-            try #require(unsafe rename(fresh, file) == 0)
+            try broker.folder.replace("password", with: "new\n")
             try await eventually("let in") { !intake.connections.isEmpty }
         }
         #expect(intake.refusals.count == 1 && intake.losses.isEmpty)
-    }
-
-    /// Puts a copy in a file's place, as a whole and readable by its owner only.
-    private func copy(_ name: String, to other: String, _ folder: Folder) throws {
-        let text = try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
-        let fresh = try folder.write(text, to: "fresh")
-        try #require(unsafe rename(fresh, "\(folder.path)/\(other)") == 0)
     }
 }
 #endif
