@@ -42,7 +42,7 @@ final class CurlQueue: Sendable {
             guard state.waiting.count - free < settings.mostWaiting else { return .full(waiting: settings.mostWaiting) }
             if state.multi == nil {
                 guard let multi = CurlMulti(settings) else { return .unusable("libcurl has no memory") }
-                guard startThread({ CurlRounds(multi, self).serve() }) else {
+                guard createThread({ CurlRounds(multi, self).serve() }) else {
                     multi.close()
                     return .unusable("no thread could be started")
                 }
@@ -120,16 +120,6 @@ final class CurlQueue: Sendable {
         }
         for closer in closers { closer() }
     }
-}
-
-/// Starts a thread that blocks all signals, since the program handles those itself; returns whether it was started.
-private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
-    var (all, before) = (sigset_t(), sigset_t())
-    // The calls read or fill in both, and keep no reference; the new thread inherits the mask.
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
-    defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
-    return createThread(work)
 }
 
 /// A request and its answer, shared by the waiting task and the sending thread.

@@ -85,19 +85,9 @@ enum CloudPlace: Hashable {
     }
 
     private static func unescaped(_ part: Substring) -> String? {
-        var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], part.utf8)
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let text = String(rest.prefix(2)), rest.count >= 2, let value = UInt8(text, radix: 16) else {
-                return nil
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
+        let escaped = Array(part.utf8)
+        guard FormText.firstIncomplete(escaped) == nil else { return nil }
+        return String(validating: FormText.unescaped(escaped).bytes, as: UTF8.self)
     }
 }
 

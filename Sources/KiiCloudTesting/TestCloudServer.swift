@@ -68,7 +68,7 @@ public final class TestCloudServer: Sendable {
     // MARK: Connections
 
     /// Listens on a free port of 127.0.0.1; returns the descriptor and the port.
-    package static func makeListener() throws(ErrorNumber) -> (Int32, Int) {
+    private static func makeListener() throws(ErrorNumber) -> (Int32, Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw .current }
         var address = sockaddr_in()

@@ -50,7 +50,7 @@ extension RulesReader {
 
     /// The key `on` of a rule: `"gap"`, which restricts the conditions to what a gap has.
     mutating func on(_ node: PlacedValue, _ conditions: [RoutingRule.Condition]) -> Bool {
-        guard choice(node, "what the rule is for, if not messages", [("gap", true)]) == true else { return false }
+        guard choice(node, "kind of rule", [("gap", true)]) == true else { return false }
         let keys = ["transport", "data", "any", "all", "not"]
         for condition in conditions {
             let key = condition.name.split(separator: "/").last.map { String($0) } ?? ""

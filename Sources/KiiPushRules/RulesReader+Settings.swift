@@ -115,12 +115,12 @@ extension RulesReader {
 
     /// The key `pace` of a rule: `"standard"`, `"unlimited"`, or a duration.
     mutating func pace(_ node: PlacedValue) -> RoutePace? {
-        guard node.token.kind == .string, let text = name(node, "a pace") else {
-            return refuse(node, expected: "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\"")
-        }
+        let expected = "a pace: \"standard\", \"unlimited\", or a duration such as \"6s\""
+        guard let text = string(node, expected) else { return nil }
         switch text {
         case "standard": return .standard
         case "unlimited": return .unlimited
+        case _ where Duration(rule: text) == nil: return refuse(node, expected, found: text)
         default: return duration(node, isPositive: true).map { .every($0) }
         }
     }

@@ -5,6 +5,7 @@ import KiiPush
 import Testing
 
 @testable import KiiCloudHTTP
+@testable import KiiPushTestSupport
 
 @Suite("a server that fails at every point", .timeLimit(.minutes(5)))
 struct FaultTests {

@@ -31,9 +31,10 @@ struct RoughProxyTests {
     @Test("each write happens once, and none is reported wrongly", arguments: [1, 2, 3] as [UInt64])
     func writes(seed: UInt64) async throws {
         let bench = try Bench { settings in settings.requestLimit = .seconds(1) }
-        let proxy = try RoughProxy(to: bench.server.port, seed: seed)
-        defer { proxy.stop() }
-        let host = "127.0.0.1:\(proxy.port)"
+        let proxy = RoughProxy(to: bench.server.port, seed: seed)
+        let listener = try Listener { proxy.carry($0) }
+        defer { withExtendedLifetime(listener) {} }
+        let host = "127.0.0.1:\(listener.port)"
         bench.server.answer(alsoTo: host)
         let client = KiiClient(
             KiiApp(KiiSite(host: host), id: bench.cloud.app.id, key: bench.cloud.app.key), transport: bench.transport,
@@ -106,7 +107,7 @@ struct RoughProxyTests {
     }
 }
 
-/// A relay to a port of this machine that cuts, delays and repeats what goes over it, as a seed says.
+/// A way to a port of this machine that cuts, delays and repeats what goes over it, as a seed says.
 final class RoughProxy: Sendable {
     /// What happens to one connection.
     private struct Plan {
@@ -138,40 +139,26 @@ final class RoughProxy: Sendable {
     private struct State {
         var generator: SeededGenerator
         var counts: [String: Int] = [:]
-        var isStopped = false
     }
 
-    let port: Int
     private let target: Int
-    private let listener: Int32
     private let state: Mutex<State>
 
-    init(to target: Int, seed: UInt64) throws {
+    init(to target: Int, seed: UInt64) {
         self.target = target
         state = Mutex(State(generator: SeededGenerator(seed: seed)))
-        (listener, port) = try TestCloudServer.makeListener()
-        startThread { [self] in accept() }
+    }
+
+    /// Carries what goes over a client's connection until its end, on a thread of its own.
+    func carry(_ client: Int32) {
+        let plan = state.withLock { Plan(&$0.generator) }
+        startThread { [self] in relay(client, plan) }
     }
 
     /// How often it did what.
     var counts: [String: Int] { state.withLock { $0.counts } }
 
-    func stop() {
-        state.withLock { $0.isStopped = true }
-        shutdown(listener, Int32(SHUT_RDWR))
-    }
-
     private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
-
-    private func accept() {
-        while true {
-            let client = Glibc.accept(listener, nil, nil)
-            guard client >= 0, !state.withLock({ $0.isStopped }) else { break }
-            let plan = state.withLock { Plan(&$0.generator) }
-            startThread { [self] in relay(client, plan) }
-        }
-        close(listener)
-    }
 
     // MARK: One connection
 

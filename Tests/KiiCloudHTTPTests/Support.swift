@@ -1,5 +1,4 @@
 #if HTTP
-import Foundation
 import KiiCloud
 import KiiCloudHTTP
 import KiiCloudTesting
@@ -35,28 +34,10 @@ final class Bench: Sendable {
 }
 
 /// The numbers of this process's open descriptors, but for the timers that Swift's tasks sleep by.
-func openDescriptors() -> Set<String> {
-    let folder = "/proc/self/fd"
-    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return Set(
-        numbers.filter { number in
-            // The one by which the folder was listed is closed by now.
-            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
-            return target != nil && target != "anon_inode:[timerfd]"
-        })
+func openDescriptors() -> Set<Int32> {
+    Set(OpenDescriptor.all.filter { $0.target != "anon_inode:[timerfd]" }.map(\.number))
 }
 
 /// How many of this process's connections lead to a port of this machine, whatever else other tests have open.
-func openConnections(to port: Int) -> Int {
-    openDescriptors().count { Loopback.peerPort(Int32($0) ?? -1) == port }
-}
-
-/// Waits until something is so, and fails the test when it is not within a minute.
-func eventually(_ what: String, _ isSo: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while !isSo() {
-        try #require(ContinuousClock.now < end, "\(what)")
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
+func openConnections(to port: Int) -> Int { openDescriptors().count { Loopback.peerPort($0) == port } }
 #endif

@@ -1,9 +1,10 @@
 #if HTTP
-import Foundation
+import Glibc
 import KiiCloud
 import KiiCloudHTTP
-import KiiCloudTesting
 import Testing
+
+@testable import KiiPushTestSupport
 
 /// Servers that are not Kii's: openssl's own, and nghttpd for HTTP/2.
 @Suite("encrypted connections", .serialized, .timeLimit(.minutes(5)))
@@ -14,77 +15,48 @@ struct TLSTests {
 
     /// A certificate of its own making for a name, its key, and the pin of the key.
     struct Certificate {
-        let folder: URL
+        let folder: Folder
         let pin: String
 
         init(name: String) throws {
-            folder = FileManager.default.temporaryDirectory.appending(path: "kiicloud-tls-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            folder = try Folder()
             let script = """
+                cd \(folder.path)
                 openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=\(name) \
                 -addext subjectAltName=DNS:\(name) 2>/dev/null
                 openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der \
                 | openssl dgst -sha256 -binary | base64
                 """
-            let process = Process()
-            let output = Pipe()
-            process.executableURL = URL(filePath: "/bin/sh")
-            process.arguments = ["-c", script]
-            process.currentDirectoryURL = folder
-            process.standardOutput = output
-            try process.run()
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            pin = "sha256//" + text.trimmingCharacters(in: .whitespacesAndNewlines)
+            try run(["sh", "-c", script], output: folder["pin"])
+            pin = "sha256//" + (try folder.read("pin")).filter { !$0.isWhitespace }
         }
 
-        var file: String { folder.appending(path: "cert.pem").path }
+        var file: String { folder["cert.pem"] }
     }
 
     /// A program that serves a folder over TLS until the test is over.
     final class Server {
         let port: Int
-        private let process = Process()
-        private let input = Pipe()
+        private let process: pid_t
 
         /// Starts openssl's server, or nghttpd where one is asked for; nil when that is not installed.
         init?(_ certificate: Certificate, isHTTP2: Bool = false) async throws {
-            port = try await Self.freePort()
-            let folder = certificate.folder
             let path = isHTTP2 ? "/usr/sbin/nghttpd" : "/usr/bin/openssl"
-            guard FileManager.default.isExecutableFile(atPath: path) else { return nil }
-            process.executableURL = URL(filePath: path)
-            process.currentDirectoryURL = folder
-            process.arguments =
+            guard unsafe access(path, X_OK) == 0 else { return nil }
+            let (folder, port) = (certificate.folder, try Loopback.freePort())
+            let (key, file) = (folder["key.pem"], folder["cert.pem"])
+            let arguments =
                 isHTTP2
-                ? ["--address=127.0.0.1", "--htdocs=\(folder.path)", "\(port)", "key.pem", "cert.pem"]
-                : [
-                    "s_server", "-accept", "127.0.0.1:\(port)", "-key", "key.pem", "-cert", "cert.pem", "-www",
-                    "-quiet",
-                ]
-            process.standardInput = input
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            try await eventually("\(path) listens") { Self.listens(port) }
+                ? ["--address=127.0.0.1", "--htdocs=\(folder.path)", "\(port)", key, file]
+                : ["s_server", "-accept", "127.0.0.1:\(port)", "-key", key, "-cert", file, "-www", "-quiet"]
+            process = try spawn([path] + arguments, output: folder["log"])
+            self.port = port
+            try await eventually("\(path) listens") { Loopback.listens(port) }
         }
 
         deinit {
-            // By the one signal that no mask keeps from it: it has that of the thread that it was started on.
-            if process.processIdentifier > 0 { kill(process.processIdentifier, SIGKILL) }
-        }
-
-        private static func freePort() async throws -> Int {
-            // A cloud's server finds one, and lets go of it.
-            let server = try TestCloudServer(TestCloud())
-            server.stop()
-            try await eventually("the port is free") { !listens(server.port) }
-            return server.port
-        }
-
-        private static func listens(_ port: Int) -> Bool {
-            let text = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-            return text.contains(String(format: ":%04X 00000000:0000 0A", port))
+            kill(process, SIGKILL)
+            waitpid(process, nil, 0)
         }
     }
 

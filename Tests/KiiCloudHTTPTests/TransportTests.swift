@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import KiiCloudHTTP
+@testable import KiiPushTestSupport
 
 @Suite("the transport itself", .serialized, .timeLimit(.minutes(5)))
 struct TransportTests {

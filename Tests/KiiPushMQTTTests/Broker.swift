@@ -59,7 +59,7 @@ final class Broker: Sendable {
             let hasEnded = waitpid(process, nil, WNOHANG) == process
             if hasEnded { self.process.withLock { $0 = nil } }
             try #require(!hasEnded, "mosquitto ended: \(log)")
-            if accepts { return }
+            if Loopback.listens(port) { return }
             usleep(25_000)
         }
         Issue.record("mosquitto does not answer: \(log)")
@@ -67,12 +67,6 @@ final class Broker: Sendable {
 
     /// What the broker has said.
     var log: String { (try? String(contentsOfFile: "\(folder.path)/log", encoding: .utf8)) ?? "" }
-
-    private var accepts: Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        return Loopback.connect(descriptor, to: port)
-    }
 
     /// Sends the broker a signal.
     func signal(_ number: Int32) {
@@ -125,23 +119,5 @@ final class Broker: Sendable {
         let input = try folder.write(texts.map { "\($0)\n" }.joined(), to: "published")
         try run(client + (isRetained ? ["-r"] : []) + more, input: input, output: "\(folder.path)/publisher.log")
     }
-}
-
-/// Runs a program to its end, and fails the test when it fails.
-func run(_ arguments: [String], input: String = "/dev/null", output: String) throws {
-    let process = try spawn(arguments, input: input, output: output)
-    var status: Int32 = 0
-    for _ in 0..<10_000 {
-        if unsafe waitpid(process, &status, WNOHANG) == process {
-            try #require(
-                status == 0,
-                "\(arguments.joined(separator: " ")): \((try? String(contentsOfFile: output, encoding: .utf8)) ?? "")")
-            return
-        }
-        usleep(2_000)
-    }
-    kill(process, SIGKILL)
-    waitpid(process, nil, 0)
-    Issue.record("took too long: \(arguments.joined(separator: " "))")
 }
 #endif

@@ -7,6 +7,8 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// What is acknowledged, and when.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DeliveryTests {

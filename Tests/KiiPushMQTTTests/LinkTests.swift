@@ -5,6 +5,8 @@ import KiiPushDelivery
 import KiiPushMQTT
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Links that are lost, and what is told of them.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct LinkTests {

@@ -1,6 +1,7 @@
 #if MQTT
-import Foundation
+import Glibc
 import KiiPushMQTT
+import KiiPushSystem
 import Synchronization
 import Testing
 
@@ -48,7 +49,7 @@ final class Relay: Sendable {
                 return
             }
             open.add([client, server])
-            Thread.detachNewThread {
+            startThread {
                 Self.carry(client, server)
                 open.close([client, server])
             }
@@ -92,26 +93,6 @@ struct FullPort {
     }
 
     func close() { for descriptor in fillers + [listener] { Glibc.close(descriptor) } }
-}
-
-/// A free port at which each link is accepted in its turn, and handed over to be closed, while the value is there.
-final class Listener: Sendable {
-    let port: Int
-
-    init(_ link: @escaping @Sendable (Int32) -> Void) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try Loopback.bind(listener)
-        try #require(listen(listener, 8) == 0)
-        Thread.detachNewThread { [weak self] in
-            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-            while self != nil {
-                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                let descriptor = accept(listener, nil, nil)
-                if descriptor >= 0 { link(descriptor) }
-            }
-            close(listener)
-        }
-    }
 }
 
 /// Something that gives the same bytes as an answer to each first and each second packet, then some more.

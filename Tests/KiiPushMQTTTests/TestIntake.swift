@@ -7,6 +7,8 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// A trial intake that a test can also make refuse single submissions, and whose events it hears as they are reported.
 final class TestIntake: IntakeService {
     private let trial: TrialIntake
@@ -66,22 +68,6 @@ final class TestIntake: IntakeService {
 
     func drop(_ what: String, largerThan limit: Int, _ network: Transport?, of transport: String) {
         trial.drop(what, largerThan: limit, network, of: transport)
-    }
-}
-
-/// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no
-/// other sign.
-func eventually(
-    _ what: String, within seconds: Double = 60, sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () -> Bool
-) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while !condition() {
-        guard ContinuousClock.now < end else {
-            Issue.record("not within \(seconds) s: \(what)", sourceLocation: sourceLocation)
-            throw CancellationError()
-        }
-        try await Task.sleep(for: .milliseconds(5))
     }
 }
 

@@ -4,6 +4,8 @@ import KiiPushDelivery
 import KiiPushMQTT
 import Testing
 
+@testable import KiiPushTestSupport
+
 /// Several topics on one link, and what a broker says beside a payload.
 @Suite(.timeLimit(.minutes(2)))
 struct TopicsTests {

@@ -35,6 +35,7 @@ struct RulesErrorTests {
             ("", "1:1: the file is empty; expected an object"), (" \n ", "1:1: the file is empty; expected an object"),
             ("{\"version\": 1,\n  }", "2:3: expected a key in double quotes"),
             ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
+            ("{\"version\": 1,\n // The rules\n}", "2:2: expected a key in double quotes; JSON has no comments"),
             (
                 "{\"version\": 1,\n\"rules\": [",
                 "2:11: the text ends where a value or a closing bracket is expected; it may have been cut"
@@ -160,6 +161,8 @@ struct RulesErrorTests {
             "loop":{"rate":false} => 3:16: \#(rate)
             "pace":false => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found false
             "pace":"0s" => 3:8: expected a duration longer than 0
+            "pace":"fast" => 3:8: expected a pace: "standard", "unlimited", or a duration such as "6s", found 'fast'
+            "on":"message" => 3:6: unknown kind of rule 'message'; known: gap
             "delivery":{"atempts":1} => 3:13: unknown key 'atempts'; did you mean 'attempts'?
             "dedupe":7 => 3:10: expected an object with by, found a number
             "dedupe":{} => 3:10: the key 'by' is missing

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// Sockets of the loopback interface.
 enum Loopback {
@@ -44,6 +45,13 @@ enum Loopback {
     /// Connects a socket; false when nobody listens.
     static func connect(_ descriptor: Int32, to port: Int) -> Bool { unsafe call(Glibc.connect, descriptor, port) }
 
+    /// Whether somebody listens at a port.
+    static func listens(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        return connect(descriptor, to: port)
+    }
+
     private static func call(
         _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ port: Int
     ) -> Bool {
@@ -61,5 +69,25 @@ enum Loopback {
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
         return address
+    }
+}
+
+/// A free port at which each link is accepted in its turn, and handed over to be closed, while the value is there.
+final class Listener: Sendable {
+    let port: Int
+
+    init(_ link: @escaping @Sendable (Int32) -> Void) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        port = try Loopback.bind(listener)
+        guard listen(listener, 64) == 0 else { throw TestFailure(what: "listen", code: errno) }
+        startThread { [weak self] in
+            var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            while self != nil {
+                guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
+                let descriptor = accept(listener, nil, nil)
+                if descriptor >= 0 { link(descriptor) }
+            }
+            close(listener)
+        }
     }
 }

@@ -46,6 +46,7 @@ final class Pipe {
 
 /// A descriptor that this process has open.
 struct OpenDescriptor {
+    let number: Int32
     /// What it leads to, such as a file's path.
     let target: String
     let closesOnExec: Bool
@@ -56,6 +57,7 @@ struct OpenDescriptor {
             let count = unsafe readlink("/proc/self/fd/\(descriptor)", &target, target.count)
             guard count > 0 else { return nil }
             return OpenDescriptor(
+                number: descriptor,
                 target: String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self),
                 closesOnExec: fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
         }

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushSystem
+import Testing
 
 /// Starts a program, found on `PATH`, with further variables; whoever starts it waits for its end.
 ///
@@ -41,6 +42,23 @@ func spawn(
     let error = unsafe posix_spawnp(&process, arguments[0], &actions, &attributes, &words, &environment)
     guard error == 0 else { throw TestFailure(what: arguments[0], code: error) }
     return process
+}
+
+/// Runs a program to its end, and fails the test when it fails.
+func run(_ arguments: [String], input: String = "/dev/null", output: String) throws {
+    let process = try spawn(arguments, input: input, output: output)
+    let name = arguments.joined(separator: " ")
+    var status: Int32 = 0
+    for _ in 0..<10_000 {
+        if unsafe waitpid(process, &status, WNOHANG) == process {
+            let words = try ByteReader(path: output).readAll(limit: 1 << 20)
+            return try #require(status == 0, "\(name): \(String(decoding: words, as: UTF8.self))")
+        }
+        usleep(2_000)
+    }
+    kill(process, SIGKILL)
+    waitpid(process, nil, 0)
+    Issue.record("took too long: \(name)")
 }
 
 /// A program's exit code, or 256 and the signal that ended it; no exit code is as high.

@@ -85,23 +85,6 @@ struct InspectDescriptionTests {
         )
     }
 
-    @Test("what QuickBlox's guide prints is read, its line about the log included")
-    func quickBlox() async throws {
-        let text = """
-            New push: {
-                aps = {
-                    alert = "Message received from Bob";
-                    badge = 5;
-                    sound = "mysound.wav";
-                };
-                "user_id" = 234;
-            }
-            """
-        let line = try await ToolRun.inspect(text, "--transport", "quickblox")
-        #expect(line.contains(#""dialect":"foreign""#) && line.contains(#""body":"Message received from Bob""#))
-        #expect(line.contains(#""badge":5,"sound":"mysound.wav""#) && line.contains(#""data":{"user_id":234}"#))
-    }
-
     // MARK: Broken ones
 
     private static let broken: [(marked: String, what: String)] = [

@@ -140,7 +140,7 @@ public struct RetrySettings: Sendable, Hashable {
     /// The pause after so many attempts, from 1; a jitter from -1 to 1 changes it by up to a fifth, so that a fleet
     /// that was cut off does not return all at once.
     func pause(behind sent: Int, jitter: Double) -> Duration {
-        min(pause * (1 << min(sent - 1, 20)), longestPause) * (1 + 0.2 * jitter)
+        pause.doubled(sent - 1, upTo: longestPause) * (1 + 0.2 * jitter)
     }
 }
 

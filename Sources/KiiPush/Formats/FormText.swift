@@ -1,9 +1,9 @@
 /// Text in form encoding (CGI): a space is `+`, and special characters are `%` and two hexadecimal digits.
-enum FormText {
+package enum FormText {
     /// Replaces `%` and two hexadecimal digits by the byte, if it is one of `only`, and returns where each byte was.
     ///
-    /// A `+` stays.
-    static func unescaped(_ escaped: [UInt8], only: [UInt8]? = nil) -> (bytes: [UInt8], offsets: [Int]) {
+    /// A `+` stays, and so does a `%` without two digits.
+    package static func unescaped(_ escaped: [UInt8], only: [UInt8]? = nil) -> (bytes: [UInt8], offsets: [Int]) {
         var (bytes, offsets): ([UInt8], [Int]) = ([], [])
         var index = 0
         while index < escaped.count {
@@ -13,6 +13,11 @@ enum FormText {
             index += byte == nil ? 1 : 3
         }
         return (bytes, offsets)
+    }
+
+    /// The place of the first `%` without two digits; nil if there is none.
+    package static func firstIncomplete(_ escaped: [UInt8]) -> Int? {
+        escaped.indices.first { escaped[$0] == UInt8(ascii: "%") && byte(escaped, at: $0) == nil }
     }
 
     private static func byte(_ escaped: [UInt8], at index: Int) -> UInt8? {

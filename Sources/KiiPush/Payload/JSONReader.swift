@@ -34,7 +34,12 @@ package struct JSONReader {
         if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
             return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is expected")
         }
-        let hint = text[offset] == 0 ? ", not a zero byte; use UTF-8, and not UTF-16" : ""
+        let hint =
+            switch text[offset] {
+            case 0: ", not a zero byte; use UTF-8, and not UTF-16"
+            case UInt8(ascii: "/"), UInt8(ascii: "#"): "; JSON has no comments"
+            default: ""
+            }
         return DecodeError(.unexpectedCharacter, at: offset, "expected \(expected)\(hint)")
     }
 

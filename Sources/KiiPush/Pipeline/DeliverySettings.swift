@@ -64,10 +64,7 @@ extension DeliverySettings {
     /// How long to wait after an attempt, counted from 1; a fifth of the jitter, from -1 to 1, is applied.
     package func pause(after attempt: Int, _ jitter: Double) -> Duration {
         let first = max(backoff, .zero)
-        let longest = max(maxBackoff, first)
-        let factor = Int64(1) << min(max(attempt - 1, 0), 62)
-        let (doubled, overflow) = first.inNanoseconds.multipliedReportingOverflow(by: factor)
-        let pause = overflow ? longest : min(.nanoseconds(doubled), longest)
+        let pause = first.doubled(attempt - 1, upTo: max(maxBackoff, first))
         return pause * (1 + 0.2 * (jitter.isFinite ? min(max(jitter, -1), 1) : 0))
     }
 }

@@ -92,4 +92,10 @@ extension Duration {
     /// The duration in nanoseconds, at most 292 years.
     // Not by `components`: its division is not by a constant, and takes 8 ns more at each reading of a clock.
     package var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+
+    /// This pause, doubled so many times, and at most as long as another.
+    package func doubled(_ times: Int, upTo longest: Duration) -> Duration {
+        let (doubled, overflow) = inNanoseconds.multipliedReportingOverflow(by: 1 << min(max(times, 0), 62))
+        return overflow ? longest : min(.nanoseconds(doubled), longest)
+    }
 }

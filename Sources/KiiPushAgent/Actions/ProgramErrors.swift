@@ -130,7 +130,7 @@ extension ProgramError: CustomStringConvertible {
         case .signaled(let program, let signal, let said):
             "\(EscapedText(program)): ended by signal \(signal)\(Self.words(said))"
         case .stopped(let program, let said):
-            "\(EscapedText(program)): stopped before it was done\(Self.words(said))"
+            "\(EscapedText(program)): stopped, since its time was over\(Self.words(said))"
         case .cannotPrint(let number): "it cannot be printed: \(number)"
         }
     }

@@ -88,7 +88,10 @@ public struct MQTTSource: PushTransport {
             }
         }
         settings.retainedFile = files?.retainedFile
-        return try MQTTTransport(settings)
+        let transport = try MQTTTransport(settings)
+        // Before the agent reports that it is ready.
+        try transport.checkFiles()
+        return transport
         #else
         throw AgentError("this program has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
         #endif

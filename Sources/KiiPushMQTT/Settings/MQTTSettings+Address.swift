@@ -67,7 +67,7 @@ private struct AddressReader {
                 throw error(start, "expected ']' behind an IPv6 address")
             }
             let address = bytes[start + 1..<bracket]
-            guard address.allSatisfy({ isHexDigit($0) || ":.".utf8.contains($0) }), address.contains(UInt8(ascii: ":"))
+            guard address.allSatisfy("0123456789abcdefABCDEF:.".utf8.contains), address.contains(UInt8(ascii: ":"))
             else {
                 throw error(start + 1, "expected an IPv6 address in the brackets")
             }
@@ -110,29 +110,17 @@ private struct AddressReader {
 
     /// A part without its percent-escapes.
     private func decoded(_ range: Range<Int>, _ what: String) throws(MQTTSettingsError) -> String {
-        var decoded: [UInt8] = []
-        var index = range.lowerBound
-        while index < range.upperBound {
-            guard bytes[index] == UInt8(ascii: "%") else {
-                decoded.append(bytes[index])
-                index += 1
-                continue
-            }
-            guard index + 2 < range.upperBound, isHexDigit(bytes[index + 1]), isHexDigit(bytes[index + 2]),
-                let byte = UInt8(String(decoding: bytes[index + 1...index + 2], as: UTF8.self), radix: 16)
-            else { throw error(index, "expected two hexadecimal digits behind '%'") }
-            decoded.append(byte)
-            index += 3
+        let escaped = Array(bytes[range])
+        if let wrong = FormText.firstIncomplete(escaped) {
+            throw error(range.lowerBound + wrong, "expected two hexadecimal digits behind '%'")
         }
-        guard let text = String(validating: decoded, as: UTF8.self) else {
+        guard let text = String(validating: FormText.unescaped(escaped).bytes, as: UTF8.self) else {
             throw error(range.lowerBound, "the \(what) is not UTF-8")
         }
         return text
     }
 }
 
-private func isHexDigit(_ byte: UInt8) -> Bool { byte.isDigit || (0x41...0x46).contains(byte & 0xDF) }
-
 private func isHostByte(_ byte: UInt8) -> Bool {
-    byte.isDigit || (0x41...0x5A).contains(byte & 0xDF) || ".-_".utf8.contains(byte)
+    byte.isDigit || byte.isASCIILetter || ".-_".utf8.contains(byte)
 }

@@ -144,16 +144,27 @@ final class MQTTSession {
         subscribedAt = nil
         var why = what
         if !hadLink {
-            why = "\(settings.host):\(settings.port): \(what)"
-            if isByBroker, !isAccepted {
-                why += "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
-            } else if settings.caFile == nil, what.contains(exactly: "certificate verify failed") {
-                why += "; if the broker's authority is your own, name its CA file"
-            }
+            why = "\(settings.host):\(settings.port): \(what)\(advice(what, isByBroker))"
         }
         let (words, pause) = pauses.afterLoss(why, isByBroker: isByBroker, held: held, random: transport.random())
         intake.report(.disconnected(words, retryIn: pause))
         return pause
+    }
+
+    /// What to check when the first connection is lost; the words are OpenSSL's and libmosquitto's.
+    private func advice(_ what: String, _ isByBroker: Bool) -> String {
+        if what.contains(exactly: "host name verification failed") {
+            return "; name the broker by a host that is in its certificate"
+        }
+        if what.contains(exactly: "certificate verify failed") {
+            return settings.caFile == nil
+                ? "; if the broker's authority is your own, name its CA file"
+                : "; check that the CA file is that of the broker's authority, and that no certificate has expired"
+        }
+        // A broker that sends an alert speaks TLS.
+        if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
+        guard isByBroker, !isAccepted, !what.contains(exactly: " alert ") else { return "" }
+        return "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
     }
 
     private func tellRenewal() {
@@ -195,7 +206,9 @@ final class MQTTSession {
                 throw .stopped
             }
             if subscribedAt == nil, Instant.now >= deadline {
-                throw .lost("the broker did not grant every subscription within \(settings.connectLimit)")
+                throw .lost(
+                    "the broker did not \(isAccepted ? "grant every subscription" : "answer") within "
+                        + "\(settings.connectLimit)")
             }
             try renewIfChanged(link)
             try round(link, until: subscribedAt == nil ? deadline : nil)

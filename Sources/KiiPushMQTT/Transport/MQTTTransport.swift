@@ -83,6 +83,10 @@ public final class MQTTTransport: PushTransport {
         set { counter.withLock { $0 = newValue } }
     }
 
+    /// Reads the files of the settings: an invalid one at the start is an error of the settings; later it may just be
+    /// in the middle of its replacement.
+    package func checkFiles() throws(MQTTError) { _ = try LinkFiles(settings).read() }
+
     /// Submits payloads until its task is cancelled, or the intake stops.
     ///
     /// - Parameter intake: accepts the payloads.
@@ -91,13 +95,10 @@ public final class MQTTTransport: PushTransport {
         let control: Control
         do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
         try await withTaskCancellationHandler {
-            // An invalid file at the start is an error of the settings; later it may just be in the middle of its
-            // replacement.
-            _ = try LinkFiles(settings).read()
+            try checkFiles()
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread { [self] in
-                    blockSignals()
                     outgoing.wake(control.signal)
                     defer { outgoing.wake(nil) }
                     control.finish(MQTTSession(self, intake, control).serve())
@@ -128,14 +129,6 @@ extension MQTTTransport: AnswerSender {
     /// - Throws: `AnswerRefused` if the broker refuses it for good, or if the connection is not one of MQTT 5; another
     ///   error if the broker's quota is used up.
     public func send(_ answer: UnsentAnswer) async throws { try await outgoing.send(answer) }
-}
-
-/// Leaves signals to other threads: the program handles them itself.
-private func blockSignals() {
-    var all = sigset_t()
-    // Both calls read or fill in `all`, and keep no reference.
-    unsafe sigfillset(&all)
-    unsafe _ = pthread_sigmask(SIG_BLOCK, &all, nil)
 }
 #else
 /// Receives pushes from an MQTT broker; not available in this build.

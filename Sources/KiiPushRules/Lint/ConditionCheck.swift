@@ -176,6 +176,13 @@ extension RulesLint {
                 report(
                     .alwaysHolds, place, rule.id,
                     "every value of \(key) meets this, and a missing one too; leave the condition out")
+            } else if rule.criteria.isGap, condition.key.isExactly("gap"), isRequired,
+                !Gap.Cause.allCases.contains(where: { DataSample.text($0.rawValue).meets(condition.predicate) })
+            {
+                let known = Gap.Cause.allCases.map(\.rawValue).joined(separator: ", ")
+                report(
+                    .unknownEvent, place, rule.id,
+                    "\(subject(rule)) asks for a gap that this SDK does not report; known: \(known)")
             } else if isRequired, let never = neverThere(condition.root) {
                 report(.neverMatches, place, rule.id, "\(subject(rule)) never matches: \(key) \(never)")
             } else if isRequired, profile.hasNoData {

@@ -56,7 +56,7 @@ public struct RuleFinding: Sendable, Hashable {
         case otherApp
         /// A user of `me` has a served scope, so writes of that user's other devices would be dropped.
         case identityServed
-        /// An event that Kii does not know.
+        /// An event that Kii does not know, or a gap that this SDK does not report.
         case unknownEvent
         /// A transport that Kii does not have: mistyped, or used by a test but by no rule.
         case unknownTransport

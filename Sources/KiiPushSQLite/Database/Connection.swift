@@ -230,6 +230,11 @@ struct SQLRow: ~Copyable {
 
     func integerOrNull(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
+    /// The time in this column and the two behind it.
+    func time(_ column: Int32) -> StoredTime {
+        StoredTime(boot: integer(column), monotonic: integer(column + 1), wall: integer(column + 2))
+    }
+
     /// The stored value; a fraction, which none of our tables has, counts as null.
     func value(_ column: Int32) -> SQLValue {
         switch unsafe sqlite3_column_type(statement, column) {

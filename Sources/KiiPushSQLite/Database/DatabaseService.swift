@@ -91,10 +91,7 @@ extension Connection {
                 FROM (SELECT boot, monotonic, wall FROM seen UNION ALL SELECT boot, monotonic, wall FROM inbox)
                 WHERE boot <> ? GROUP BY boot
             """, [.integer(boot)]
-        ) { row in
-            latest[row.integer(0)] = StoredTime(
-                boot: row.integer(0), monotonic: row.integer(1), wall: row.integer(2))
-        }
+        ) { row in latest[row.integer(0)] = row.time(0) }
         return latest
     }
 

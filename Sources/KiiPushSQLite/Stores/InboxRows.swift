@@ -187,10 +187,9 @@ private struct HandledRoutes {
 extension InboxEntry {
     /// Reads a row of the statement above.
     fileprivate init(_ row: borrowing SQLRow, _ scale: TimeScale) {
-        let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
         var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
-            isRedelivered: row.integer(6) != 0, arrivedAt: scale.instant(time))
+            isRedelivered: row.integer(6) != 0, arrivedAt: scale.instant(row.time(1)))
         payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
             id: UInt64(bitPattern: row.integer(0)), payload: payload, attempts: Int(row.integer(8)),

@@ -149,7 +149,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         guard let text = row.text(1), let reason = DeadLetter.Reason(stored: text) else { return nil }
         let id = row.integer(0)
         guard id > 0 else { return nil }
-        let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
+        let stored = row.time(2)
         let arrivedAt = scale.instant(stored)
         var payload = RawPayload(row.blob(9))
         payload.transport = row.text(5).map { Transport($0) }
@@ -163,8 +163,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         letter.attempts = Int(row.integer(10))
         letter.rulesGeneration = Int(row.integer(11))
         letter.cause = row.text(12)
-        if let boot = row.integerOrNull(15) {
-            let first = StoredTime(boot: boot, monotonic: row.integer(16), wall: row.integer(17))
+        if !row.isNull(15) {
+            let first = row.time(15)
             letter.summary = DeadLetter.Summary(
                 count: Int(row.integer(13)), firstArrivedAt: scale.instant(first),
                 firstReceivedAt: first.wall / 1_000_000, bytesLost: Int(row.integer(14)))

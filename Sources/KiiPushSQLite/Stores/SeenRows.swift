@@ -68,7 +68,7 @@ private struct RowsOfStrength: Sendable {
                 WHERE strength = ? AND number > ? ORDER BY number
             """, [code, .integer(last - Int64(limit))]
         ) { row in
-            let time = StoredTime(boot: row.integer(4), monotonic: row.integer(5), wall: row.integer(6))
+            let time = row.time(4)
             if isFront, scale.age(time, limit: age) == age { return }
             isFront = false
             let instant = scale.instant.advanced(byNanoseconds: -scale.age(time, limit: age))

@@ -64,7 +64,7 @@ package struct BatchedIntake {
 
     /// Pauses, since the inbox has failed.
     package mutating func pauseAfterFailure() {
-        pause(for: min(Self.pauses.first * (1 << min(refusals, 10)), Self.pauses.longest))
+        pause(for: Self.pauses.first.doubled(refusals, upTo: Self.pauses.longest))
         refusals += 1
     }
 

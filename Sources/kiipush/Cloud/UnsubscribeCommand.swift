@@ -54,7 +54,7 @@ struct UnsubscribeCommand: CommandWithOptions {
     /// All subscribers, read first so that a list with an error has no effect.
     private func names() throws -> [String] {
         guard let list else { return one.map { [$0] } ?? [] }
-        let reader = list == "-" ? ByteReader.standardInput() : try ByteReader(path: list)
+        let reader = try ByteReader.named(list)
         let bytes = try reader.readAll(limit: Self.listLimit)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw AgentError("\(escaped(list)): expected UTF-8; nothing was done")

@@ -71,16 +71,14 @@ private struct Inspection {
 
     mutating func inspect(file: String) {
         do throws(ReadError) {
-            let reader = file == "-" ? .standardInput() : try ByteReader(path: file)
+            let reader = try ByteReader.named(file)
             if options.byLines {
                 try inspectLines(reader, file)
             } else {
                 try inspectWhole(reader, file)
             }
         } catch {
-            // A payload in the place of a file name is not repeated in the error: its contents are private.
-            let isPayload = file.utf8.contains(UInt8(ascii: "{"))
-            console.error(isPayload ? "kiipush inspect: a payload itself goes to standard input" : "\(error)")
+            console.complain(error, of: file, contents: "kiipush inspect: a payload itself goes to standard input")
             raise(.failed)
         }
     }

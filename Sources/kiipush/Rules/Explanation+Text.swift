@@ -90,7 +90,7 @@ extension Explanation {
     private func actual(_ check: RouteCheck) -> String {
         if let actual = check.actual { return Self.shown(actual) }
         if !check.parts.isEmpty { return "values of which \(check.reason ?? "")" }
-        let advice = check.name == "transport" ? "; use --transport" : ""
+        let advice = check.name.hasSuffix("transport") ? "; use --transport" : ""
         return "nothing" + (check.reason.map { ": \($0)\(advice)" } ?? "")
     }
 

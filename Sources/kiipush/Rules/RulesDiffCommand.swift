@@ -168,12 +168,12 @@ struct RulesDiff {
 
     func lines(old: String, new: String, corpus: String) -> [String] {
         var lines = [
-            "\(escaped(corpus)): \(messages) message\(messages == 1 ? "" : "s"), \(changed) "
+            "\(escaped(corpus)): \(counted(messages, "message")), \(changed) "
                 + "end\(changed == 1 ? "s" : "") otherwise under \(escaped(new)) than under \(escaped(old))"
         ]
         for (change, tally) in inOrder {
             lines.append("")
-            let count = String(tally.count).leftPadded(to: 7)
+            let count = Figures.column("\(tally.count)", 7, isRight: true)
             if let change {
                 lines.append("\(count)  was  \(escaped(change.old.words))")
                 lines.append("         now  \(escaped(change.new.words))")
@@ -219,11 +219,5 @@ extension RulesDiff.Fate {
             writer.member("rules", rules)
             writer.member("handlers", handlers)
         }
-    }
-}
-
-extension String {
-    fileprivate func leftPadded(to width: Int) -> String {
-        String(repeating: " ", count: max(0, width - count)) + self
     }
 }

@@ -72,15 +72,13 @@ struct RulesExplainCommand: CommandWithOptions, ReadsRules {
         let limits = PastedPayload.limits
         if isText { return Array(payload.utf8) }
         do throws(ReadError) {
-            let reader = payload == "-" ? .standardInput() : try ByteReader(path: payload)
-            return try reader.readAll(limit: PastedPayload.mostBytes)
+            return try ByteReader.named(payload).readAll(limit: PastedPayload.mostBytes)
         } catch .tooLarge {
             report(limits.tooLarge, at: SourcePosition(line: 1, column: limits.bytes + 1), console)
             return nil
         } catch {
-            let isPayload = payload.utf8.contains(UInt8(ascii: "{"))
-            console.error(
-                isPayload ? "kiipush rules explain: a payload itself needs --text before it" : error.description)
+            console.complain(
+                error, of: payload, contents: "kiipush rules explain: a payload itself needs --text before it")
             return nil
         }
     }

@@ -24,9 +24,7 @@ enum RulesFile {
     /// Reads rules; those that are watched will be read again, so nothing waits for another program.
     static func read(_ path: String, _ params: ParameterOptions, isWatched: Bool = false) throws -> RoutingRules {
         let values = try params.values()
-        let file =
-            try isWatched
-            ? ByteReader(regularFile: path) : path == "-" ? .standardInput() : ByteReader(path: path)
+        let file = try isWatched ? ByteReader(regularFile: path) : .named(path)
         let bytes = try file.readAll(limit: RoutingRules.mostBytes)
         return try RoutingRules(bytes, file: escaped(path), params: values)
     }
@@ -66,7 +64,7 @@ struct CorpusFile {
     func eachLine(
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {
-        var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
+        var lines = LineReader(try .named(path), limit: Self.mostBytesOfLine)
         var (badLines, goodLines, objects) = (0, 0, 0)
         var errors: [any Error] = []
         reading: while let line = try lines.next() {

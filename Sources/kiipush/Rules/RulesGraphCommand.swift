@@ -42,9 +42,9 @@ struct MermaidText {
 
     init(_ rules: RoutingRules) {
         lines = ["%% \(Self.shown(rules.file))", "flowchart TD"]
-        drawStages(PushReceiver(rules: rules).middleware, hasRules: !rules.rules.isEmpty)
+        let last = drawStages(PushReceiver(rules: rules).middleware)
         let feeds = rules.feeds
-        draw(rules.rules, inCycle: Set(feeds.filter(\.isInCycle).flatMap { [$0.from, $0.to] }))
+        draw(rules.rules, behind: last, inCycle: Set(feeds.filter(\.isInCycle).flatMap { [$0.from, $0.to] }))
         draw(feeds)
     }
 
@@ -59,16 +59,19 @@ struct MermaidText {
 
     // MARK: Drawing
 
-    private mutating func drawStages(_ middleware: [String], hasRules: Bool) {
+    /// Draws the stages before the rules, and returns the last one's name.
+    private mutating func drawStages(_ middleware: [String]) -> String {
         let stages = ["transport", "decode"] + middleware
         for (number, stage) in stages.enumerated() {
             lines.append("  p\(number)(\"\(Self.escape(stage))\"):::\(number < 2 ? "box" : "stage")")
-            let next = number + 1 < stages.count ? "p\(number + 1)" : hasRules ? "r0" : nil
-            if let next { edges.add("p\(number) --> \(next)") }
+            if number > 0 { edges.add("p\(number - 1) --> p\(number)") }
         }
+        return "p\(stages.count - 1)"
     }
 
-    private mutating func draw(_ rules: [RoutingRule], inCycle: Set<Int>) {
+    private mutating func draw(_ rules: [RoutingRule], behind stage: String, inCycle: Set<Int>) {
+        // A message passes only the rules for messages, and a gap those for gaps.
+        var earlier: [Bool: Int] = [:]
         var actions: [String] = []
         var numbers: [String: Int] = [:]
         for (number, rule) in rules.enumerated() {
@@ -85,9 +88,13 @@ struct MermaidText {
                 numbers[name] = action
             }
             edges.add("r\(number) --> h\(action)", .handlerEdge)
-            guard number + 1 < rules.count else { continue }
-            let goesOn = rule.options.flow == .continue
-            edges.add("r\(number) \(goesOn ? "==>|continue|" : "-->") r\(number + 1)", goesOn ? .stageEdge : nil)
+            let isGap = rule.criteria.isGap
+            if let before = earlier.updateValue(number, forKey: isGap) {
+                let goesOn = rules[before].options.flow == .continue
+                edges.add("r\(before) \(goesOn ? "==>|continue|" : "-->") r\(number)", goesOn ? .stageEdge : nil)
+            } else {
+                edges.add("\(stage) \(isGap ? "-->|gap|" : "-->") r\(number)")
+            }
         }
         for (number, name) in actions.enumerated() { lines.append("  h\(number)(\"\(Self.escape(name))\"):::handler") }
     }
@@ -137,7 +144,7 @@ struct MermaidText {
         var lines = wanted.prefix(mostConditions).map { name, key, text in
             shown("\(key.map { "data \($0)" } ?? name) = \(text)")
         }
-        if lines.isEmpty { lines = ["any message"] }
+        if lines.isEmpty { lines = [rule.criteria.isGap ? "any gap" : "any message"] }
         if wanted.count > mostConditions { lines.append("and \(wanted.count - mostConditions) more") }
         return lines
     }

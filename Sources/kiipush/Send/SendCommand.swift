@@ -146,13 +146,10 @@ struct SendCommand: CommandWithOptions {
             console.error("kiipush send: reading a message from the terminal; end it with Ctrl-D")
         }
         do throws(ReadError) {
-            let reader = message == "-" ? .standardInput() : try ByteReader(path: message)
-            return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
+            return try ByteReader.named(message).readAll(limit: OutgoingMessage.mostBodyBytes)
         } catch {
-            // A message in the place of a file name is not repeated in the error: its contents are private.
-            let isMessage = message.utf8.contains(UInt8(ascii: "{"))
-            console.error(
-                isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")
+            console.complain(
+                error, of: message, contents: "kiipush send: a message itself goes to standard input, as --message -")
             return nil
         }
     }

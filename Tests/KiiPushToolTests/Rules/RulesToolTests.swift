@@ -10,6 +10,7 @@ struct RulesGraphToolTests {
         {"version":1,"rules":[
          {"id":"a \"<b>\" & \\ #x","when":{"bucket":"a","data":{"]|<":"`%{"}},"then":{"handler":"h"},"continue":true},
          {"id":"b","when":{"bucket":"b"},"then":{"run":["/bin/x","\u001b"]},"writes":["kiicloud://buckets/c"]},
+         {"id":"g","on":"gap","then":{"handler":"h"}},
          {"id":"c","when":{"bucket":"c"},"then":{"print":true},"writes":["kiicloud://buckets/b/objects/o"]},
          {"id":"d","when":{},"then":{"handler":"h"}}]}
         """#
@@ -34,6 +35,9 @@ struct RulesGraphToolTests {
             }
         }
         #expect(edges.count { $0.contains("-.->") } == 2)
+        // A message passes no rule for gaps.
+        #expect(edges.contains("  p4 -->|gap| r2") && edges.contains("  r1 --> r3"))
+        #expect(!edges.contains { $0.contains("r2 --> r") } && lines.contains { $0.contains("any gap") })
         #expect(lines.contains { $0.contains("1 a #34;#60;b#62;#34; #38; #92; #35;x") })
         // Inside quotes there is nothing that would end a label.
         for line in lines where line.contains("(\"") {
