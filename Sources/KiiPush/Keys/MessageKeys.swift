@@ -6,11 +6,11 @@ extension PushMessage {
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
     /// - A push of a ``PayloadFormat`` with an id: app, format, source and id.
-    /// - A request over MQTT 5: its response topic, its correlation data, and a digest of the whole payload.
+    /// - A request over MQTT 5: its topic, response topic, correlation data, and a digest of the whole payload.
     /// - Else, or if the bucket, the topic or the time is missing: the transport's name and its own id of the message;
     ///   the id that the transport passed on, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a weak digest of the whole payload without the keys that a network
-    ///   adds; of a request over MQTT 5, with its response topic.
+    ///   adds; over MQTT, with its topic and response topic.
     ///
     /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
     /// equals the string of the same text (`1` and `1.0` differ), and the first of duplicate nested keys counts. The
@@ -86,7 +86,10 @@ extension PushMessage {
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
         var digest = KeyedDigest(secret)
-        if let topic = storage.mqtt?.responseTopic { digest.add(.request, topic) }
+        if let mqtt = storage.mqtt {
+            digest.add(.mqttTopic, mqtt.topic)
+            if let topic = mqtt.responseTopic { digest.add(.request, topic) }
+        }
         if let foreign = storage.foreign, foreign.dataRange == storage.payloadRange {
             // No JSON object: the text that is digested below may lack what the format has read elsewhere.
             let bytes = raw.bytes

@@ -11,6 +11,7 @@ enum KeyPart: UInt8 {
     // Keys on disk may have had 20 to 23.
     case routeID = 24, foreign, request
     case alias, action, names
+    case mqttTopic
 }
 
 extension KeyedDigest {

@@ -76,6 +76,22 @@ struct WeakDedupeKeyTests {
         #expect(try Set(ids.map { try key("\(ambiguous)\($0)}", .fcm) }).count == 1, "it can hide no honest one")
     }
 
+    @Test("equal payloads of one MQTT topic have the same weak key, retained or not; those of two topics have two")
+    func topics() throws {
+        func key(_ publish: MQTTPublish) throws -> DedupeKey {
+            var payload = RawPayload(#"{"value":"on"}"#, transport: .mqtt)
+            payload.mqtt = publish
+            let keys = try PushMessage(payload).dedupeKeys(secret: .published)
+            #expect(keys.strength == .weak && keys.secondary == nil)
+            return keys.primary
+        }
+        var (retained, request) = (MQTTPublish(topic: "cmd/a/set"), MQTTPublish(topic: ""))
+        (retained.isRetained, request.responseTopic) = (true, "cmd/a/set")
+        let one = try key(MQTTPublish(topic: "cmd/a/set"))
+        #expect(try key(retained) == one)
+        #expect(try key(MQTTPublish(topic: "cmd/b/set")) != one && key(request) != one)
+    }
+
     @Test("the transport does not change a weak key")
     func transport() throws { #expect(try key(#"{"a":"1"}"#, .mqtt) == key(#"{"a":"1"}"#, .fcm)) }
 }
