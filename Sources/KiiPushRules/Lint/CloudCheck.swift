@@ -10,11 +10,12 @@ extension RulesLint {
             let fields = rule.filledFields
             if fields.isEmpty { continue }
             let required = Self.requiredFields(rule.criteria)
+            let stated = Dictionary(rule.criteria.data.map { (ExactText($0.key), $0.predicate) }) { first, _ in first }
             for field in fields where !required.contains(ExactText(field.name)) {
                 report(
                     .missingValue, rule.actionPosition, rule.id,
                     "the rule \(name(rule)) fills in \(Suggestion.shown(field.name)), and matches messages without it, "
-                        + "which then fail; \(advice(field, rule, profiles[number]))")
+                        + "which then fail; \(advice(field, rule.criteria, stated, profiles[number]))")
             }
         }
     }
@@ -67,13 +68,15 @@ extension RulesLint {
         return names
     }
 
-    /// How to match only messages that have the value, or why there is none.
-    private func advice(_ field: RuleField, _ rule: RoutingRule, _ profile: RuleProfile) -> String {
+    /// How to match only messages that have the value, or why there is none; `stated` has the conditions on the data.
+    private func advice(
+        _ field: RuleField, _ criteria: RouteCriteria, _ stated: [ExactText: DataPredicate], _ profile: RuleProfile
+    ) -> String {
         let key: String
         switch field.source {
         case .data(let name): key = name
         case .message(let property):
-            var criteria = rule.criteria
+            var criteria = criteria
             let condition = property == .senderID ? "sender" : property.rawValue
             if let pattern = WhenCondition(rawValue: condition)?.pattern { criteria[keyPath: pattern.path] = .any }
             return RuleProfile(criteria).isEmpty
@@ -86,7 +89,7 @@ extension RulesLint {
         if key.utf8.contains(UInt8(ascii: ".")) {
             return "a dot does not look into a value: send the value under a key of its own, and fill that in"
         }
-        guard let stated = rule.criteria.data.first(where: { $0.key.isExactly(key) })?.predicate else {
+        guard let stated = stated[ExactText(key)] else {
             // A longer line would not help.
             let name = key.utf8.count <= 200 ? key.quotedAsJSON : "its key"
             return "add \(name): {\"exists\": true} to 'data' in 'when'"
