@@ -4,18 +4,27 @@
 import KiiPush
 
 extension PushService {
-    /// Delivers a message whose turn it is, and then the next ones while each ends and another one is ready.
+    /// Delivers a message whose turn it is, and then the next ones until none is ready.
     func work(_ first: Delivery) async {
         var (current, last) = (first, Delivery?.none)
-        while let ended = await deliver(current, after: last) {
-            // A delivery that must run alone does so until its end is recorded.
-            guard !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) else {
+        while true {
+            let ended = await deliver(current, after: last)
+            last = nil
+            if let ended {
+                // A delivery that must run alone does so until its end is recorded.
+                if !current.isSuspect, let next = change({ $0.next(inPlaceOf: current) }) {
+                    (current, last) = (next, ended)
+                    continue
+                }
                 await recordEnd(of: ended)
-                break
             }
-            (current, last) = (next, ended)
+            let next = change { state in
+                state.leaveOff(current)
+                return state.next()
+            }
+            guard let next else { return }
+            current = next
         }
-        change { $0.leaveOff(current) }
     }
 
     /// Delivers a message, or a newer one that replaces it, until it ends, waits, or is left; returns what has ended.

@@ -90,13 +90,20 @@ extension PushService {
 
     /// Records that a call of a store failed, and reports it.
     func fails(_ use: StoreUse, _ what: String, isTold: Bool = true) {
-        change { $0.failures[use] = what }
+        change { state in
+            state.failures[use] = what
+            isFailing.store(true, ordering: .relaxed)
+        }
         if isTold { tell(.storeFailed(what)) }
     }
 
     /// Records that a call of a store did not fail.
     func works(_ use: StoreUse) {
-        if state.withLock({ $0.failures[use] != nil }) { change { $0.failures[use] = nil } }
+        guard isFailing.load(ordering: .relaxed) else { return }
+        change { state in
+            state.failures[use] = nil
+            isFailing.store(!state.failures.isEmpty, ordering: .relaxed)
+        }
     }
 }
 

@@ -60,6 +60,7 @@ extension PushService {
         let report = leaveAll()
         for task in answering { await task.value }
         await timer.value
+        releaseAnswerSenders()
         if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
     }
@@ -150,14 +151,12 @@ extension PushService {
 
     /// Stops, and leaves what has not ended: messages that wait, and payloads that are only in the inbox.
     private func leaveAll() -> DrainReport {
-        // Those who deliver answers are released here, since one may be a transport that keeps this service.
-        let (deliveries, unread, _) = change { state in
+        let (deliveries, unread) = change { state in
             state.phase = .stopped
             state.sleep?.task.cancel()
-            let left = (state.room.deliveries, state.room.unread, state.answerSenders)
             state.report.left += state.room.disk.used.messages
-            (state.room, state.answerSenders) = (WaitingRoom(state.settings, isDurable: isDurable), AnswerSenders([]))
-            return left
+            defer { state.room = WaitingRoom(state.settings, isDurable: isDurable) }
+            return (state.room.deliveries, state.room.unread)
         }
         for ticket in unread { ticket.receipt.finish(nil) }
         for delivery in deliveries { leave(delivery) }

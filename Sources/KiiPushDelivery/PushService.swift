@@ -35,15 +35,18 @@ public final class PushService: Sendable {
 
     let inbox: any Inbox
     let jitter: @Sendable () -> Double
+    private let senders: Mutex<AnswerSenders>
     let abilities: [TransportAbilities]
     let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Listeners<ServiceEvent>()
+    /// Whether the state has failures, so that calls that succeed need no lock.
+    let isFailing = Atomic<Bool>(false)
 
     var clock: any ReceiverClock { receiver.clock }
     var isDurable: Bool { inbox.isDurable }
     /// Who delivers answers; nobody after it has run.
-    var answerSenders: AnswerSenders { state.withLock { $0.answerSenders } }
+    var answerSenders: AnswerSenders { senders.withLock { $0 } }
 
     /// Makes a service.
     ///
@@ -65,11 +68,15 @@ public final class PushService: Sendable {
     ) {
         self.receiver = receiver
         self.inbox = inbox
+        senders = Mutex(AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender }))
         abilities = transports.map(\.abilities)
-        state = Mutex(ServiceState(settings, delivery, transports, answers, isDurable: inbox.isDurable))
+        state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor
     }
+
+    /// Releases those who deliver answers: one may be a transport that keeps its intake, which keeps the service.
+    func releaseAnswerSenders() { senders.withLock { $0 = AnswerSenders([]) } }
 
     /// Starts a task of the service on its executor.
     @discardableResult

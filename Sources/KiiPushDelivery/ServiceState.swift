@@ -19,8 +19,6 @@ struct ServiceState {
     var phase = Phase.new
     /// The transports; released when it runs, because a transport may keep its intake, which keeps the service.
     var transports: [any PushTransport]
-    /// Those who deliver answers, among them transports; released when it has run.
-    var answerSenders: AnswerSenders
     /// The settings for messages whose route has none.
     var delivery: DeliverySettings
     let settings: ServiceSettings
@@ -88,13 +86,11 @@ struct ServiceState {
     var report = DrainReport()
 
     init(
-        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport],
-        _ answers: [any AnswerSender], isDurable: Bool
+        _ settings: ServiceSettings, _ delivery: DeliverySettings, _ transports: [any PushTransport], isDurable: Bool
     ) {
         self.settings = settings
         self.delivery = delivery
         self.transports = transports
-        answerSenders = AnswerSenders(answers + transports.compactMap { $0 as? any AnswerSender })
         transportNames = transports.map(\.name)
         room = WaitingRoom(settings, isDurable: isDurable)
         running = Capacity(messages: max(settings.concurrency, 1), bytes: 0)

@@ -7,6 +7,8 @@ package struct StateOptions {
         case show
         case replay
         case drop
+
+        var changes: Bool { self == .replay || self == .drop }
     }
 
     private(set) var action: Action
@@ -88,8 +90,4 @@ package struct StateOptions {
         }
         return ids
     }
-}
-
-extension StateOptions.Action {
-    var changes: Bool { self == .replay || self == .drop }
 }

@@ -13,9 +13,7 @@ package struct DeskConsole: Sendable {
     package init(
         print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
         isHeard: @escaping @Sendable () -> Bool = { true }
-    ) {
-        (self.print, self.error, self.isHeard) = (print, error, isHeard)
-    }
+    ) { (self.print, self.error, self.isHeard) = (print, error, isHeard) }
 
     func fail(_ text: String, _ code: ExitCode = .failed) -> ExitCode {
         error(text)

@@ -11,12 +11,10 @@ final class TapBoard: Sendable {
         var isOver = false
     }
 
-    private let isAny = Atomic<Bool>(false)
     private let state = Mutex(State())
 
-    /// Passes a message that has ended to the watchers; without any, this only checks a flag.
+    /// Passes a message that has ended to the watchers.
     func offer(_ trace: Trace) {
-        guard isAny.load(ordering: .relaxed) else { return }
         let readers = state.withLock { $0.readers }
         if readers.isEmpty { return }
         let now = UTCDate.now
@@ -29,16 +27,12 @@ final class TapBoard: Sendable {
         return state.withLock { state in
             guard !state.isOver, state.readers.count < Self.mostReaders else { return nil }
             state.readers.append(reader)
-            isAny.store(true, ordering: .relaxed)
             return reader
         }
     }
 
     func remove(_ reader: TapReader) {
-        state.withLock { state in
-            state.readers.removeAll { $0 === reader }
-            isAny.store(!state.readers.isEmpty, ordering: .relaxed)
-        }
+        state.withLock { $0.readers.removeAll { $0 === reader } }
     }
 
     /// Whether the agent ends, so that nobody can watch it any more.

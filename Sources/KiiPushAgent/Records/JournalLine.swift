@@ -106,10 +106,8 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             self.init(.warning, what)
             self.fields = [field("notDurable")]
         case .recovering(let messages):
-            self.init(
-                .warning,
-                "the last process ended while it handled \(counted(messages, "message")): run first, one at a time, "
-                    + "each for at most its timeout, while all others wait")
+            let lead = "the last process ended while it handled \(counted(messages, "message"))"
+            self.init(.warning, "\(lead): run first, one at a time, while all others wait")
             self.fields = [field("recovering")]
         case .transport(let name, let event):
             self.init(event, of: Suggestion.shown(name))

@@ -44,18 +44,15 @@ package final class SilenceWatch: Sendable {
 
     private let clock: any ReceiverClock
     private let watched: Mutex<[Watched]>
-    private let isEmpty: Bool
 
     /// Starts to watch: silence counts from now on, and several limits of one route all apply.
     package init(_ limits: [SilenceLimit], clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         let now = clock.now
-        isEmpty = limits.isEmpty
         watched = Mutex(limits.prefix(Self.mostLimits).map { Watched(limit: $0, last: now) })
     }
 
     package func saw(_ trace: Trace) {
-        if isEmpty { return }
         let now = clock.now
         watched.withLock { watched in
             for index in watched.indices {

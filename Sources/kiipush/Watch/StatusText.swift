@@ -42,12 +42,6 @@ struct StatusText {
             lines += entry("", "\(ago), \(Figures.count(link.messages)) in all")
         }
         lines += entry("queue", queue)
-        if status.queue.recovering > 0 {
-            let count = counted(Int(status.queue.recovering), "message")
-            lines += entry(
-                "recovering",
-                "\(count) in flight when the last agent ended: run first, one at a time, while all others wait")
-        }
         lines += entry("ended", outcomes)
         lines += entry("dead", letters)
         for key in status.paced.prefix(Self.mostPaced) {
@@ -80,6 +74,7 @@ struct StatusText {
         let parts = [
             (queue.handling, "handled now"), (queue.waiting, "waiting"), (queue.retrying, "tried again"),
             (queue.paced, "paced"), (queue.onDisk, "on disk"), (queue.overrunning, "beyond their time"),
+            (queue.recovering, "in flight at the last crash: run alone first, and all others wait"),
         ].filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }
         if queue.messages == 0, parts.isEmpty { return "empty" }
         let count = "\(Figures.count(queue.messages)) \(queue.messages == 1 ? "message" : "messages")"
