@@ -6,6 +6,7 @@ import Synchronization
 /// A ``PushService`` owns one. Guarantees to it, besides those of the methods:
 /// - Numbers increase from 1 and are never reused, not even by another process on the same file.
 /// - Ended payloads are removed. A record of a payload that does not exist changes nothing.
+/// - A payload keeps all that it has but `RawPayload.hasWaited`; an answer is kept whole, as `Answer.jsonText`.
 /// - An answer is kept from its record until ``InboxRecord/answered(_:)``, over restarts, and counts towards the
 ///   inbox's bounds. Of two answers of one payload, the first counts.
 /// - Payloads of one process are returned with the same intervals between their arrivals, by which equal ones are

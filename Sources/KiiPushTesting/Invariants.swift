@@ -104,12 +104,6 @@ extension Invariants {
         try hold((BucketEvent(message)?.bucket) == message.bucket, "a bucket's event has the bucket")
         try hold((ObjectEvent(message)?.object) == message.object, "an object's event has the object")
         try hold((TopicMessage(message)?.topic) == message.topic, "a topic's message has the topic")
-        let owners = [message.scopeUser?.id, message.scopeGroup?.id, message.scopeThing?.id].compactMap(\.self)
-        try hold(owners.count <= 1, "a scope has one owner")
-        try hold(owners.isEmpty || owners[0] == message.scope.id, "the owner is the scope's")
-        try hold(
-            message.sender != nil || message.senderUser == nil && message.senderThing == nil,
-            "a sender that is a user or a thing is a sender")
     }
 
     fileprivate static func checkContent(_ message: PushMessage) throws(Broken) {
