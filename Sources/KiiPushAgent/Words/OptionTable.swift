@@ -29,8 +29,8 @@ package struct OptionTable<Target>: Sendable {
         return texts
     }
 
-    /// Parses a command line like `getopt_long`: `--name value`, `--name=value`, `-n value`, `-nvalue`, and `--` ends the
-    /// options.
+    /// Parses a command line like `getopt_long`: `--name value`, `--name=value`, `-n value`, `-nvalue`, and `--` ends
+    /// the options.
     ///
     /// It applies each option to `target`; returns the operands, or nil if help is requested.
     package func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
