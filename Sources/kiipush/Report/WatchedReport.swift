@@ -83,7 +83,3 @@ struct WatchedReport {
         return report
     }
 }
-
-struct CaptureError: Error, CustomStringConvertible {
-    let description: String
-}

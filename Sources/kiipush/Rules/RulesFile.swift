@@ -105,6 +105,11 @@ struct CorpusFile {
     }
 }
 
+/// A line of a capture, or a capture, that cannot be read.
+struct CaptureError: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// The options `--params` and `--param`: a device's values for the parameters of its rules.
 struct ParameterOptions {
     fileprivate(set) var file: String?
