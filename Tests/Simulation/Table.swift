@@ -35,14 +35,14 @@ extension Row {
             "loops that change object, topic or route, or take 3 to 15 s", 4500, "an hour",
             [
                 loop(.object, isNew: true), loop(.letter, isNew: true), loop(.ownRoute, isNew: true),
-                loop(.object, isSlow: true), loop(.object, isNew: true, isBeside: true),
-                loop(.letter, isNew: true, isBeside: true), loop(.ownRoute, isNew: true, isBeside: true),
+                loop(.object, isSlow: true),
             ]),
         Row(
-            "loops among some keys, slow beside honest ones, devices apart", nil, "an hour",
+            "loops among some keys, slow or new ones beside honest messages, devices apart", nil, "an hour",
             [
-                few(.object), few(.letter), few(.ownRoute), loop(.object, isSlow: true, isBeside: true), apart(.object),
-                apart(.letter),
+                few(.object), few(.letter), few(.ownRoute), loop(.object, isSlow: true, isBeside: true),
+                loop(.object, isNew: true, isBeside: true), loop(.letter, isNew: true, isBeside: true),
+                loop(.ownRoute, isNew: true, isBeside: true), apart(.object), apart(.letter),
             ]),
     ]
 

@@ -26,7 +26,7 @@ import Synchronization
 /// - 10,000 declared writes wait for their events; beyond that, the oldest is forgotten, and its event is handled.
 /// - 1,024 stamps that handlers found in objects are known; beyond that, the oldest is forgotten.
 /// - 16,384 keys and 4,096 routes have a pace; beyond that, one for which nothing waits is forgotten, and if eight in
-///   a row wait, a further one has no pace.
+///   a row wait, a further key has only the pace of new keys, and a further route none.
 /// - 4,096 routes have a budget of declared writes; at a further one, all budgets begin anew.
 /// - 1,024 targets are off by ``kill(_:for:)``; beyond that, the one that would end first is on again.
 public final class LoopGuard: Middleware, WriteWatch {

@@ -80,8 +80,10 @@ struct Paces {
     /// Decides about a message that was heard.
     mutating func ask(_ message: inout RoutedMessage) -> Verdict {
         let now = message.time
-        guard let (key, route) = message.paceKey, let index = own.index(of: key, now) else {
-            leave(&message)
+        guard let (key, route) = message.paceKey else { return .pass }
+        guard let index = own.index(of: key, now) else {
+            if let until = askNew(message, route.newKeys) { return .later(until: MonotonicInstant(seconds: until)) }
+            (message.heard, message.isCounted) = (.no, true)
             return .pass
         }
         if own.hasNewer(message.message, index), takesNewest(message) {

@@ -68,6 +68,14 @@ struct PacedMessageTests {
         #expect(bench.log.events.count == 600)
     }
 
+    @Test("when more keys wait than have a pace of their own, further ones wait as new keys do")
+    func manyKeys() async {
+        let bench = PacingBench([("r", .standard)])
+        let atOnce = Int(Pace.newKeyBurst + Pace.newKeyAllowance)
+        for number in 0..<Paces.mostKeys + atOnce + 100 { _ = await bench.send(number, "o\(number)") }
+        #expect(bench.log.events.count == atOnce)
+    }
+
     @Test("letters that wait pass in their order, and a copy of one that waits waits with it")
     func letters() async {
         let bench = PacingBench([("r", .every(.milliseconds(500)))], isTopic: true)
