@@ -81,11 +81,7 @@ struct Paces {
     mutating func ask(_ message: inout RoutedMessage) -> Verdict {
         let now = message.time
         guard let (key, route) = message.paceKey else { return .pass }
-        guard let index = own.index(of: key, now) else {
-            if let until = askNew(message, route.newKeys) { return .later(until: MonotonicInstant(seconds: until)) }
-            (message.heard, message.isCounted) = (.no, true)
-            return .pass
-        }
+        guard let index = own.index(of: key, now) else { return askNew(&message, route.newKeys) }
         if own.hasNewer(message.message, index), takesNewest(message) {
             leave(&message, isSuperseded: true)
             return .drop(.superseded)
@@ -97,26 +93,28 @@ struct Paces {
             leaveNew(&message, route.newKeys)
             return .later(until: MonotonicInstant(seconds: until))
         case .now(.floor):
-            if let until = askNew(message, route.newKeys) {
-                own[index] = before
-                return .later(until: MonotonicInstant(seconds: until))
-            }
-            message.isCounted = true
-        case .now: leaveNew(&message, route.newKeys)
+            let verdict = askNew(&message, route.newKeys)
+            if case .later = verdict { own[index] = before }
+            return verdict
+        case .now:
+            leaveNew(&message, route.newKeys)
+            message.heard = .no
+            return .pass
         }
-        message.heard = .no
-        return .pass
     }
 
-    /// Asks the pace of new keys; returns when the message may ask again, or nil if it passes.
-    private mutating func askNew(_ message: RoutedMessage, _ key: PaceKey) -> Double? {
+    /// Decides about a message that only the pace of new keys limits now.
+    private mutating func askNew(_ message: inout RoutedMessage, _ key: PaceKey) -> Verdict {
         let now = message.time
         if message.heard != .asNew { hear(asNew: key, now, isNew: false) }
         guard let index = new.index(of: key, now), case .later(let until) = new[index].ask(now, key.limits, offset)
-        else { return nil }
+        else {
+            (message.heard, message.isCounted) = (.no, true)
+            return .pass
+        }
         new.record(index, message)
         if message.heard != .asNew { new[index].leave() }
-        return until
+        return .later(until: MonotonicInstant(seconds: until))
     }
 
     /// Returns the tokens of a message that passed from the floors and was not handled.
