@@ -53,8 +53,9 @@ package final class SilenceWatch: Sendable {
     }
 
     package func saw(_ trace: Trace) {
-        let now = clock.now
         watched.withLock { watched in
+            if watched.isEmpty { return }
+            let now = clock.now
             for index in watched.indices {
                 let route = watched[index].limit.route
                 if route.isEmpty || trace.routes.containsExactly(route) {
