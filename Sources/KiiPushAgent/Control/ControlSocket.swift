@@ -31,9 +31,9 @@ package struct ControlSocket: Sendable {
     ///
     /// - Throws: why it cannot listen.
     package func serve(
-        shortages: Shortages? = nil, farewell: Duration = .seconds(1), lookEvery: Duration = .seconds(5),
-        mostUnread: Int = ControlSocket.mostUnread, listening: @escaping @Sendable () -> Void = {},
-        dropped: @escaping @Sendable (String) -> Void = { _ in },
+        shortages: Shortages? = nil, patience: Duration = ControlSocket.patience, farewell: Duration = .seconds(1),
+        lookEvery: Duration = .seconds(5), mostUnread: Int = ControlSocket.mostUnread,
+        listening: @escaping @Sendable () -> Void = {}, dropped: @escaping @Sendable (String) -> Void = { _ in },
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -53,7 +53,7 @@ package struct ControlSocket: Sendable {
                         }
                         free.take()
                         startThread {
-                            Self.serve(ControlReply(client, unread), client, free, answer)
+                            Self.serve(ControlReply(client, unread), client, free, patience, answer)
                             free.give()
                         }
                     }
@@ -96,10 +96,10 @@ package struct ControlSocket: Sendable {
 
     /// Reads a command, has it performed by a task, and sends what that prints; blocks while the client does not read.
     private static func serve(
-        _ reply: ControlReply, _ client: Int32, _ free: ClientCount,
+        _ reply: ControlReply, _ client: Int32, _ free: ClientCount, _ patience: Duration,
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) {
-        if let arguments = command(from: client, free) {
+        if let arguments = command(from: client, free, patience) {
             Task { reply.end(await answer(arguments, reply)) }
         } else {
             reply.error("no complete command was received")
@@ -109,7 +109,7 @@ package struct ControlSocket: Sendable {
     }
 
     /// Reads a command; nil if none arrives in time.
-    private static func command(from client: Int32, _ free: ClientCount) -> [String]? {
+    private static func command(from client: Int32, _ free: ClientCount, _ patience: Duration) -> [String]? {
         let start = ContinuousClock.now
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
