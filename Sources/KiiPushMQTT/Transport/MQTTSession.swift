@@ -229,7 +229,7 @@ final class MQTTSession {
 
     private func makeLink() throws(End) -> MosquittoClient {
         let contents: LinkFiles.Contents
-        do throws(MQTTError) { contents = try files.use() } catch { throw .lost(error.description) }
+        do throws(MQTTSettingsError) { contents = try files.use() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
         do throws(End) {
             let link = try MosquittoClient(settings, clientID: clientID, arrivals)
