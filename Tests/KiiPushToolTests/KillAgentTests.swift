@@ -134,7 +134,6 @@ struct KillAgentTests {
         var identity = AgentIdentity(directory: "/nowhere/\"a\nb")
         #expect(AgentIdentity(json: identity.json) == identity)
         identity.killed = ["*", "kiicloud://buckets/b"]
-        identity.isKnown = false
         identity.instead = "unknown route 'x'; known: \"a\nb"
         #expect(AgentIdentity(json: identity.json) == identity)
         for text in ["", "{}", "[]", "no agent"] { #expect(AgentIdentity(json: text) == nil) }

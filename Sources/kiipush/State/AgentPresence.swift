@@ -39,13 +39,14 @@ typealias AgentPresence = Result<AgentIdentity, WatchedAgent.Silence>
 extension AgentPresence {
     private var agent: AgentIdentity? { try? get() }
 
-    var knows: Bool { agent?.isKnown == true }
+    /// Whether something in it matches the target.
+    var knows: Bool { agent.map { $0.instead == nil } ?? false }
 
     /// Why nothing matches the target in it; nil if something does, or if that is unknown.
-    var lack: String? { agent.flatMap { $0.isKnown == false ? $0.instead ?? "unknown target" : nil } }
+    var lack: String? { agent?.instead }
 
     /// Whether it is known to have nothing to switch off: the target, or a loop guard.
-    var hasNothing: Bool { agent.map { $0.isKnown == false || $0.killed == nil } ?? false }
+    var hasNothing: Bool { agent.map { $0.instead != nil || $0.killed == nil } ?? false }
 
     /// Asks a directory's agent for its identity, for at most `patience`; it checks its kill file before it answers.
     static func of(
