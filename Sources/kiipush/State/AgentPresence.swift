@@ -50,10 +50,7 @@ extension AgentPresence {
 
     /// Asks a directory's agent for its identity, for at most `patience`; it checks its kill file before it answers.
     static func of(
-        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience,
-        ask: (ControlSocket, [String], Duration) async throws -> (code: Int32, line: String) = {
-            try await $0.firstLine(of: $1, patience: $2)
-        }
+        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience
     ) async -> AgentPresence {
         let agent = WatchedAgent(directory: directory)
         let words = ["who"] + (target.map { [$0.description] } ?? [])
@@ -61,7 +58,8 @@ extension AgentPresence {
         while true {
             let failure: any Error
             do {
-                let (code, line) = try await ask(agent.control, words, ContinuousClock.now.duration(to: end))
+                let (code, line) = try await agent.control.firstLine(
+                    of: words, patience: ContinuousClock.now.duration(to: end))
                 if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .success(agent) }
                 failure = AgentError("it said '\(escaped(line))'")
             } catch { failure = error }
