@@ -48,31 +48,37 @@ extension PushService {
         var (next, pauseEnd) = (first, clock.now)
         for await _ in signal {
             // Told once, not for each further attempt.
-            if await sendAnswers(sender, limit: next.limit, isTold: next == first) {
+            guard let requested = await sendAnswers(sender, limit: next.limit, isTold: next == first) else {
                 (next, pauseEnd) = (first, clock.now)
                 continue
             }
             guard pauseEnd <= clock.now else { continue }
-            pauseEnd = clock.now.advanced(by: next.length)
-            start { [length = next.length] in if await self.pause(length) { wake.yield() } }
+            let length = next.length + requested
+            pauseEnd = clock.now.advanced(by: length)
+            start { if await self.pause(length) { wake.yield() } }
             // So that those that fail do not keep those behind them.
             next = (min(next.length * 2, Self.longestPause), min(next.limit * 2, Self.mostAnswers))
         }
     }
 
-    /// Delivers the answers of a sender, one after another, until none is left; false if some are to be sent again.
-    private func sendAnswers(_ sender: any AnswerSender, limit: Int, isTold: Bool) async -> Bool {
+    /// Delivers the answers of a sender, one after another, until none is left; if some are to be sent again, returns
+    /// the longest pause that a server requests.
+    private func sendAnswers(_ sender: any AnswerSender, limit: Int, isTold: Bool) async -> Duration? {
         while !Task.isCancelled {
             let answers: [UnsentAnswer]
             do { answers = try inbox.answers(of: sender.name, limit: limit) } catch {
                 fails(.reading, "answers in the inbox could not be read: \(error)", isTold: isTold)
-                return false
+                return .zero
             }
             works(.reading)
-            if answers.isEmpty { return true }
+            if answers.isEmpty { return nil }
             var failure: String?
+            var requested = Duration.zero
             for answer in answers {
-                do { try await send(answer, by: sender) } catch { failure = failure ?? ErrorReport.text(error) }
+                do { try await send(answer, by: sender) } catch {
+                    failure = failure ?? ErrorReport.text(error)
+                    requested = max(requested, ErrorReport.requestedPause(error))
+                }
             }
             guard let failure else { continue }
             // A device without a connection is not ill.
@@ -80,9 +86,9 @@ extension PushService {
                 let what = "an answer could not be delivered, and is sent again: \(failure)"
                 tell(.transport(sender.name, .ignored(what)))
             }
-            return false
+            return requested
         }
-        return false
+        return .zero
     }
 
     /// Delivers an answer and records that, or that it can never be delivered.

@@ -237,7 +237,7 @@ extension PushService {
         if isRunning, delivery.tries >= settings.attempts { return await deadLetter(&delivery, .failed) }
         // Recorded when the service stops, too, so that it does not look as if it had ended the process.
         guard await record([failureRecord(of: delivery)]), isRunning else { return leave(delivery) }
-        let pause = settings.pause(after: delivery.tries, jitter())
+        let pause = settings.pause(after: delivery.tries, jitter()) + delivery.incoming.takeRequestedPause()
         tell(
             .retry(
                 messageID: delivery.message.id, route: failure.place, attempt: delivery.tries, pause: pause,

@@ -46,7 +46,7 @@ struct PushAgentTests {
                 _ = try KillFile(directory: state).kill(.route("door"), until: UTCDate.now.advanced(by: .seconds(60)))
                 let (code, line) = try await control.firstLine(of: ["who", "door"])
                 answers.withLock { $0.append(code) }
-                #expect(AgentIdentity(json: line)?.killed == ["door"] && AgentIdentity(json: line)?.isKnown == true)
+                #expect(AgentIdentity(json: line)?.killed == ["door"] && AgentIdentity(json: line)?.instead == nil)
             })
         #expect(code == 0)
         #expect(answers.withLock { $0 } == [0, 0, 0])

@@ -246,6 +246,18 @@ struct ServiceAnswerTests {
         _ = try await bench.close(run)
     }
 
+    @Test("an answer is sent again after the pause that a server requests")
+    func requestedPause() async throws {
+        let sender = ListSender(failing: [ServiceRetryTests.Busy(requestedPause: .seconds(60))])
+        let bench = bench(SpyInbox(), sender) { context in try context.answer(.succeeded(Self.data)) }
+        let (intake, run) = await bench.open()
+        let start = bench.clock.now
+        _ = try intake.submit([Self.request("a")])
+        try await bench.passTime { !sender.sent.events.isEmpty }
+        #expect(start.duration(to: bench.clock.now) == .seconds(61))
+        _ = try await bench.close(run)
+    }
+
     @Test("an answer is delivered by the next process, wherever the one before has ended", arguments: 0..<9)
     func crash(call: Int) async throws {
         let disk = SpyInbox.Disk()

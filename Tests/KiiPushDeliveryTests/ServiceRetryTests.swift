@@ -76,6 +76,31 @@ struct ServiceRetryTests {
             bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry", "retry"])
     }
 
+    struct Busy: ReportedError {
+        let report = "busy"
+        var requestedPause: Duration?
+    }
+
+    @Test(
+        "the pause that a server requests is added to the usual one: the longest of all routes, an hour at most, once",
+        arguments: [(nil, 0), (60, 60), (-1, 0), (3600, 3600), (.max, 3600)] as [(Int?, Int)])
+    func requestedPause(requested: Int?, added: Int) async throws {
+        let times = EventLog()
+        let clock = ManualClock()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], clock: clock) { _, context in
+            times.add("\(context.route) at \(clock.now.nanoseconds / 1_000_000)")
+            if context.attempt == 2, context.route == "b" { throw TestError() }
+            guard context.attempt == 1 else { return }
+            throw Busy(requestedPause: context.route == "a" ? .seconds(-5) : requested.map { .seconds($0) })
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        let second = 200 + added * 1000
+        #expect(times.events == ["a at 0", "b at 0", "a at \(second)", "b at \(second)", "b at \(second + 400)"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     private struct Lack: ResourceShortage {}
 
     @Test("a handler that could not begin for want of something has used up no attempt, however often")

@@ -45,16 +45,6 @@ struct LinkTests {
         #expect(intake.gaps.count == 1 && intake.gaps[0].contains("forgotten"))
     }
 
-    @Test("a session that was there in the last run, and is not any more, is a possible gap at once")
-    func forgottenBefore() async throws {
-        let broker = try Broker()
-        let intake = TestIntake()
-        try await running(broker.settings { $0.hadSession = true }, intake) { _ in
-            try await eventually("told") { !intake.gaps.isEmpty }
-        }
-        #expect(intake.gaps.count == 1 && intake.connections.count == 1)
-    }
-
     @Test("a link that is cut is made again, and nothing is lost", arguments: MQTTSettings.Version.allCases)
     func cut(version: MQTTSettings.Version) async throws {
         let broker = try Broker()

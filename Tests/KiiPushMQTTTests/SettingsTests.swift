@@ -184,14 +184,16 @@ struct AddressTests {
 #if MQTT
 /// The code of doc comments, so that it compiles.
 struct DocumentedMQTTTests {
-    @Test("a transport is made of an address, and asks for nothing before it runs")
+    @Test("a transport is made of an address, and refuses a password file that is not there")
     func transport() throws {
         let (receiver, inbox) = (PushReceiver(), InMemoryInbox())
         var settings = try MQTTSettings(address: "mqtts://device@broker.example/pushes/device")
         settings.password = .file("mqtt-password")
         settings.clientID = "device-17"
-        let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
-        #expect(service.status == ServiceStatus())
+        #expect(throws: MQTTSettingsError.self) {
+            let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
+            withExtendedLifetime(service) {}
+        }
     }
 }
 #endif

@@ -103,19 +103,6 @@ func running(
     }
 }
 
-/// Runs a transport that gives up by itself, and returns why.
-func failure(_ settings: MQTTSettings, _ intake: TestIntake) async throws -> MQTTError? {
-    let transport = try MQTTTransport(settings)
-    let task = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
-    let limit = Task {
-        try await Task.sleep(for: .seconds(20))
-        task.cancel()
-    }
-    defer { limit.cancel() }
-    do { try await task.value } catch { return error as? MQTTError }
-    return nil
-}
-
 extension Broker {
     /// Settings for this broker, with short pauses.
     func settings(_ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {

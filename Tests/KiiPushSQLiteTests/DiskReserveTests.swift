@@ -114,6 +114,26 @@ struct DiskReserveTests {
         #expect(throws: SQLiteError.full(path: "\(disk.path)/kiipush.db")) { try SQLiteDatabase(directory: disk.path) }
     }
 
+    @Test(
+        "on a full disk all dead letters can be dropped, one after another",
+        .enabled(if: geteuid() == 0, "only root can mount a disk"))
+    func dropsAll() throws {
+        let disk = try #require(try Disk(megabytes: 3))
+        let database = try SQLiteDatabase(directory: disk.path)
+        do {
+            let letters = try SQLiteDeadLetterStore(database)
+            for number in 0..<100 {
+                _ = try letters.add(
+                    DeadLetter(payload: payload(number), reason: .failed, routes: ["r"], arrivedAt: .seconds(0)))
+            }
+        }
+        database.close()
+        disk.fill()
+        let letters = try SQLiteDeadLetterStore(SQLiteDatabase(directory: disk.path))
+        for letter in try letters.letters() { #expect(try letters.remove(letter)) }
+        #expect(letters.count == 0)
+    }
+
     @Test("what another program has taken of the disk keeps payloads out until it gives it back")
     func others() throws {
         let folder = StateFolder()

@@ -109,13 +109,6 @@ struct NothingDoneTests {
         #expect(run.code == .fine && run.errors.isEmpty && run.output == ["no dead letters, so nothing dropped"])
     }
 
-    @Test("a replay without an agent exits with 2")
-    func noAgent() async throws {
-        let letters = try await session(letters: 1).deadLetters
-        #expect(
-            await run(["replay", "--all"], StateSession(deadLetters: letters, receiver: nil)).code == .nobody)
-    }
-
     @Test("a state directory that is not there is not made")
     func noDirectory() async {
         let run = await ToolRun("dead-letters", "list", "--state", "/nowhere/at/all")

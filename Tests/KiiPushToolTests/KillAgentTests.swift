@@ -110,18 +110,6 @@ struct KillAgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("a user who may not ask is told at once as whom to ask, and not that an agent runs")
-    func mayNotAsk() async {
-        var asked = 0
-        let presence = await AgentPresence.of(folder.directory) { control, _, _ in
-            asked += 1
-            throw SocketError.nobodyAnswers(path: control.path, ErrorNumber(rawValue: EACCES))
-        }
-        let why = "/control.sock: Permission denied; run this as the user of the agent, or as root"
-        let text = if case .failure(.unknown(let text)) = presence { text } else { "\(presence)" }
-        #expect(asked == 1 && text == folder.directory + why)
-    }
-
     @Test("without a state directory the agent says once that no command reaches it, and warns of nothing")
     func noSwitch() throws {
         let run = try ChildRun(["receive", "--rules", folder.path, "--stdin"])
@@ -134,7 +122,6 @@ struct KillAgentTests {
         var identity = AgentIdentity(directory: "/nowhere/\"a\nb")
         #expect(AgentIdentity(json: identity.json) == identity)
         identity.killed = ["*", "kiicloud://buckets/b"]
-        identity.isKnown = false
         identity.instead = "unknown route 'x'; known: \"a\nb"
         #expect(AgentIdentity(json: identity.json) == identity)
         for text in ["", "{}", "[]", "no agent"] { #expect(AgentIdentity(json: text) == nil) }

@@ -87,18 +87,6 @@ struct KillTests {
             try await run(kill, "--list", at: time).output == ["everything is off until 2026-11-21T12:00:03Z, for 2s"])
     }
 
-    @Test(
-        "what is no duration is wrong usage, and nothing is written",
-        arguments: [
-            "", "10", "m", "-1h", "+1h", "0s", "1w", "1 h", "1H", "36501d", "99999999999999999999s", "1h30m",
-        ])
-    func noDuration(text: String) async throws {
-        let run = try await run(kill, "a", "--for=\(text)")
-        #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
-        #expect(run.errors.first?.hasPrefix("kiipush kill: --for takes a number above 0 and ms, s, m, h or d") == true)
-        #expect(!FileManager.default.fileExists(atPath: file))
-    }
-
     @Test("a later end that a target has already stays, and the tool says so")
     func later() async throws {
         _ = try await run(kill, "*", "--for", "2h")

@@ -81,6 +81,11 @@ extension CloudError: CustomStringConvertible, CustomReflectable {
 extension CloudError: ReportedError {
     /// The same line.
     public var report: String { description }
+
+    /// ``retryAfter``; half a minute after a 429 that names no time.
+    public var requestedPause: Duration? {
+        retryAfter.map { .seconds($0) } ?? (code == .tooManyRequests ? .seconds(30) : nil)
+    }
 }
 
 // Those of Kii's error codes that a program acts on, by status. The set is open: compare with the text of any other.
@@ -95,7 +100,8 @@ extension CloudError.Code {
     public static let unknown: Self = "UNKNOWN"
     /// Status 429, which has no code: too many requests.
     ///
-    /// Kii asks clients not to retry automatically.
+    /// Kii asks clients not to retry automatically. A service that runs the handler again waits first, see
+    /// ``CloudError/requestedPause``.
     public static let tooManyRequests: Self = "TOO_MANY_REQUESTS"
 
     // 401 and 403

@@ -32,6 +32,8 @@ public struct DeliverySettings: Sendable, Hashable {
     /// Each pause is made up to 20% longer or shorter, at random.
     public var backoff = Duration.milliseconds(200)
     /// The longest pause, before it is made longer or shorter; by default 30 s, or ``backoff`` if that is longer.
+    ///
+    /// What a server requests is added to it: ``ReportedError/requestedPause``.
     public var maxBackoff = Duration.seconds(30)
     /// How long one run of a handler may take before the service cancels it; by default 60 s.
     public var timeout = Duration.seconds(60)

@@ -19,6 +19,8 @@ package struct Incoming: Sendable {
     package var passed: Int?
     /// How often its handlers were run.
     package private(set) var attempts = 0
+    /// The longest pause that a server requested in the last attempt, until it is taken.
+    private var requestedPause = Duration.zero
     /// The routes that have ended for it, in this order.
     private var ends: [(route: String, end: RouteEnd)] = []
 }
@@ -42,12 +44,20 @@ extension Incoming {
     /// Takes back an attempt whose handlers could not begin.
     package mutating func takeBack() { attempts -= 1 }
 
+    /// Takes the pause that servers requested in the last attempt.
+    package mutating func takeRequestedPause() -> Duration {
+        defer { requestedPause = .zero }
+        return requestedPause
+    }
+
     /// Records how a route has ended; a route that failed has not.
     mutating func record(_ route: Route, _ outcome: Outcome) {
         switch outcome {
         case .handled: ends.append((route.id, .handled))
         case .looped(let layer): ends.append((route.id, .looped(layer)))
         case .expired: ends.append((route.id, .expired))
+        case .failed(let failure):
+            requestedPause = max(requestedPause, ErrorReport.requestedPause(failure.error))
         default: break
         }
     }

@@ -88,10 +88,7 @@ public struct MQTTSource: PushTransport {
             }
         }
         settings.retainedFile = files?.retainedFile
-        let transport = try MQTTTransport(settings)
-        // Before the agent reports that it is ready.
-        try transport.checkFiles()
-        return transport
+        return try MQTTTransport(settings)
         #else
         throw AgentError("this program has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
         #endif

@@ -84,10 +84,8 @@ package enum DeskCommand {
         }
         session.lookAtKills()
         identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
-        if let target = arguments.first {
-            identity.instead = KillTarget(target)?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
-            identity.isKnown = identity.instead == nil
-        }
+        let target = arguments.first.flatMap { KillTarget($0) }
+        identity.instead = target?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
         console.print(identity.json)
         return .fine
     }

@@ -76,7 +76,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         let size = trace.message.map { counted($0.raw.bytes.count, "byte") }
         let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")
         if !carried.isEmpty { parts.append(carried) }
-        parts.append(Self.milliseconds(trace.nanoseconds))
+        parts.append(Self.text(.nanoseconds(trace.nanoseconds)))
         self.init(Priority(trace.outcome), parts.joined(separator: "; "))
         fields = Self.fields(trace)
     }
@@ -91,7 +91,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             self.init(
                 .warning,
                 "message \(id): attempt \(attempt) failed (\(cause)); route \(Suggestion.shown(route)); again in "
-                    + Self.milliseconds(pause))
+                    + Self.text(pause))
             self.fields =
                 [field("retry")] + fields(id, route)
                 + [Field("KIIPUSH_ATTEMPT", "\(attempt)"), Field("KIIPUSH_CAUSE", cause)]
@@ -119,10 +119,10 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         switch event {
         case .connected(let how): self.init(.information, "\(name): \(how)")
         case .disconnected(let why, let pause):
-            self.init(.warning, "\(name): disconnected: \(why); again in \(Self.milliseconds(pause))")
+            self.init(.warning, "\(name): disconnected: \(why); again in \(Self.text(pause))")
         case .refused(let why, let pause):
             self.init(
-                .warning, "\(name): refused: \(why); again in \(Self.milliseconds(pause)), then with longer pauses")
+                .warning, "\(name): refused: \(why); again in \(Self.text(pause)), then with longer pauses")
         case .possibleGap(let why, _): self.init(.error, "\(name): messages may be lost: \(why)")
         case .ignored(let what): self.init(.warning, "\(name): ignored: \(what)")
         }
@@ -161,14 +161,7 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         return outcome.name + reason + what
     }
 
-    private static func milliseconds(_ duration: Duration) -> String { milliseconds(Int64(duration / .nanoseconds(1))) }
-
-    /// A time in milliseconds, to three decimal places.
-    private static func milliseconds(_ nanoseconds: Int64) -> String {
-        let thousandths = nanoseconds / 1000 % 1000
-        let fraction = thousandths == 0 ? "" : ".\(thousandths.digits(3))"
-        return "\(nanoseconds / 1_000_000)\(fraction) ms"
-    }
+    private static func text(_ time: Duration) -> String { Figures.time(time / .milliseconds(1)) }
 }
 
 extension JournalLine.Priority {

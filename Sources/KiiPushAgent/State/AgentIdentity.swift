@@ -5,8 +5,8 @@ package import KiiPushSystem
 /// A running agent's identity and switched-off targets: the answer to `who` on its control socket.
 ///
 /// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["lamp"]}`, on
-/// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"known"`: whether it has a
-/// route with this name, or one that takes events of this bucket; and if not, `"instead"`: what it has.
+/// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"instead"` if it has neither a
+/// route with this name nor one that takes events of this bucket: what it has.
 package struct AgentIdentity: Sendable, Equatable {
     package let process: Int32
     /// Its state directory, without symbolic links.
@@ -15,9 +15,7 @@ package struct AgentIdentity: Sendable, Equatable {
     package let since: String
     /// What is off, as targets are typed; nil if nothing can be switched off.
     package var killed: [String]?
-    /// Whether it knows the target of the question; nil without one.
-    package var isKnown: Bool?
-    /// Why it does not know the target, with what there is.
+    /// Why it does not know the target of the question, with what there is; nil if it does, or without one.
     package var instead: String?
 
     /// Names this process as the agent of a directory.
@@ -34,7 +32,6 @@ package struct AgentIdentity: Sendable, Equatable {
             writer.member("since", since)
             writer.member("version", Version.number)
             if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
-            if let isKnown { writer.member("known", isKnown) }
             if let instead { writer.member("instead", instead) }
         }
     }
@@ -48,7 +45,6 @@ package struct AgentIdentity: Sendable, Equatable {
         else { return nil }
         (self.process, self.state, self.since) = (process, state, since)
         if case .array(let targets)? = root["killed"] { killed = targets.compactMap(\.string) }
-        isKnown = root["known"]?.bool
         instead = root["instead"]?.string
     }
 }

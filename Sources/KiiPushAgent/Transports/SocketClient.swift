@@ -54,8 +54,8 @@ struct SocketClient {
         return isGone || answers.isEmpty && output.isEmpty
     }
 
-    /// Whether nothing of it is in progress.
-    var isIdle: Bool { waiting.isEmpty && answers.isEmpty && output.isEmpty && !splitter.hasPartialLine }
+    /// Whether nothing of it is unanswered; a line that it has not finished may never end.
+    var isIdle: Bool { waiting.isEmpty && answers.isEmpty && output.isEmpty }
 
     // MARK: Reading
 

@@ -31,7 +31,7 @@ import Synchronization
 /// process left, and removes the socket at the end. If somebody else removes it, it listens again within five seconds.
 ///
 /// When the most clients are connected, a new one replaces the client with the longest silence, if that is at least 30
-/// seconds and nothing of it is unanswered; so silent clients cannot block the socket.
+/// seconds and nothing of it is unanswered, also in the middle of a line; so silent clients cannot block the socket.
 ///
 /// One thread serves all clients, and waits for none. A client may have 256 unanswered payloads and 64 KiB of unread
 /// answers; beyond, and while the service is full, nothing is read from it. When cancelled, it accepts no more, and

@@ -14,10 +14,10 @@ extension MQTTSettings {
         let source = EscapedText(path).description
         let file: SecretFile
         do throws(SecretFileError) { file = try SecretFile(path, limit: Self.endpointLimit) } catch {
-            throw MQTTSettingsError("", nil, error.description)
+            throw MQTTSettingsError(error.description)
         }
         try self.init(endpoint: file.bytes, source: source)
-        if password != nil, let exposure = file.exposure { throw MQTTSettingsError("", nil, exposure.description) }
+        if password != nil, let exposure = file.exposure { throw MQTTSettingsError(exposure.description) }
     }
 
     /// Parses the answer of Kii's cloud to a request for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.

@@ -29,6 +29,8 @@ public struct MQTTSettingsError: Error, Sendable, Hashable {
     init(_ source: String, _ position: SourcePosition?, _ what: String) {
         self.init([Problem(source: source, position: position, what: what)])
     }
+
+    init(_ what: String) { self.init("", nil, what) }
 }
 
 extension MQTTSettingsError: CustomStringConvertible {

@@ -34,45 +34,44 @@ struct LinkFiles {
     private var certificates: [String] { [settings.caFile, settings.certificateFile].compactMap(\.self) }
 
     /// Reads the current contents; an error names the invalid file, where libmosquitto reports an invalid argument.
-    func read() throws(MQTTError) -> Contents {
+    func read() throws(MQTTSettingsError) -> Contents {
         for path in certificates { try check(path) }
         let password = try password()
-        return (
-            password, try settings.keyFile.map { path throws(MQTTError) in try secret(path, limit: 65_536).location }
-        )
+        guard let key = settings.keyFile else { return (password, nil) }
+        return (password, try secret(key, limit: 65_536).location)
     }
 
-    private func check(_ path: String) throws(MQTTError) {
+    private func check(_ path: String) throws(MQTTSettingsError) {
         let bytes: [UInt8]
         do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: 16 << 20) } catch {
-            throw .settings(error.description)
+            throw MQTTSettingsError(error.description)
         }
         // Also the end of the older forms' labels.
         guard String(decoding: bytes, as: UTF8.self).contains(exactly: "CERTIFICATE-----") else {
-            throw .settings(
+            throw MQTTSettingsError(
                 "\(EscapedText(path)): expected a certificate in PEM, '-----BEGIN CERTIFICATE-----', found none")
         }
     }
 
-    private func secret(_ path: String, limit: Int) throws(MQTTError) -> SecretFile {
+    private func secret(_ path: String, limit: Int) throws(MQTTSettingsError) -> SecretFile {
         let file: SecretFile
         do throws(SecretFileError) { file = try SecretFile(path, limit: limit) } catch {
-            throw .settings(error.description)
+            throw MQTTSettingsError(error.description)
         }
-        if let exposure = file.exposure { throw .settings(exposure.description) }
+        if let exposure = file.exposure { throw MQTTSettingsError(exposure.description) }
         return file
     }
 
-    private func password() throws(MQTTError) -> String? {
+    private func password() throws(MQTTSettingsError) -> String? {
         if case .text(let text)? = settings.password { return text }
         guard let path = settings.passwordFile else { return nil }
         var bytes = try secret(path, limit: 4096).bytes[...]
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw .settings("\(EscapedText(path)): expected a password in UTF-8")
+            throw MQTTSettingsError("\(EscapedText(path)): expected a password in UTF-8")
         }
-        if let wrong = MQTTSettings.wrong(password: text) { throw .settings("\(EscapedText(path)): \(wrong)") }
+        if let wrong = MQTTSettings.wrong(password: text) { throw MQTTSettingsError("\(EscapedText(path)): \(wrong)") }
         return text
     }
 
@@ -87,7 +86,7 @@ struct LinkFiles {
     }
 
     /// Reads the current files for a new connection.
-    mutating func use() throws(MQTTError) -> Contents {
+    mutating func use() throws(MQTTSettingsError) -> Contents {
         (used, seen, useless) = (stamps, nil, nil)
         next = .now + interval
         return try read()
@@ -97,7 +96,7 @@ struct LinkFiles {
     mutating func areOthers() -> Bool { isDue() && stamps != used }
 
     /// Whether to reconnect with other files; checks when it is time, and throws once why they are invalid.
-    mutating func haveChanged() throws(MQTTError) -> Bool {
+    mutating func haveChanged() throws(MQTTSettingsError) -> Bool {
         guard isDue() else { return false }
         let now = stamps
         guard now != used, now != useless else {
@@ -109,7 +108,7 @@ struct LinkFiles {
             seen = now
             return false
         }
-        do throws(MQTTError) { _ = try read() } catch {
+        do throws(MQTTSettingsError) { _ = try read() } catch {
             useless = now
             throw error
         }

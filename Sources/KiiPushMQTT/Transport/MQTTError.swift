@@ -3,8 +3,6 @@
 /// A broker's refusal is not one of these: it is reported as `TransportEvent.refused`, and retried.
 @nonexhaustive
 public enum MQTTError: Error, Sendable, Hashable {
-    /// The settings are invalid; the text names them and their position.
-    case settings(String)
     /// The client library would acknowledge messages too early; the text is the library's version.
     case acknowledgesEarly(String)
     /// The client library does not work; the text is its reason.
@@ -15,7 +13,6 @@ extension MQTTError: CustomStringConvertible {
     /// One line for people, with a remedy.
     public var description: String {
         switch self {
-        case .settings(let what): what
         case .acknowledgesEarly(let version):
             "ack already sent before commit: libmosquitto \(version) would lose messages in a crash; use Debian's"
         case .library(let reason): "libmosquitto does not work: \(reason)"

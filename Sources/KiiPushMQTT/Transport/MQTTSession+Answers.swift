@@ -136,7 +136,7 @@ extension MQTTSession {
     /// It works on while acknowledgements wait for messages to end, since the broker would send those again.
     func renewIfChanged(_ link: borrowing MosquittoClient) throws(End) {
         let haveChanged: Bool
-        do throws(MQTTError) { haveChanged = try files.haveChanged() } catch {
+        do throws(MQTTSettingsError) { haveChanged = try files.haveChanged() } catch {
             return intake.report(.ignored("\(error); the link stays as it is"))
         }
         guard haveChanged, subscribedAt != nil, maySend else { return }

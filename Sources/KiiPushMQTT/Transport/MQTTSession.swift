@@ -156,10 +156,14 @@ final class MQTTSession {
         if what.contains(exactly: "host name verification failed") {
             return "; name the broker by a host that is in its certificate"
         }
+        // OpenSSL does not say whether the issuer or the time is the reason.
         if what.contains(exactly: "certificate verify failed") {
+            let time = "\(UTCDate.now.wholeSeconds), this machine's time"
             return settings.caFile == nil
-                ? "; if the broker's authority is your own, name its CA file"
-                : "; check that the CA file is that of the broker's authority, and that no certificate has expired"
+                ? "; if the broker's authority is your own, name its CA file; else check that the broker's certificate "
+                    + "is valid at \(time)"
+                : "; check that the CA file is that of the broker's authority, and that each certificate is valid at "
+                    + time
         }
         // A broker that sends an alert speaks TLS.
         if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
@@ -225,7 +229,7 @@ final class MQTTSession {
 
     private func makeLink() throws(End) -> MosquittoClient {
         let contents: LinkFiles.Contents
-        do throws(MQTTError) { contents = try files.use() } catch { throw .lost(error.description) }
+        do throws(MQTTSettingsError) { contents = try files.use() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
         do throws(End) {
             let link = try MosquittoClient(settings, clientID: clientID, arrivals)

@@ -50,7 +50,8 @@ public final class MQTTTransport: PushTransport {
     ///   - name: its name in logs and metrics, which must be unique in a service.
     ///   - random: numbers from 0 up to 1, for pauses that differ between devices.
     /// - Throws: ``MQTTSettingsError`` if the settings are invalid, such as MQTT 5 without TLS if a fault of the
-    ///   library makes that a risk, see ``MQTTSettings/risksMQTT5``.
+    ///   library makes that a risk, see ``MQTTSettings/risksMQTT5``, or if one of their files is missing or invalid;
+    ///   later that is a lost connection, since the file may be in the middle of its replacement.
     public init(
         _ settings: MQTTSettings, name: String = "mqtt",
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -60,12 +61,12 @@ public final class MQTTTransport: PushTransport {
             MQTTAnswers.endsProcess(MosquittoClient.libraryNumber)
         {
             throw MQTTSettingsError(
-                "", nil,
                 "MQTT 5 without TLS is refused: one packet from anybody on the network path could crash this process, "
                     + "because of a bug in libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or "
                     + "libmosquitto 2.1 or newer"
             )
         }
+        _ = try LinkFiles(settings).read()
         self.settings = settings
         filters = settings.topicFilters
         (self.name, self.random) = (name, random)
@@ -83,19 +84,14 @@ public final class MQTTTransport: PushTransport {
         set { counter.withLock { $0 = newValue } }
     }
 
-    /// Reads the files of the settings: an invalid one at the start is an error of the settings; later it may just be
-    /// in the middle of its replacement.
-    package func checkFiles() throws(MQTTError) { _ = try LinkFiles(settings).read() }
-
     /// Submits payloads until its task is cancelled, or the intake stops.
     ///
     /// - Parameter intake: accepts the payloads.
-    /// - Throws: ``MQTTError`` if a retry is useless, such as for a missing CA file.
+    /// - Throws: ``MQTTError`` if the client library does not work.
     public func run(_ intake: PushIntake) async throws {
         let control: Control
         do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
         try await withTaskCancellationHandler {
-            try checkFiles()
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread { [self] in

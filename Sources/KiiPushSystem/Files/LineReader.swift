@@ -13,13 +13,12 @@ package enum InputLine: Sendable, Hashable {
 package struct LineReader: ~Copyable, Sendable {
     private let source: ByteReader
     private var splitter: LineSplitter
-    private var buffer: [UInt8]
+    private var buffer = [UInt8](repeating: 0, count: 65_536)
 
     /// Reads lines of at most `limit` bytes, without their ends, from a file or a stream.
-    package init(_ source: consuming ByteReader, limit: Int, bufferSize: Int = 65_536) {
+    package init(_ source: consuming ByteReader, limit: Int) {
         self.source = source
         splitter = LineSplitter(limit: limit)
-        buffer = [UInt8](repeating: 0, count: bufferSize)
     }
 
     /// The next line, or nil at the end; blocks until there is a whole one.

@@ -39,20 +39,18 @@ typealias AgentPresence = Result<AgentIdentity, WatchedAgent.Silence>
 extension AgentPresence {
     private var agent: AgentIdentity? { try? get() }
 
-    var knows: Bool { agent?.isKnown == true }
+    /// Whether something in it matches the target.
+    var knows: Bool { agent.map { $0.instead == nil } ?? false }
 
     /// Why nothing matches the target in it; nil if something does, or if that is unknown.
-    var lack: String? { agent.flatMap { $0.isKnown == false ? $0.instead ?? "unknown target" : nil } }
+    var lack: String? { agent?.instead }
 
     /// Whether it is known to have nothing to switch off: the target, or a loop guard.
-    var hasNothing: Bool { agent.map { $0.isKnown == false || $0.killed == nil } ?? false }
+    var hasNothing: Bool { agent.map { $0.instead != nil || $0.killed == nil } ?? false }
 
     /// Asks a directory's agent for its identity, for at most `patience`; it checks its kill file before it answers.
     static func of(
-        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience,
-        ask: (ControlSocket, [String], Duration) async throws -> (code: Int32, line: String) = {
-            try await $0.firstLine(of: $1, patience: $2)
-        }
+        _ directory: String, target: KillTarget? = nil, patience: Duration = ControlSocket.patience
     ) async -> AgentPresence {
         let agent = WatchedAgent(directory: directory)
         let words = ["who"] + (target.map { [$0.description] } ?? [])
@@ -60,7 +58,8 @@ extension AgentPresence {
         while true {
             let failure: any Error
             do {
-                let (code, line) = try await ask(agent.control, words, ContinuousClock.now.duration(to: end))
+                let (code, line) = try await agent.control.firstLine(
+                    of: words, patience: ContinuousClock.now.duration(to: end))
                 if code == ExitCode.fine.rawValue, let agent = AgentIdentity(json: line) { return .success(agent) }
                 failure = AgentError("it said '\(escaped(line))'")
             } catch { failure = error }

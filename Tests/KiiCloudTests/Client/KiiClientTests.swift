@@ -43,11 +43,11 @@ struct KiiClientTests {
     @Test("after five attempts, or for too long a wait, the caller gets the error")
     func givesUp() async throws {
         for _ in 1...5 { cloud.fail(.status(503)) }
-        await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
-        #expect(sent == 5)
+        let unnamed = await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
+        #expect(sent == 5 && unnamed != nil && unnamed?.requestedPause == nil)
         cloud.fail(.status(503, retryAfter: 31))
         let error = await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
-        #expect(sent == 6 && error?.retryAfter == 31)
+        #expect(sent == 6 && error?.retryAfter == 31 && error?.requestedPause == .seconds(31))
     }
 
     @Test("429 is never retried", arguments: [nil, 1])
@@ -55,6 +55,7 @@ struct KiiClientTests {
         cloud.fail(.status(429, retryAfter: wait))
         let error = await #expect(throws: CloudError.self) { try await client().perform(.createTopic(Cloud.topic)) }
         #expect(error?.code == .tooManyRequests && error?.retryAfter == wait && sent == 1 && clock.pauses.isEmpty)
+        #expect(error?.requestedPause == .seconds(wait ?? 30))
     }
 
     @Test("a token that has ended is replaced once; the same token again is not tried")

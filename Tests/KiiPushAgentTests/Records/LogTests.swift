@@ -214,7 +214,7 @@ struct LogOutputTests {
         let pipe = try Pipe()
         let lines = written(LogOutput(descriptor: pipe.readEnd, journalStream: nil), await Self.lines())
         #expect(lines[0].hasPrefix("<6>message 1: handled; route settings"))
-        #expect(lines[1] == "<4>mqtt: disconnected: gone; again in 1000 ms")
+        #expect(lines[1] == "<4>mqtt: disconnected: gone; again in 1.0 s")
         #expect(lines.allSatisfy { !$0.contains("\0") && !$0.contains("KIIPUSH") })
     }
 
@@ -243,7 +243,7 @@ struct LogOutputTests {
         #expect(datagrams[0].contains("KIIPUSH_KIND=pushToApp") && datagrams[0].contains("KIIPUSH_TOOK_MS=0"))
         #expect(datagrams[0].contains(#"KIIPUSH_ROUTE=settings\n"#))
         #expect(datagrams[1].contains("KIIPUSH_EVENT=disconnected") && datagrams[1].contains("KIIPUSH_TRANSPORT=mqtt"))
-        #expect(datagrams[1].first == "MESSAGE=mqtt: disconnected: gone; again in 1000 ms")
+        #expect(datagrams[1].first == "MESSAGE=mqtt: disconnected: gone; again in 1.0 s")
         #expect(
             datagrams[2] == [
                 #"MESSAGE=kiipush receive: no such file\nPRIORITY=0"#, "PRIORITY=4", "SYSLOG_IDENTIFIER=kiipush",

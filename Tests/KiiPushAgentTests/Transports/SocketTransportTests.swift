@@ -227,13 +227,19 @@ struct SocketTransportTests {
         #expect(socket.intake.events.last == .ignored("rejected a client, because 2 are connected already"))
     }
 
-    @Test("a client who has been silent for long makes room for one who has something to send")
-    func silent() async throws {
+    @Test(
+        "a client who has been silent for long makes room for one who has something to send, also in mid-line",
+        arguments: ["", "half a line"])
+    func silent(rest: String) async throws {
         let socket = try await RunningSocket(clients: 2, idle: .zero)
         let busy = try SocketPeer(socket.path)
         busy.send("busy\n")
         #expect(await comes { socket.intake.payloads.count == 1 })
         let silent = try SocketPeer(socket.path)
+        silent.send("silent\n\(rest)")
+        #expect(await comes { socket.intake.payloads.count == 2 })
+        socket.intake.end(1, .handled(MatchedRoutes()))
+        #expect(silent.answer() == handled)
         let third = try SocketPeer(socket.path)
         third.send("third\n")
         #expect(await comes { socket.intake.texts.last == "third" })

@@ -113,6 +113,7 @@ struct WrongCommandLineTests {
         kill --reset --list => \
         --reset puts a broken file out of the way, and takes neither a target nor any option except --state
         kill a --for => --for needs a value
+        kill a --for 0s => --for takes a number above 0 and ms, s, m, h or d, such as 90m, up to 36500d; not '0s'
         kill --list a => --list shows what is off, and takes neither a target nor any option except --state
         kill --list --for 1h => --list shows what is off, and takes neither a target nor any option except --state
         kill a --state '' => --state needs a directory's name

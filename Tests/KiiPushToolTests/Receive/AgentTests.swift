@@ -147,7 +147,10 @@ struct AgentTests {
         let agent = try agent()
         _ = try send(news)
         let why = "sh: ended with exit status 3, saying: no such lamp / 00000"
+        try agent.wait { $0.log.contains("; dead letter 1; attempt 2; route broken") }
         #expect(agent.log.contains("attempt 1 failed (\(why)"), "\(agent.log)")
+        #expect(agent.log.contains(": attempt 2: sh: no such lamp\n"), "\(agent.log)")
+        #expect(agent.log.contains(": deadLettered (failed): \(why)"), "\(agent.log)")
         let list = try tool("dead-letters", "list").output
         #expect(list.contains("last \(why)") && list.contains("…"))
         #expect(try tool("dead-letters", "show", "1").output.contains(String(repeating: "0", count: 100)))

@@ -111,20 +111,6 @@ struct LogOfAgentTests {
         {"version":1,"rules":[{"id":"all","when":{"bucket":"settings"},"then":{"print":true},"pace":"unlimited"}]}
         """
 
-    @Test("the last line of a dead letter gives the attempt and the cause of the last failure")
-    func lastFailure() throws {
-        let rules = try TemporaryFile(
-            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","echo no lamp >&2; exit 3"]},"#
-                + #""delivery":{"attempts":2,"backoff":"1ms"}}]}"#, name: "rules.json")
-        let input = try TemporaryFile(#"{"bucketID":"b","objectScopeType":"APP","objectID":"o","when":1}"#)
-        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin"], input: input.path)
-        let end =
-            "<3>message 1: deadLettered (failed): sh: ended with exit status 3, saying: no lamp; dead letter 1; "
-            + "attempt 2; route all"
-        #expect(run.errors.contains(end), "\(run.errors)")
-        #expect(run.errors.contains("<4>kiipush: message 1: attempt 2: sh: no lamp\n"), "\(run.errors)")
-    }
-
     #if SQLite
     @Test("after a crash, the lines of a message give the attempt")
     func attemptAfterCrash() throws {
