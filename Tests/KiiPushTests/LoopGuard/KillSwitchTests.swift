@@ -21,11 +21,12 @@ struct KillSwitchTests {
         }
     }
 
-    @Test("a kill ends by itself, at its end and not before")
+    @Test("a kill ends by itself, at its end and not before, whatever a list says")
     func end() throws {
         let loopGuard = LoopGuard(clock: clock)
         let payload = PayloadFixture.pushToApp().payload(.long)
         loopGuard.kill(.everything, for: .seconds(60))
+        loopGuard.setKills([.everything: .seconds(1)])
         clock.advance(by: .milliseconds(59_999))
         #expect(loopGuard.killed == [.everything])
         #expect(try loopGuard.judge(payload, at: clock.now) == "killSwitch")
