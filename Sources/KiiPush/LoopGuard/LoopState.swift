@@ -34,7 +34,7 @@ struct LoopState {
 
     /// Hears a message, unless that was done before or it is replayed.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
-        guard isOn(.pace), message.bypass != .all, message.heard == .no, !message.routes.isEmpty else { return }
+        guard isOn(.pace), message.bypass != .all, message.heard == .no else { return }
         paces.hear(&message, isInLane: isInLane, isAgain: isAgain)
     }
 
