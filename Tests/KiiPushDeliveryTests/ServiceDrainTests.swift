@@ -161,7 +161,8 @@ struct ServiceDrainTests {
             throw CancellationError()
         }
         let bench = ServiceBench(
-            routes: [("a", nil), ("b", nil)], inbox: inbox, clock: clock, transports: [late]
+            routes: [("a", nil), ("b", nil)], inbox: inbox, delivery: .with { $0.attempts = 1 }, clock: clock,
+            transports: [late]
         ) { message, _ in
             let end = message.number == 1 ? 5 : 60
             while clock.now < .seconds(Int64(end)), message.number == 3 || !Task.isCancelled { await Task.yield() }

@@ -183,6 +183,10 @@ struct ServiceLaneTests {
             [change(2), change(3, sender: "me")], [1, 2], ["handled", "looped (identity)"]
         ),
         (
+            "one that was modified earlier and pushed later replaces nothing",
+            [change(2, modifiedAt: 3), change(3, modifiedAt: 2)], [1, 2, 3], ["handled", "handled"]
+        ),
+        (
             "one of another object in its lane is left", [change(2), ServiceBench.payload(3, "p"), change(4)],
             [1, 4, 3], ["superseded", "handled", "handled"]
         ),

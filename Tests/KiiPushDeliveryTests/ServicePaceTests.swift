@@ -146,6 +146,24 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("what has failed and is killed before it is tried again is dead-lettered, and what no route takes is not")
+    func killedBetweenAttempts() async throws {
+        let bench = ServiceBench(routes: [], inbox: SpyInbox())
+        bench.receiver.onPushToApp(id: "r") { event, _ in
+            bench.log.add("r \(event.message.number)")
+            throw TestError()
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        try await until { bench.service.status.retrying == 1 }
+        bench.loopGuard.kill(.everything, for: .seconds(60))
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == "deadLettered (killSwitch)" && bench.log.events == ["r 1"])
+        #expect(await intake.takeAndWait(ServiceBench.topic(2, "t", sender: nil)) == "looped (killSwitch)")
+        #expect(bench.letters.count == 1)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("of two routes one of which is killed while it waits, the other one gets the message at its turn")
     func oneRouteKilled() async throws {
         let bench = ServiceBench(routes: [("a", nil), ("b", nil)], isPaced: true)
