@@ -232,10 +232,12 @@ struct ServiceInboxTests {
         #expect(bench.service.status == ServiceStatus())
     }
 
-    @Test("what was in flight and could not begin is still tried alone when it can")
+    @Test("what was in flight and could not begin is still tried alone when it can, before others of its object")
     func suspectShort() async throws {
         struct Short: Error, ResourceShortage {}
-        let disk = try await Self.disk(3) { try await $0.record(.begun(2, attempt: 1)) }
+        let disk = try await Self.disk(3) { inbox in
+            for id in [1, 3] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
+        }
         let log = EventLog()
         let running = Mutex(0)
         let (bench, _, run) = await ServiceBench(inbox: SpyInbox(disk)) { message, context in
@@ -244,13 +246,13 @@ struct ServiceInboxTests {
                 return running
             }
             defer { running.withLock { $0 -= 1 } }
-            let isShort = message.number == 2 && !log.events.contains { $0.hasPrefix("2") }
+            let isShort = message.number == 1 && !log.events.contains { $0.hasPrefix("1") }
             log.add("\(message.number) \(others)")
             if isShort { throw Short() }
             for _ in 0..<10 { await Task.yield() }
         }.opened()
         try await bench.passTime { disk.numbers.isEmpty }
-        #expect(log.events.filter { $0.hasPrefix("2") } == ["2 0", "2 0"])
+        #expect(log.events == ["1 0", "2 0", "1 0", "3 0"])
         #expect(try await bench.close(run) == DrainReport())
     }
 

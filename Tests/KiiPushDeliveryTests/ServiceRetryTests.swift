@@ -344,4 +344,19 @@ struct ServiceRetryTests {
         try await until { bench.service.status.overrunning == 0 }
         #expect(try await bench.close(run) == DrainReport())
     }
+
+    @Test("a service that stops waits for a replay")
+    func replayAtStop() async throws {
+        let gate = Gate()
+        let (bench, _, run) = await ServiceBench { _, _ in await gate.wait() }.opened()
+        let letter = try bench.addLetter()
+        let replay = OwnThreads.start { await bench.service.replay(letter).name }
+        try await bench.calls(1)
+        run.cancel()
+        for _ in 0..<200 { await Task.yield() }
+        #expect(bench.service.state.withLock { $0.phase } == .stopping)
+        gate.open()
+        #expect(try await replay.value == "handled")
+        #expect(try await run.value == DrainReport())
+    }
 }

@@ -364,6 +364,7 @@ struct ServiceSpillTests {
         #expect(try await run.value == DrainReport())
         #expect(bench.service.status == ServiceStatus() && inbox.disk.rows.isEmpty)
         #expect(letters.letters().map(\.attempts) == [2] && letters.letters()[0].summary?.count == 50)
+        #expect(letters.letters()[0].cause == "TestError")
         #expect(bench.log.events.count == 101, "no handler runs again")
     }
 
