@@ -171,6 +171,8 @@ struct ServiceDrainTests {
         let (intake, run) = await bench.open()
         let receipts = try intake.submit((1...4).map { ServiceBench.payload($0, "o\($0 % 4)") })
         try await bench.calls(4)
+        // The timer sleeps until the time of the handlers.
+        try await until { clock.nextWake == .seconds(60) }
         run.cancel()
         for second in 1...20 {
             for _ in 0..<200 { await Task.yield() }

@@ -230,11 +230,14 @@ struct ServicePaceTests {
         for name in ["first", "second"] {
             bench.receiver.register(name) { message, _ in log.add("\(name) \(message.number)") }
         }
+        let traces = TraceLog()
+        bench.receiver.onTrace { traces.add($0) }
         try bench.receiver.load(rules("first"))
         let (receipts, run) = try await Self.paced(bench, Self.letters(1...22))
         try bench.receiver.load(rules("second"))
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         #expect(log.events == (1...20).map { "first \($0)" } + ["second 21", "second 22"])
+        #expect(traces.traces.last?.generation == 2)
         #expect(Self.waiting(bench) == 0)
         #expect(try await bench.close(run) == DrainReport())
     }

@@ -7,7 +7,7 @@ import Testing
 struct KillSwitchTests {
     let clock = ManualClock()
 
-    @Test("killing everything drops every message, whether or not a route takes it, until it is revived")
+    @Test("killing everything drops every message, with and without a route, until the kill or the layer is off")
     func killEverything() throws {
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.kill(.everything, for: .seconds(60))
@@ -15,6 +15,11 @@ struct KillSwitchTests {
             #expect(try loopGuard.judge(payload) == "killSwitch", "\(name)")
             #expect(try loopGuard.judge(payload, routes: []) == "killSwitch", "\(name)")
         }
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        loopGuard.settings.layers.remove(.killSwitch)
+        #expect(try loopGuard.judge(payload) == "pass")
+        loopGuard.settings.layers.insert(.killSwitch)
+        #expect(try loopGuard.judge(payload) == "killSwitch")
         loopGuard.revive(.everything)
         for (_, _, _, _, payload) in PayloadFixture.matrix {
             #expect(try loopGuard.judge(payload, routes: []) == "pass")
