@@ -33,11 +33,10 @@ extension PushService {
 
     /// Ends a delivery whose payload was removed from the inbox, or stays there because the service has stopped: frees
     /// its lane and place, and notifies its transport.
-    func finish(_ ended: Delivery, isRecorded: Bool) {
-        var delivery = ended
+    func finish(_ delivery: Delivery, isRecorded: Bool) {
         change { state in
             guard isRecorded else { return state.report.left += 1 }
-            state.room.leave(&delivery)
+            state.room.leave(delivery)
             if !state.isRunning { state.report.finished += 1 }
         }
         guard isRecorded, let end = delivery.end else { return delivery.ticket.receipt.finish(nil) }
@@ -77,15 +76,15 @@ extension PushService {
         }
         // No handler runs any more that could end the process.
         if delivery.incoming.attempts > 0, await !record([failureRecord(of: delivery)]) { return leave(delivery) }
-        putOff(&delivery, PutOff(reason: reason, routes: routes, cause: delivery.cause))
+        putOff(delivery, PutOff(reason: reason, routes: routes, cause: delivery.cause))
     }
 
     /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
-    private func putOff(_ delivery: inout Delivery, _ putOff: PutOff) {
+    private func putOff(_ delivery: Delivery, _ putOff: PutOff) {
         forget(delivery)
         if let gap = gap(of: delivery) { close(gap) }
         change { state in
-            state.room.leave(&delivery)
+            state.room.leave(delivery)
             _ = state.room.append(Ticket(delivery.ticket, putOff), isOld: true)
         }
     }

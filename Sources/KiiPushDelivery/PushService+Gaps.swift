@@ -102,10 +102,8 @@ extension PushService {
     func reportLosses(of transport: String?, atEnd: Bool = false) {
         let (merged, now) = (transport == nil ? receiver.takeMergedLetters() : 0, clock.now)
         let losses = change { state in
-            if merged > 0 {
-                let reason = "the dead letters, or those of one key, are at their bound"
-                state.losses[nil, default: Losses()].add(reason, merged)
-            }
+            let reason = "the dead letters, or those of one key, are at their bound"
+            state.losses[nil, default: Losses()].add(reason, merged)
             return state.losses[transport]?.take(now, atEnd: atEnd)
         }
         guard let losses else { return }
@@ -128,8 +126,7 @@ extension PushService {
         while true {
             let time = clock.wallNow ?? clock.now.nanoseconds
             let next: (gap: Gap, payload: RawPayload, isStopping: Bool)? = change { state in
-                let isStopping = isDurable && state.phase >= .stopping
-                guard isStopping || state.phase == .open else { return nil }
+                let isStopping = state.phase >= .stopping
                 return state.gaps.saveNext(time).map { ($0.gap, $0.payload, isStopping) }
             }
             guard let (gap, payload, isStopping) = next else { return }

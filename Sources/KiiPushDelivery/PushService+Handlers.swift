@@ -106,15 +106,14 @@ extension PushService {
 
     // MARK: The timer
 
-    /// Runs due actions and sleeps until the next one, until the service has stopped and no handler runs.
+    /// Runs due actions and sleeps until the next one, until the service has stopped.
     func runTimer() async {
         while true {
             let now = clock.now
             // In one change, so that nothing can become due in between.
             let (due, sleep) = change { state in
                 let due = state.takeDue(now)
-                // Handlers that do not return are left behind, also if the drain time ended late.
-                guard state.phase != .stopped || !state.runs.isEmpty else { return (due, Task<Void, Never>?.none) }
+                guard state.phase != .stopped else { return (due, Task<Void, Never>?.none) }
                 let next = state.nextDue
                 let task = start { await self.sleep(until: next) }
                 state.sleep = (next, task)
@@ -225,13 +224,13 @@ extension ServiceState {
         if let end = phaseEnd, end <= now {
             if phase < .cancelling { due += cancelRuns(until: graceEnd) } else { (phase, phaseEnd) = (.stopped, nil) }
         }
-        if isRunning { room.wake(now) }
+        room.wake(now)
         return due
     }
 
     /// Lets no other handler begin, and those that run return by `end`, because the service has to stop.
     private mutating func cancelRuns(until end: MonotonicInstant) -> [(run: HandlerRun, why: DueRun)] {
-        (phase, phaseEnd, waitingRuns) = (.cancelling, end, Turns())
+        (phase, phaseEnd) = (.cancelling, end)
         defer {
             for (number, run) in runs {
                 if run.task == nil { runs[number] = nil } else { cancelRun(number, until: end) }

@@ -87,8 +87,8 @@ extension PushService {
                 // `waitForAll` would wait for those that have not thrown.
                 for try await _ in group {}
             } catch {
+                // The group then cancels the others.
                 stopIntake()
-                group.cancelAll()
                 throw error
             }
         }

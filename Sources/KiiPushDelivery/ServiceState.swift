@@ -156,9 +156,7 @@ struct ServiceState {
     /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
         let pauses = waiters.keys.map { if case .isOver(let end, _, _) = $0 { end } else { MonotonicInstant?.none } }
-        // A stopping service does not retry.
-        let others = [phaseEnd, isRunning ? room.later.first?.due : nil]
-        return (runs.values.map(\.deadline) + pauses + others).compactMap(\.self).min()
+        return (runs.values.map(\.deadline) + pauses + [phaseEnd, room.later.first?.due]).compactMap(\.self).min()
     }
 
     // MARK: Capacity for transports
@@ -167,7 +165,7 @@ struct ServiceState {
     /// being ended.
     func mayCome(_ use: Use, _ intake: Int) -> Bool {
         if isBehindGap(intake) { return false }
-        if room.isDurable { return ending < max(settings.messages, 1) }
+        if room.isDurable { return ending < room.memory.most.messages }
         return room.memory.fits(use) && (runningTransports < 2 || room.memory.isOpen(.transport(intake)))
     }
 
@@ -177,9 +175,8 @@ struct ServiceState {
         guard phase == .open else { return true }
         // It comes to have an unsaved gap saved.
         if isBehindGap(intake) { return gaps.areUnsaved }
-        if room.isDurable { return ending <= settings.messages / 4 * 3 }
+        if room.isDurable { return ending <= room.memory.most.messages / 4 * 3 }
         let (memory, used) = (room.memory, room.memory.used)
-        guard used.messages > 0 else { return true }
         guard memory.fits(refused[intake] ?? Use()) else { return false }
         if runningTransports > 1 { return memory.isOpen(.transport(intake), isLow: true) }
         return used.messages <= memory.most.messages / 4 * 3 && used.bytes <= memory.most.bytes / 4 * 3
@@ -203,8 +200,6 @@ struct ServiceState {
         for (condition, action) in waiters where holds(condition, now) {
             waiters[condition] = nil
             actions.append(action)
-            // Set at once, so that nothing begins before the waiter resumes.
-            if condition == .isQuiet { phase = .stopped }
         }
         return (deliveries, unread, actions)
     }

@@ -72,12 +72,12 @@ extension WaitingRoom {
         endReading(tickets)
     }
 
-    /// Puts back messages that could not be read, before the others of their lanes.
+    /// Puts back messages that could not be read, because the service stops: in no order, since none is read any more.
     mutating func putBack(_ tickets: [Ticket]) {
-        for ticket in tickets.reversed() {
+        for ticket in tickets {
             memory.add(-ticket.use, ticket.keys, ticket.lane)
             disk.add(ticket.use, ticket.keys)
-            lanes[ticket.lane]?.tail.putFirst([ticket])
+            lanes[ticket.lane]?.tail.append(ticket)
         }
         endReading(tickets)
     }

@@ -30,8 +30,8 @@ struct WaitingRoom {
             return isReading ? nil : tail.first.map { (.reading, $0.keys) }
         }
 
-        /// Whether it can be forgotten.
-        var isIdle: Bool { !isBusy && !isReading && head.isEmpty && tail.isEmpty && !listed[0] && !listed[1] }
+        /// Whether it can be forgotten, if it needs nothing.
+        var isIdle: Bool { !isBusy && !isReading && !listed[0] && !listed[1] }
     }
 
     /// The capacity of the memory, and that of the durable inbox for messages that are not in memory.
@@ -208,10 +208,10 @@ struct WaitingRoom {
     }
 
     /// Unblocks the lane of a message that waits no more, and frees its memory.
-    mutating func leave(_ delivery: inout Delivery) {
+    mutating func leave(_ leaving: Delivery) {
+        var delivery = leaving
         release(&delivery)
         guard delivery.hasPlace else { return }
-        delivery.hasPlace = false
         let ticket = delivery.ticket
         if isDurable { memory.add(-ticket.use, ticket.keys, ticket.lane) } else { reserve(-ticket.use, ticket.intake) }
     }
@@ -221,7 +221,6 @@ struct WaitingRoom {
     /// Gives the place of a message that has its turn to the newest of those in its lane that replace it, if there is
     /// one; the others wait in front of the lane.
     mutating func takeNewest(_ delivery: inout Delivery) -> Bool {
-        guard delivery.isUntried else { return false }
         let newer = remove(from: delivery.ticket.lane) { [delivery] in $0.isUntried && delivery.isReplaced(by: $0) }
         guard var newest = newer.first else { return false }
         for other in newer where newest.isOlder(than: other) { newest = other }
@@ -236,11 +235,9 @@ struct WaitingRoom {
         remove(from: newest.ticket.lane) { $0.ticket.number < newest.ticket.number && $0.isReplaced(by: newest) }
     }
 
-    /// Removes the messages of a lane that are in memory and meet a condition, in order.
+    /// Removes the messages of a busy lane that are in memory and meet a condition, in order.
     private mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
-        guard let removed = lanes[key]?.head.removeAll(where: condition), !removed.isEmpty else { return [] }
-        list(key)
-        return removed
+        lanes[key]?.head.removeAll(where: condition) ?? []
     }
 
     // MARK: The end

@@ -46,10 +46,10 @@ struct ServiceAnswerTests {
     private func bench(
         _ inbox: any Inbox = SpyInbox(), _ sender: ListSender, routes: [(id: String, delivery: DeliverySettings?)] = [],
         delivery: DeliverySettings = DeliverySettings(), letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(),
-        handler: @escaping @Sendable (HandlerContext) async throws -> Void
+        clock: ManualClock = ManualClock(), handler: @escaping @Sendable (HandlerContext) async throws -> Void
     ) -> ServiceBench {
         let bench = ServiceBench(
-            routes: routes, inbox: inbox, delivery: delivery, letters: letters, answers: [sender])
+            routes: routes, inbox: inbox, delivery: delivery, letters: letters, clock: clock, answers: [sender])
         let log = bench.log
         bench.receiver.onCommand(id: "command", options: RouteOptions(then: .continue)) { _, context in
             log.add("command (\(context.attempt))")
@@ -217,17 +217,24 @@ struct ServiceAnswerTests {
         _ = try await bench.close(run)
     }
 
-    @Test("an answer that cannot be delivered is sent again, and one that never can is told and discarded")
+    @Test("an answer is sent again after pauses that grow to a minute, told once; one that never can be is discarded")
     func again() async throws {
-        let sender = ListSender(failing: [TestError(), TestError(), AnswerRefused("nobody there")])
-        let inbox = SpyInbox()
-        let bench = bench(inbox, sender) { context in try context.answer(.succeeded(Self.data)) }
+        let errors: [any Error] = (0..<9).map { _ in TestError() }
+        let sender = ListSender(failing: errors + [AnswerRefused("nobody there"), TestError()])
+        let (disk, clock, times) = (SpyInbox.Disk(), ManualClock(), EventLog())
+        let inbox = SpyInbox(disk) { _, what in
+            if what == "answers", disk.hasAnswers { times.add("\(clock.now.nanoseconds / 1_000_000_000)") }
+            return false
+        }
+        let bench = bench(inbox, sender, clock: clock) { context in try context.answer(.succeeded(Self.data)) }
         let (intake, run) = await bench.open()
         _ = try intake.submit([Self.request("a")])
         try await bench.passTime { inbox.log.events.contains("answered 1") }
         #expect(bench.told.events.contains { $0.contains("an answer can never be delivered: nobody there") })
         _ = try intake.submit([Self.request("b")])
         try await bench.passTime { sender.sent.events == ["b: \(Self.answered)"] }
+        #expect(times.events == ["0", "1", "3", "7", "15", "31", "63", "123", "183", "243", "243", "244"])
+        #expect(bench.told.events.count { $0.contains("and is sent again") } == 2)
         _ = try await bench.close(run)
         #expect(bench.service.status.failures.isEmpty)
     }

@@ -155,7 +155,15 @@ struct ServiceDrainTests {
     func drain() async throws {
         let inbox = SpyInbox()
         let clock = ManualClock()
-        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox, clock: clock) { message, _ in
+        // A transport that returns late gives nobody more time.
+        let late = ScriptedTransport { _ in
+            while clock.now < .seconds(5) { await Task.yield() }
+            throw CancellationError()
+        }
+        let bench = ServiceBench(
+            routes: [("a", nil), ("b", nil)], inbox: inbox, delivery: .with { $0.attempts = 1 }, clock: clock,
+            transports: [late]
+        ) { message, _ in
             let end = message.number == 1 ? 5 : 60
             while clock.now < .seconds(Int64(end)), message.number == 3 || !Task.isCancelled { await Task.yield() }
             if message.number != 1 { throw CancellationError() }
@@ -163,11 +171,14 @@ struct ServiceDrainTests {
         let (intake, run) = await bench.open()
         let receipts = try intake.submit((1...4).map { ServiceBench.payload($0, "o\($0 % 4)") })
         try await bench.calls(4)
+        // The timer sleeps until the time of the handlers.
+        try await until { clock.nextWake == .seconds(60) }
         run.cancel()
         for second in 1...20 {
             for _ in 0..<200 { await Task.yield() }
             bench.clock.advance(by: .seconds(1))
             if second == 9 { #expect(receipts.map(\.word) == ["handled", "open", "open", "open"]) }
+            if second == 11 { #expect(receipts.map(\.word) == ["handled", "left", "open", "left"]) }
         }
         let report = try await run.value
         #expect(receipts.map(\.word) == ["handled", "left", "left", "left"])

@@ -43,13 +43,19 @@ struct ServiceHealthTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("dead letters that had no room are no failure any more once one is dropped")
-    func lettersDropped() async throws {
-        let letters = try InMemoryDeadLetterStore.full()
-        let (bench, intake, run) = await ServiceBench(inbox: SpyInbox(), letters: letters).opened()
+    @Test("dead letters that had no room are no failure once one is dropped or replayed", arguments: [true, false])
+    func lettersDropped(isReplayed: Bool) async throws {
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        let bench = ServiceBench(inbox: SpyInbox(), letters: letters)
+        let letter = try bench.addLetter()
+        let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(RawPayload("no push")).hasPrefix("undecodable"))
         #expect(bench.service.status.failures.map { $0.contains("could not be dead-lettered") } == [true])
-        #expect(try bench.service.drop(letters.letters()[0]))
+        if isReplayed {
+            #expect(await bench.service.replay(letter).name == "handled")
+        } else {
+            #expect(try bench.service.drop(letter))
+        }
         #expect(bench.service.status.failures == [])
         #expect(try await bench.close(run) == DrainReport())
     }

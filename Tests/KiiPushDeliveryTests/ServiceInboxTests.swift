@@ -232,10 +232,12 @@ struct ServiceInboxTests {
         #expect(bench.service.status == ServiceStatus())
     }
 
-    @Test("what was in flight and could not begin is still tried alone when it can")
+    @Test("what was in flight and could not begin is still tried alone when it can, before others of its object")
     func suspectShort() async throws {
         struct Short: Error, ResourceShortage {}
-        let disk = try await Self.disk(3) { try await $0.record(.begun(2, attempt: 1)) }
+        let disk = try await Self.disk(3) { inbox in
+            for id in [1, 3] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
+        }
         let log = EventLog()
         let running = Mutex(0)
         let (bench, _, run) = await ServiceBench(inbox: SpyInbox(disk)) { message, context in
@@ -244,13 +246,13 @@ struct ServiceInboxTests {
                 return running
             }
             defer { running.withLock { $0 -= 1 } }
-            let isShort = message.number == 2 && !log.events.contains { $0.hasPrefix("2") }
+            let isShort = message.number == 1 && !log.events.contains { $0.hasPrefix("1") }
             log.add("\(message.number) \(others)")
             if isShort { throw Short() }
             for _ in 0..<10 { await Task.yield() }
         }.opened()
         try await bench.passTime { disk.numbers.isEmpty }
-        #expect(log.events.filter { $0.hasPrefix("2") } == ["2 0", "2 0"])
+        #expect(log.events == ["1 0", "2 0", "1 0", "3 0"])
         #expect(try await bench.close(run) == DrainReport())
     }
 
@@ -337,19 +339,19 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("more than fits is handled all the same, and what is new comes in and waits on disk")
-    func moreThanFits() async throws {
-        let settings = ServiceSettings.with { $0.messages = 10 }
+    @Test("more than fits is handled all the same, and what is new waits on disk if it fits", arguments: [200, 20])
+    func moreThanFits(onDisk: Int) async throws {
+        let settings = ServiceSettings.with { ($0.messages, $0.messagesOnDisk) = (10, onDisk) }
         let disk = try await Self.disk(100) { _ in }
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(disk), settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.submit([ServiceBench.payload(200)])
+        let receipts = try onDisk > 100 ? intake.submit([ServiceBench.payload(200)]) : []
         #expect(bench.service.status.messages <= 10)
         gate.open()
-        #expect(await receipts.words() == ["handled"])
+        #expect(await receipts.words() == receipts.map { _ in "handled" })
         try await until { disk.numbers.isEmpty }
-        #expect(bench.log.events.count == 101)
+        #expect(bench.log.events.count == 100 + receipts.count)
         #expect(try await bench.close(run) == DrainReport())
     }
 }

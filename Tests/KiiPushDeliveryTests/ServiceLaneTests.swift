@@ -99,7 +99,8 @@ struct ServiceLaneTests {
     func concurrency(limit: Int) async throws {
         let gate = Gate()
         let now = Mutex((running: 0, most: 0))
-        let bench = ServiceBench(routes: [], settings: .with { $0.concurrency = limit })
+        // Fewer in flight count as so many.
+        let bench = ServiceBench(routes: [], settings: .with { ($0.concurrency, $0.inFlight) = (limit, 0) })
         @Sendable func act() async {
             now.withLock { now in
                 now.running += 1
@@ -181,11 +182,20 @@ struct ServiceLaneTests {
             "one that is refused by the chain replaces nothing",
             [change(2), change(3, sender: "me")], [1, 2], ["handled", "looped (identity)"]
         ),
+        (
+            "one that was modified earlier and pushed later replaces nothing",
+            [change(2, modifiedAt: 3), change(3, modifiedAt: 2)], [1, 2, 3], ["handled", "handled"]
+        ),
+        (
+            "one of another object in its lane is left", [change(2), ServiceBench.payload(3, "p"), change(4)],
+            [1, 4, 3], ["superseded", "handled", "handled"]
+        ),
     ]
 
     @Test("a newer change takes the place of those that wait", arguments: bursts)
     func replaces(what: String, payloads: [RawPayload], handled: [Int], ends: [String]) async throws {
-        let delivery = DeliverySettings.with { $0.replacesOlder = true }
+        let oneLane = OrderKey { _ in "all" }
+        let delivery = DeliverySettings.with { ($0.replacesOlder, $0.orderKey) = (true, oneLane) }
         let gate = Gate()
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }

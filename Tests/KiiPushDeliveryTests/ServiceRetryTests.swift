@@ -103,26 +103,29 @@ struct ServiceRetryTests {
 
     private struct Lack: ResourceShortage {}
 
-    @Test("a handler that could not begin for want of something has used up no attempt, however often")
+    @Test("a handler that could not begin has used up no attempt, and is tried after pauses that grow to 10 s")
     func shortage() async throws {
-        let attempts = EventLog()
-        let inbox = SpyInbox()
-        let calls = Atomic<Int>(0)
-        let (bench, intake, run) = await ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
-            attempts.add("\(context.route) \(context.attempt)")
-            if context.route == "b", calls.add(1, ordering: .relaxed).newValue <= 20 { throw Lack() }
-            if context.route == "b", context.attempt < 2 { throw TestError() }
+        let (inbox, clock, calls) = (SpyInbox(), ManualClock(), EventLog())
+        let (bench, intake, run) = await ServiceBench(
+            routes: [("a", nil), ("b", nil)], inbox: inbox, clock: clock
+        ) { _, context in
+            calls.add("\(context.route) \(context.attempt): \(clock.now.nanoseconds / 1_000_000)")
+            switch calls.events.count - 1 {
+            case 1...9, 11: throw Lack()
+            case 10: throw TestError()
+            default: break
+            }
         }.opened()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
-        let expected = ["a 1"] + [String](repeating: "b 1", count: 21) + ["b 2"]
-        #expect(attempts.events == expected)
+        let first = [0, 100, 300, 700, 1500, 3100, 6300, 12_700, 22_700, 32_700].map { "b 1: \($0)" }
+        #expect(calls.events == ["a 1: 0"] + first + ["b 2: 32900", "b 2: 33000"])
         #expect(receipt.outcome?.name == "handled")
         #expect(try await bench.close(run) == DrainReport())
         // Only what failed is told of; nothing is in flight while it waits.
         #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry"])
         let lacked = inbox.log.events.filter { $0 == "begun 1 (0), failed 1 [a]" }
-        #expect(lacked.count == 20, "a shortage is no attempt, in the inbox too")
+        #expect(lacked.count == 9, "a shortage is no attempt, in the inbox too")
     }
 
     @Test("a handler that a stopping service did not begin has used up no attempt")
@@ -139,12 +142,6 @@ struct ServiceRetryTests {
         #expect(try await run.value.left == 1 && receipt.word == "left")
         #expect(bench.log.events == ["a 1"] && inbox.disk.rows[1]?.attempts == 0)
         #expect(inbox.log.events.contains("begun 1 (0), failed 1 [a]"))
-    }
-
-    @Test("the pauses of a shortage grow from 100 ms to 10 s")
-    func pausesOfShortage() {
-        let pauses = [1, 2, 5, 8, 9, 1000].map { PushService.shortage.pause(after: $0, 0) }
-        #expect(pauses == [100, 200, 1600, 10_000, 10_000, 10_000].map { .milliseconds($0) })
     }
 
     @Test("after the last attempt it is a dead letter that says all there is to know", arguments: [-3, 0, 1, 2, 5])
@@ -371,5 +368,20 @@ struct ServiceRetryTests {
         try await replay.value
         try await until { bench.service.status.overrunning == 0 }
         #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a service that stops waits for a replay")
+    func replayAtStop() async throws {
+        let gate = Gate()
+        let (bench, _, run) = await ServiceBench { _, _ in await gate.wait() }.opened()
+        let letter = try bench.addLetter()
+        let replay = OwnThreads.start { await bench.service.replay(letter).name }
+        try await bench.calls(1)
+        run.cancel()
+        for _ in 0..<200 { await Task.yield() }
+        #expect(bench.service.state.withLock { $0.phase } == .stopping)
+        gate.open()
+        #expect(try await replay.value == "handled")
+        #expect(try await run.value == DrainReport())
     }
 }

@@ -15,20 +15,23 @@ struct ServiceRoomTests {
     /// Bounds of messages and of bytes, and how many payloads of one size fit.
     static let bounds = [(8, 1 << 20, 8), (1000, 8 * size + size / 2, 8), (1, 1 << 20, 1), (0, 1, 1)]
 
-    @Test("beyond the bound on disk a change does not replace those of other objects in its lane")
-    func changesOfOtherObjects() async throws {
-        let delivery = DeliverySettings.with { $0.order = .sender }
+    @Test(
+        "beyond the bound on disk a change does not replace those of other objects, in its lane or in others",
+        arguments: [(DeliverySettings.Order.sender, 4), (.object, 5)])
+    func changesOfOtherObjects(order: DeliverySettings.Order, fit: Int) async throws {
+        let delivery = DeliverySettings.with { $0.order = order }
         let settings = ServiceSettings.with { ($0.messages, $0.messagesOnDisk) = (4, 7) }
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(), settings: settings, delivery: delivery) { _, _ in
             await gate.wait()
         }
         let (intake, run) = await bench.open()
-        let receipts = try (1...5).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)", sender: "U")]) }
+        let numbers = 1...fit + 1
+        let receipts = try numbers.flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)", sender: "U")]) }
         gate.open()
-        let handled = Array(repeating: "handled", count: 4)
+        let handled = Array(repeating: "handled", count: fit)
         #expect(await receipts.words() == handled + ["deadLettered (backlogFull)"])
-        #expect(bench.log.events == (1...4).map { "r \($0)" })
+        #expect(bench.log.events.sorted() == numbers.dropLast().map { "r \($0)" })
         #expect(try await bench.close(run) == DrainReport())
     }
 
@@ -52,6 +55,11 @@ struct ServiceRoomTests {
         let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(17, "late")) }
         for _ in 0..<50 { await Task.yield() }
         #expect(called.load(ordering: .relaxed) == 0)
+        if fit > 1 {
+            gates[0].open()
+            try await until { bench.service.status.messages == fit - 1 }
+            #expect(called.load(ordering: .relaxed) == 0, "a quarter is to be free")
+        }
         for gate in gates { gate.open() }
         receipts.append(try await waiting.value)
         #expect(await receipts.words() == Array(repeating: "handled", count: fit + 1))
@@ -91,17 +99,23 @@ struct ServiceRoomTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("two transports of one name are each called")
+    @Test("two transports of one name are each called, one that has much when it uses less than what is free")
     func twoOfOneName() async throws {
-        let settings = ServiceSettings.with { $0.messages = 1 }
-        let gate = Gate()
+        let settings = ServiceSettings.with { $0.messages = 16 }
+        let (first, gate) = (Gate(), Gate())
         let other = HandTransport()
-        let bench = ServiceBench(settings: settings, transports: [other]) { _, _ in await gate.wait() }
+        let bench = ServiceBench(settings: settings, transports: [other]) { message, _ in
+            await (message.number == 1 ? first : gate).wait()
+        }
         let (intake, run) = await bench.open()
-        _ = try intake.submit([ServiceBench.payload(1)])
+        for number in 1...8 { _ = try intake.submit([ServiceBench.payload(number, "o\(number)")]) }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(9)]) }
         let called = Atomic<Int>(0)
         intake.whenRoom { called.add(1, ordering: .relaxed) }
         await other.intake().whenRoom { called.add(10, ordering: .relaxed) }
+        first.open()
+        try await until { bench.service.status.messages == 7 }
+        #expect(called.load(ordering: .relaxed) == 10)
         gate.open()
         try await until { called.load(ordering: .relaxed) == 11 }
         other.finish()

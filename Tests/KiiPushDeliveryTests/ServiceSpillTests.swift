@@ -163,6 +163,26 @@ struct ServiceSpillTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("what comes while others of its lane wait on disk, or are read, is not handled before them")
+    func comesWhileRead() async throws {
+        let (gate, mayRead) = (Gate(), Flag())
+        let inbox = SpyInbox { _, what in what.hasPrefix("read") && !mayRead.isSet }
+        let (bench, intake, run) = await ServiceBench(inbox: inbox, settings: Self.settings(20)) { message, _ in
+            if message.number == 2 { await gate.wait() }
+        }.opened()
+        // Three have room in memory.
+        var receipts = try intake.submit((0..<4).map { ServiceBench.payload($0) })
+        try await until { receipts[1].word == "handled" }
+        receipts += try intake.submit([ServiceBench.payload(4)])
+        gate.open()
+        try await until { bench.told.events.contains { $0.contains("could not be read") } }
+        receipts += try intake.submit([ServiceBench.payload(5)])
+        mayRead.set()
+        try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
+        #expect(bench.log.events == (0..<6).map { "r \($0)" })
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a service that is cancelled while an inbox cannot be read ends, and leaves what waits")
     func cancelledWhileReadFails() async throws {
         let inbox = SpyInbox { _, what in what.hasPrefix("read") }
@@ -344,6 +364,7 @@ struct ServiceSpillTests {
         #expect(try await run.value == DrainReport())
         #expect(bench.service.status == ServiceStatus() && inbox.disk.rows.isEmpty)
         #expect(letters.letters().map(\.attempts) == [2] && letters.letters()[0].summary?.count == 50)
+        #expect(letters.letters()[0].cause == "TestError")
         #expect(bench.log.events.count == 101, "no handler runs again")
     }
 

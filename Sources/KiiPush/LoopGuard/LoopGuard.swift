@@ -99,7 +99,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Gives back what a message that was not handled took from its keys' paces.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         switch outcome {
-        case .refused, .unrouted, .expired, .superseded, .paced: break
+        case .refused, .expired, .superseded, .paced: break
         case .failed(let failure) where failure.isMiddleware && failure.handled.isEmpty: break
         default: return
         }

@@ -15,11 +15,7 @@ struct LoopState {
 
     /// Judges a message: it ends, waits, or passes.
     mutating func judge(_ message: inout RoutedMessage, _ wall: () -> Int64?) -> Verdict {
-        message.isCounted = false
-        if let layer = layerThatEnds(&message) {
-            paces.leave(&message)
-            return .drop(.looped(layer))
-        }
+        if let layer = layerThatEnds(&message) { return .drop(.looped(layer)) }
         if isOn(.pace), message.heard == .no, message.bypass == .none, killSwitch.isIdle(at: message.admittedAt),
             paces.passAtOnce(&message)
         {
@@ -27,10 +23,7 @@ struct LoopState {
         }
         paces.align(message.admittedAt, wall)
         hear(&message, isInLane: false)
-        if stopKilled(&message) {
-            paces.leave(&message)
-            return .drop(.looped(.killSwitch))
-        }
+        if stopKilled(&message) { return .drop(.looped(.killSwitch)) }
         guard isOn(.pace), message.heard != .no else { return .pass }
         if message.bypass == .superseded {
             paces.leave(&message, isSuperseded: true)
@@ -41,7 +34,7 @@ struct LoopState {
 
     /// Hears a message, unless that was done before or it is replayed.
     mutating func hear(_ message: inout RoutedMessage, isInLane: Bool, isAgain: Bool = false) {
-        guard isOn(.pace), message.bypass != .all, message.heard == .no, !message.routes.isEmpty else { return }
+        guard isOn(.pace), message.bypass != .all, message.heard == .no else { return }
         paces.hear(&message, isInLane: isInLane, isAgain: isAgain)
     }
 
@@ -79,7 +72,7 @@ struct LoopState {
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
-        return writes.take(object, event, now: message.admittedAt)
+        return writes.take(object, event)
     }
 }
 

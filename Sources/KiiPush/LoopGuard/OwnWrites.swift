@@ -115,8 +115,7 @@ struct OwnWrites {
     ///
     /// It is the write with exactly the event's time, else the oldest possible one. Writes that the event shows to be
     /// overtaken are marked, whoever caused it.
-    mutating func take(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool {
-        forgetOld(now)
+    mutating func take(_ key: ResourceKey, _ event: Event) -> Bool {
         guard var writes = waiting[key] else { return false }
         let match = Self.match(writes, event)
         if let time = event.modifiedAt {
@@ -140,7 +139,7 @@ struct OwnWrites {
         return candidates.first { writes[$0].isExactly(event) } ?? candidates.first { writes[$0].mayBe(event) }
     }
 
-    /// Forgets up to two expired writes: more than are added in the meantime, so none stays for long.
+    /// Forgets up to two expired writes: more than are added, so that they do not pile up.
     private mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = order.first,

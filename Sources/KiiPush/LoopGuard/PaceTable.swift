@@ -63,7 +63,6 @@ struct PaceTable {
                 queue.append(index)
                 continue
             }
-            last = .max
             indices.remove(key.id.digest, index)
             records[index] = nil
             free.append(index)

@@ -258,7 +258,7 @@ struct Pace {
         }
         allowance.restore(limits.allowance, now)
         proofs.restore(limits.proofs, now)
-        if rate > 0, now - handledAt > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
+        if now - handledAt > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 
     private mutating func forgetRate() { (rate, room, provedSince) = (0, 0, .infinity) }

@@ -102,7 +102,6 @@ package final class TraceRecorder: Sendable {
         mutating func takeRecord() -> TraceRecord {
             var taken = TraceRecord()
             swap(&taken, &record)
-            call = nil
             return taken
         }
     }
@@ -150,7 +149,7 @@ package final class TraceRecorder: Sendable {
     /// Records the call of a route's handler.
     func call(_ route: Route, _ message: RoutedMessage) {
         let now = clock.now
-        let waited = Self.waited(message.arrivedAt, now)
+        let waited = now.nanoseconds.since(message.arrivedAt.nanoseconds)
         state.withLock { state in
             let number = UInt32(state.record.called.count)
             (state.stageStart, state.call) = (now, .call(number, attempt: message.attempt, waited: waited))
@@ -202,13 +201,8 @@ package final class TraceRecorder: Sendable {
             return Trace(
                 messageID: id, message: message, transport: transport, outcome: outcome, generation: generation,
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
-                waitedNanoseconds: state.firstWaited ?? Self.waited(arrivedAt ?? start, now), seen: seen,
-                record: record)
+                waitedNanoseconds: state.firstWaited ?? now.nanoseconds.since((arrivedAt ?? start).nanoseconds),
+                seen: seen, record: record)
         }
-    }
-
-    /// How long a message had waited; an arrival that an earlier process recorded may be of another clock.
-    private static func waited(_ arrivedAt: MonotonicInstant, _ now: MonotonicInstant) -> Int64 {
-        max(0, now.nanoseconds.since(arrivedAt.nanoseconds))
     }
 }

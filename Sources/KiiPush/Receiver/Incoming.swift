@@ -99,7 +99,7 @@ extension Incoming {
         for end in ends {
             if case .looped(let layer) = end.end { return .looped(layer) }
         }
-        return done.isEmpty && !ends.isEmpty ? .expired : .handled(succeeded)
+        return done.isEmpty ? .expired : .handled(succeeded)
     }
 
     func hasEnded(_ route: String) -> Bool { end(of: route) != nil }

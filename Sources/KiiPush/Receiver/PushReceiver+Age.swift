@@ -50,7 +50,7 @@ extension PushReceiver {
 
     /// The time since a message arrived; zero if its arrival is not known.
     private func waited(_ message: RoutedMessage, _ wall: Int64?) -> Duration {
-        let waited = max(message.arrivedAt.duration(to: clock.now), .zero)
+        let waited = message.arrivedAt.duration(to: clock.now)
         guard let wall else { return waited }
         let isArrivalKnown = wall < Self.firstPush || waited <= .milliseconds(wall - Self.firstPush)
         return isArrivalKnown ? waited : .zero

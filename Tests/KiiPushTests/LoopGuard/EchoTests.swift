@@ -52,6 +52,7 @@ struct EchoTests {
         Row("a deletion", .nothing, event(event: .objectDeleted), isCut: false),
         Row("done, no time told, nine seconds later", .done(nil), after: 9, isCut: true),
         Row("done, no time told, ten seconds later", .done(nil), after: 10, isCut: false),
+        Row("done, no time at all, ten seconds later", .done(nil), event(modifiedAt: nil), after: 10, isCut: false),
         Row("done, nine seconds later over APNs", .done(8), event(), .short, after: 9, isCut: true),
         Row("done, ten seconds later over APNs", .done(8), event(), .short, after: 10, isCut: false),
         Row("done at the event's time, a minute later", .done(7), after: 59, isCut: true),
@@ -99,9 +100,13 @@ struct EchoTests {
 
     @Test(
         "an event with exactly the time of a declared write is that write's, whoever this device is",
-        arguments: strangers)
-    func whoever(row: (me: [Sender], report: Int64?, sender: String, time: Int64?, isDropped: Bool)) throws {
-        let loopGuard = LoopGuard(me: row.me, settings: LoopSettings(layers: [.echo]), clock: ManualClock())
+        arguments: strangers, [true, false])
+    func whoever(
+        row: (me: [Sender], report: Int64?, sender: String, time: Int64?, isDropped: Bool), isShared: Bool
+    ) throws {
+        let loopGuard = LoopGuard(
+            me: isShared ? [] : row.me, writesAs: isShared ? row.me : [], settings: LoopSettings(layers: [.echo]),
+            clock: ManualClock())
         let write = loopGuard.announce(Self.object)
         // While the write is under way, nothing proves that a sender's event is its own.
         let early = Self.event(sender: row.sender, modifiedAt: 6).payload(.long)

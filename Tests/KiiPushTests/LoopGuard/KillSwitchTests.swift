@@ -7,7 +7,7 @@ import Testing
 struct KillSwitchTests {
     let clock = ManualClock()
 
-    @Test("killing everything drops every message, whether or not a route takes it, until it is revived")
+    @Test("killing everything drops every message, with and without a route, until the kill or the layer is off")
     func killEverything() throws {
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.kill(.everything, for: .seconds(60))
@@ -15,17 +15,23 @@ struct KillSwitchTests {
             #expect(try loopGuard.judge(payload) == "killSwitch", "\(name)")
             #expect(try loopGuard.judge(payload, routes: []) == "killSwitch", "\(name)")
         }
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        loopGuard.settings.layers.remove(.killSwitch)
+        #expect(try loopGuard.judge(payload) == "pass")
+        loopGuard.settings.layers.insert(.killSwitch)
+        #expect(try loopGuard.judge(payload) == "killSwitch")
         loopGuard.revive(.everything)
         for (_, _, _, _, payload) in PayloadFixture.matrix {
             #expect(try loopGuard.judge(payload, routes: []) == "pass")
         }
     }
 
-    @Test("a kill ends by itself, at its end and not before")
+    @Test("a kill ends by itself, at its end and not before, whatever a list says")
     func end() throws {
         let loopGuard = LoopGuard(clock: clock)
         let payload = PayloadFixture.pushToApp().payload(.long)
         loopGuard.kill(.everything, for: .seconds(60))
+        loopGuard.setKills([.everything: .seconds(1)])
         clock.advance(by: .milliseconds(59_999))
         #expect(loopGuard.killed == [.everything])
         #expect(try loopGuard.judge(payload, at: clock.now) == "killSwitch")

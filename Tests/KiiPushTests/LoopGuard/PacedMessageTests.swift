@@ -149,12 +149,14 @@ struct PacedMessageTests {
         #expect(bench.log.events.suffix(2) == ["quick 21", "slow 21"])
     }
 
-    @Test("a message dropped or failed by a later middleware costs its keys nothing")
-    func givenBack() async {
+    @Test(
+        "a message that a later middleware does not let pass costs its keys nothing",
+        arguments: [.refuse("not now"), .drop(.superseded), .later(until: .seconds(3600))] as [Verdict])
+    func givenBack(verdict: Verdict) async {
         let isRefusing = Flag()
         isRefusing.set()
-        let bench = PacingBench { _ in isRefusing.isSet ? .refuse("not now") : .pass }
-        for number in 1...100 { #expect(await bench.send(number) == "refused (not now)") }
+        let bench = PacingBench { _ in isRefusing.isSet ? verdict : .pass }
+        for number in 1...100 { #expect(await bench.send(number) != "handled") }
         isRefusing.clear()
         await bench.spend(from: 101)
         #expect(await bench.send(121) == "paced")

@@ -100,8 +100,12 @@ struct WriteBudgetTests {
         let (clock, news) = (ManualClock(), EventLog())
         let loopGuard = LoopGuard(clock: clock)
         loopGuard.onPaced { news.add("\($0.level.rawValue) \($0.route)") }
-        for message in 1...25 { try? loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        clock.advance(by: .seconds(5))
+        for message in 1...24 { try? loopGuard.spendWrite(of: "r", for: UInt64(message)) }
+        clock.advance(by: .seconds(1))
+        try? loopGuard.spendWrite(of: "r", for: 25)
         #expect(news.events == ["writes r"] && loopGuard.paced.map(\.waiting) == [5])
+        #expect(loopGuard.paced.map { Int($0.since.seconds) } == [5])
         let sentence = try #require(loopGuard.paced.first?.sentence)
         #expect(sentence.contains("route r write for many messages") && sentence.contains("\"pace\": \"unlimited\""))
         clock.advance(by: .seconds(51))
@@ -113,11 +117,13 @@ struct WriteBudgetTests {
         #expect(news.events.count == 2)
     }
 
-    @Test("a known route keeps its budget when all others have one too")
+    @Test("a known route keeps its budget when all others have one too; at a further one, all begin anew")
     func full() throws {
         let loopGuard = LoopGuard(clock: ManualClock())
         for message in 1...20 { try loopGuard.spendWrite(of: "r", for: UInt64(message)) }
         for route in 2...Paces.mostRoutes { try loopGuard.spendWrite(of: "r\(route)", for: 100) }
         #expect(throws: WriteBudgetSpent.self) { try loopGuard.spendWrite(of: "r", for: 21) }
+        try loopGuard.spendWrite(of: "further", for: 100)
+        try loopGuard.spendWrite(of: "r", for: 22)
     }
 }
