@@ -117,20 +117,10 @@ enum TextReport {
 
     /// Why a message has its kind, in a few words.
     static func reason(_ message: PushMessage, _ classification: Classification) -> String {
-        let evidence = classification.evidence.joined(separator: ", ")
-        switch classification.certainty {
-        case .certain where evidence.isEmpty:
-            return
-                "certain: it came by \(escaped(message.raw.transport?.name ?? "quickblox")), which carries nothing of Kii's"
-        case .certain: return "certain: the payload has \(evidence)"
-        case .likely where !evidence.isEmpty:
-            return "likely: the payload has the scope of a topic (\(evidence)), but names none"
-        case .likely where MisplacedKeys.hint(message) != nil:
-            return "likely: none of Kii's keys are where they are read"
-        case .likely: return "likely: nothing in the payload says otherwise"
-        case .ambiguous where evidence.isEmpty: return "ambiguous: it contradicts itself"
-        case .ambiguous: return "ambiguous: the payload has \(evidence), but contradicts itself"
-        }
+        let isMisplaced =
+            classification.certainty == .likely && classification.evidence.isEmpty && MisplacedKeys.hint(message) != nil
+        let why = isMisplaced ? "none of Kii's keys are where they are read" : classification.reason
+        return "\(classification.certainty.rawValue): \(why)"
     }
 
     /// The id of something that a payload names without its scope, so that no rule can match it.

@@ -196,6 +196,20 @@ struct ConflictTests {
         try Judged.user(#"{"topic":"t"}"#, by: "topic").check(app: "mine")
     }
 
+    @Test(
+        "a classification says the kind, and why",
+        arguments: [
+            (#"{"topic":"t","objectScopeType":"APP"}"#, "Push to User, certain: the payload has topic"),
+            (#"{"n":1}"#, "Direct Push, likely: nothing in the payload says otherwise"),
+            (
+                #"{"bucketID":"b","topic":"t"}"#,
+                "Push to App, ambiguous: the payload has bucketID, but contradicts itself; topic: a topic beside what makes a Push to App"
+            ),
+        ])
+    func words(payload: String, words: String) throws {
+        #expect(try PushMessage(RawPayload(payload)).classification.description == words)
+    }
+
     @Test("the scope's app counts before the sender's")
     func scopeAppFirst() throws {
         let payload = #"{"appID":"other","objectScopeAppID":"mine","topic":"t"}"#
