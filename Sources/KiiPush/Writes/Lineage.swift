@@ -17,7 +17,7 @@ public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
     /// How far an object's time of modification may be from the time of its stamp.
-    public static let lifetime = Duration.seconds(30)
+    package static let lifetime = Duration.seconds(30)
     /// The number of handlers in the chain: 1 in the first message.
     public let hops: Int
     /// The receiver that sent the first message, by an id that is opaque to others.
