@@ -143,7 +143,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     }
 
     /// The targets that are switched off now.
-    public var killed: Set<KillTarget> { Set(killedUntil.keys) }
+    package var killed: Set<KillTarget> { Set(killedUntil.keys) }
 
     /// The targets that are switched off now, each with its end.
     public var killedUntil: [KillTarget: MonotonicInstant] {

@@ -30,7 +30,7 @@ enum TextReport {
         add("object", message.object?.id ?? placeless(.objectID, of: .pushToApp, message))
         add("topic", message.topic?.name ?? placeless(.topic, of: .pushToUser, message))
         add("uri", (message.object?.uri ?? message.bucket?.uri ?? message.topic?.uri)?.description)
-        add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
+        add("sender", message.sender?.description)
         add("origin", message[.origin])
         add("app", message.appID)
         if let push = ForeignPushMessage(message) {
