@@ -148,9 +148,6 @@ public struct HandlerContext: Sendable {
     }
 
     /// Puts the stamp into the data of a Push to User, or the fields of an object.
-    public func stamp(_ data: inout [String: String]) { data[Lineage.key] = stamp }
-
-    /// Puts the stamp into the data of a Push to User, or the fields of an object.
     public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }
 }
 

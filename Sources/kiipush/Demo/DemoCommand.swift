@@ -85,7 +85,8 @@ private struct Demo {
     private func send(_ payload: RawPayload) async {
         if let message = try? PushMessage(payload) {
             let classification = message.classification
-            console.print("    \(message.kind), \(TextReport.reason(message, classification))")
+            let why = TextReport.reason(message, classification)
+            console.print("    \(message.kind), \(message.certainty.rawValue): \(why)")
             for conflict in classification.conflicts {
                 console.print("    conflict: \(conflict.name): \(conflict.reason)")
             }

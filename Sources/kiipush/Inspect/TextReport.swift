@@ -103,8 +103,6 @@ enum TextReport {
     private static func headline(
         _ message: PushMessage, _ classification: Classification, _ source: String, _ ink: Ink
     ) -> String {
-        let reason = reason(message, classification)
-        let certainty = reason.prefix { $0 != ":" }
         let tone: Ink.Tone? =
             switch classification.certainty {
             case .certain: .good
@@ -112,15 +110,14 @@ enum TextReport {
             case .ambiguous: .warning
             }
         return "\(escaped(source)): \(ink("\(classification.kind)", .strong)), "
-            + "\(ink(String(certainty), tone))\(reason.dropFirst(certainty.count))"
+            + "\(ink(classification.certainty.rawValue, tone)): \(reason(message, classification))"
     }
 
     /// Why a message has its kind, in a few words.
     static func reason(_ message: PushMessage, _ classification: Classification) -> String {
-        let isMisplaced =
-            classification.certainty == .likely && classification.evidence.isEmpty && MisplacedKeys.hint(message) != nil
-        let why = isMisplaced ? "none of Kii's keys are where they are read" : classification.reason
-        return "\(classification.certainty.rawValue): \(why)"
+        guard classification.certainty == .likely, classification.evidence.isEmpty, MisplacedKeys.hint(message) != nil
+        else { return classification.reason }
+        return "none of Kii's keys are where they are read"
     }
 
     /// The id of something that a payload names without its scope, so that no rule can match it.
