@@ -73,7 +73,7 @@ receiver.onPushToUser(id: "notes", topic: "news") { message, context in
 
 // Direct Push: whatever was sent, by an administrator or by somebody whose push looks the same.
 receiver.onDirectPush(id: "direct") { message, context in
-    let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "unknown"
+    let sender = message.sender?.description ?? "unknown"
     print("direct, sender \(sender): \(message.data.keys)")
 }
 

@@ -100,8 +100,8 @@ extension CurlError: ReportedError, CustomStringConvertible {
         case .closed: "the request was not sent: the transport is closed"
         case .unreachable(let why): "the server was not reached: \(why)"
         case .timedOut(false): "the server was not reached in time"
-        case .timedOut(true): "the server did not answer in time; it may have done what was asked all the same"
-        case .lost(let why): "the connection failed; the server may have done what was asked all the same: \(why)"
+        case .timedOut(true): "the request was sent, and the server did not answer in time"
+        case .lost(let why): "the connection failed after the request was sent: \(why)"
         case .tooLarge(let limit): "the answer is larger than \(limit) bytes"
         }
     }

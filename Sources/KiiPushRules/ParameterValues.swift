@@ -11,7 +11,7 @@ import KiiPush
 /// reports them. It prints without the values, since some may be secret.
 public struct ParameterValues: Sendable, Hashable {
     /// The largest file of values, in bytes.
-    public static let mostBytes = 1 << 20
+    package static let mostBytes = 1 << 20
 
     enum Form: Hashable {
         /// Read by the type of its parameter.

@@ -59,7 +59,7 @@ package struct RuleExpectation: Sendable {
     package fileprivate(set) var reason: String?
     package fileprivate(set) var layer: String?
     package fileprivate(set) var code: String?
-    /// The ids of the matching routes, complete and in order, also for a message that a middleware dropped.
+    /// The ids of the matching routes, complete and in order.
     package fileprivate(set) var rules: [String]?
     /// The handlers that were called, failed ones included, complete and in order; a rule without a handler appears
     /// with its id.
@@ -74,6 +74,17 @@ package struct RuleExpectation: Sendable {
 
     /// Whether the file names nothing to compare.
     package var isEmpty: Bool { positions.isEmpty }
+
+    /// Whether the rules are expected to have handled the message, since nothing is said of its end.
+    var impliesHandled: Bool {
+        let ends = ["outcome", "reason", "layer", "code", "handlers"]
+        return rules?.isEmpty == false && ends.allSatisfy { positions[$0] == nil }
+    }
+
+    /// Whether a rule, or its handler, is expected.
+    func names(_ rule: RoutingRule) -> Bool {
+        rules?.containsExactly(rule.id) == true || handlers?.containsExactly(rule.handlerName) == true
+    }
 
     /// The outcomes that a test may name; only a service quarantines, and a test has none.
     static let outcomes = [

@@ -26,9 +26,9 @@ public struct RulesError: Error, Sendable, Hashable {
     }
 
     /// The most problems that are kept; the others are only counted.
-    public static let mostProblems = 100
+    package static let mostProblems = 100
 
-    /// The problems in order of position, at least one and at most ``mostProblems``.
+    /// The problems in order of position, at least one and at most 100.
     public let problems: [Problem]
 
     /// The number of problems that were not kept.

@@ -81,9 +81,9 @@ extension RulesReader {
     /// The key `dedupe` of a rule: `{"by": "data.messageId"}`.
     mutating func ruleDedupe(_ node: PlacedValue) -> (dedupe: RouteDedupe, offset: Int)? {
         guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
-        let expected = "a field of the data, such as \"data.messageId\""
+        let expected = "a root key of the data, such as \"data.messageId\""
         guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
-        guard let key = text.keyOfData else { return refuse(node, expected, found: text) }
+        guard let key = text.keyOfData, key.first != "/" else { return refuse(node, expected, found: text) }
         return (.by(data: key), node.offset)
     }
 

@@ -18,8 +18,8 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
 
     /// Uses the tests of rules that are already parsed.
     ///
-    /// - Throws: `RulesError` if they cannot be loaded; `RuleTestFailure` if there is no test, since an empty suite
-    ///   would pass.
+    /// - Throws: `RulesError` if they cannot be loaded; another error if there is no test, since an empty suite would
+    ///   pass.
     package init(_ rules: RoutingRules, formats: PayloadFormats = .shipped) throws {
         self.rules = rules
         let runner = try RuleTestRunner(rules, formats: formats)
@@ -32,7 +32,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     /// A relative path starts at the folder of the source file that makes the suite, since the working directory of a
     /// test varies. `params` are the values of parameters for which the file has no default and a test no row.
     ///
-    /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; `RuleTestFailure` if
+    /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; another error if
     ///   there is no test.
     public init(
         contentsOf path: String, params: ParameterValues = [:], formats: PayloadFormats = .shipped,
@@ -81,7 +81,7 @@ public struct RuleCase: Sendable, Identifiable, CustomStringConvertible {
 /// A test of a rules file failed.
 public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
     /// The unmet expectations, in order; at least one.
-    public let failures: [RuleTestFailure]
+    package let failures: [RuleTestFailure]
 
     /// Reports failures from `RuleTestResult.failures`.
     package init(failures: [RuleTestFailure]) { self.failures = failures }

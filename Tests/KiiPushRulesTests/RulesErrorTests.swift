@@ -14,7 +14,7 @@ struct RulesErrorTests {
     private static let sender = "expected a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
     private static let objectURI = "expected the kiicloud:// URI of an object, found"
     private static let targetURI = "expected the kiicloud:// URI of a bucket, an object or a topic, found"
-    private static let field = "expected a field of the data, such as \"data.messageId\""
+    private static let field = "expected a root key of the data, such as \"data.messageId\""
     private static let count = "expected a whole number from 0 to 1000000000, found"
     /// What is said of the numbers of earlier versions.
     private static let rate =
@@ -169,6 +169,7 @@ struct RulesErrorTests {
             "dedupe":{"by":7} => 3:16: \#(field), found a number
             "dedupe":{"by":"messageId"} => 3:16: \#(field), found 'messageId'
             "dedupe":{"by":"data."} => 3:16: \#(field), found 'data.'
+            "dedupe":{"by":"data./order/id"} => 3:16: \#(field), found 'data./order/id'
             "dedupe":{"by":"data.\t"} => 3:16: \#(field) without control characters
             "dedupe":{"by":"data.a","window":"1s"} => 3:25: unknown key 'window'; known: by
             """#))

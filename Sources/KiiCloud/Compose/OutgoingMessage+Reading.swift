@@ -2,7 +2,7 @@ import KiiPush
 
 extension OutgoingMessage {
     /// The largest body that is read, in bytes: far more than the networks accept.
-    public static let mostBodyBytes = 65_536
+    package static let mostBodyBytes = 65_536
 
     /// Reads the body of a request that sends a push: `SendPushMessageRequest`.
     ///
@@ -11,7 +11,7 @@ extension OutgoingMessage {
     /// counts, `fcm` before `gcm`. Values that Kii does not accept in data are read, and reported by
     /// ``problems(sentTo:)``.
     ///
-    /// - Throws: ``MessageBodyError`` if the body is longer than ``mostBodyBytes``, is not a JSON object, has an
+    /// - Throws: ``MessageBodyError`` if the body is longer than 65,536 bytes, is not a JSON object, has an
     ///   unknown or duplicate key, or a value of another type than Kii documents.
     public init(body: [UInt8]) throws(MessageBodyError) { try self.init(body: body, beside: []) }
 

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// - *Identity* drops events whose sender is one of `me`, the identities that only this device writes as: not a user
 ///   with several devices. Payloads without a sender, such as any APNs Push to App, pass.
-/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:changing:)``;
-///   ``OwnWrite`` says which event that is.
+/// - *Echo* drops the event of a write that a handler declared, see
+///   ``HandlerContext/writing(_:changing:_:)``; ``OwnWrite`` says which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
 ///   or that of its object; see ``Lineage``.
 /// - *Pace* lets messages wait: a key of which more than 20 come at once is not handled for some seconds, to see if its
@@ -137,13 +137,13 @@ public final class LoopGuard: Middleware, WriteWatch {
     /// Targets that ``kill(_:for:)`` switched off stay off.
     ///
     /// - Parameter kills: each target with the time that it stays off from now on.
-    public func setKills(_ kills: [KillTarget: Duration]) {
+    package func setKills(_ kills: [KillTarget: Duration]) {
         let now = clock.now
         state.withLock { $0.killSwitch.setList(kills.mapValues { now.advanced(by: $0) }) }
     }
 
     /// The targets that are switched off now.
-    public var killed: Set<KillTarget> { Set(killedUntil.keys) }
+    package var killed: Set<KillTarget> { Set(killedUntil.keys) }
 
     /// The targets that are switched off now, each with its end.
     public var killedUntil: [KillTarget: MonotonicInstant] {

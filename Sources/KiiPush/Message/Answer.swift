@@ -14,7 +14,7 @@ public struct Answer: Sendable, Hashable {
     }
 
     /// The most bytes of an answer as JSON: of its ``data``, its ``reason`` and some thirty more.
-    public static let mostBytes = 65_536
+    package static let mostBytes = 65_536
 
     /// How the command has ended.
     public var status: Status
@@ -48,8 +48,8 @@ public struct Answer: Sendable, Hashable {
     }
 }
 
-/// An answer was not accepted because it has more than ``Answer/mostBytes``, 32 levels or 1,024 members, or a number
-/// that is none.
+/// An answer was not accepted because it has more than 65,536 bytes as JSON, 32 levels or 1,024 members, or a
+/// number that is none.
 public struct AnswerTooLarge: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many bytes it has.
     public let bytes: Int

@@ -16,6 +16,29 @@ public struct Classification: Sendable, Hashable {
     public let conflicts: [Conflict]
 }
 
+extension Classification: CustomStringConvertible {
+    /// The kind, its certainty and why: `Push to User, certain: the payload has topic`.
+    ///
+    /// It contains keys of the payload, and no value.
+    public var description: String {
+        let details = conflicts.map { "; \($0.name): \($0.reason)" }.joined()
+        return "\(kind), \(certainty.rawValue): \(reason)\(details)"
+    }
+
+    /// Why it is of this kind, in a few words.
+    package var reason: String {
+        let keys = evidence.joined(separator: ", ")
+        return switch (certainty, evidence.isEmpty) {
+        case (.certain, true): "its transport carries nothing of Kii's"
+        case (.certain, false): "the payload has \(keys)"
+        case (.likely, true): "nothing in the payload says otherwise"
+        case (.likely, false): "the payload has the scope of a topic (\(keys)), but names none"
+        case (.ambiguous, true): "the payload contradicts itself"
+        case (.ambiguous, false): "the payload has \(keys), but contradicts itself"
+        }
+    }
+}
+
 /// One contradiction in a payload.
 public struct Conflict: Sendable, Hashable {
     /// The field that contradicts, by its long key, such as `sourceURI`; also for payloads with short keys.

@@ -20,7 +20,7 @@ extension PushMessage: CustomStringConvertible {
             add("format", format)
             add("type", storage.foreign?.push.type)
         }
-        add("from", sender.map { "\($0.typeName) \($0.id)" })
+        add("from", sender?.description)
         // Other years are no dates, but times in another unit.
         let years: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
         add("sent", sentAt.map { years.contains($0) ? GregorianDate.text($0, fraction: true) : String($0) })

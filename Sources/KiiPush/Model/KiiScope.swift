@@ -56,6 +56,18 @@ public enum KiiScope: Sendable, Hashable {
     public func bucket(_ name: String) -> KiiBucket { KiiBucket(scope: self, name: name) }
 }
 
+extension KiiScope: CustomStringConvertible {
+    /// For people: `the app`, or `user U1`; an id is shown as received.
+    public var description: String {
+        switch self {
+        case .app: "the app"
+        case .user(let user): "user \(user.id)"
+        case .group(let group): "group \(group.id)"
+        case .thing(let thing): "thing \(thing.id)"
+        }
+    }
+}
+
 /// A message's statement of its scope, complete or not: the counterpart of `messageScope`.
 ///
 /// A scope that is missing, unknown or without its id never changes a message's kind; the message only has no bucket

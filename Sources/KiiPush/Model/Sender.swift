@@ -35,6 +35,11 @@ public enum Sender: Sendable {
     }
 }
 
+extension Sender: CustomStringConvertible {
+    /// For people: `user U1`; the id is shown as received.
+    public var description: String { "\(typeName) \(id)" }
+}
+
 extension Sender: Hashable {
     /// Whether two senders have the same type and id, to the byte.
     public static func == (left: Sender, right: Sender) -> Bool {

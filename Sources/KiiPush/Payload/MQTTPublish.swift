@@ -20,7 +20,7 @@ public struct MQTTPublish: Sendable, Hashable {
 
     /// The most bytes of all texts and of the correlation data, with 64 for each user property; a transport leaves out
     /// properties beyond that.
-    public static let mostBytes = 16_384
+    package static let mostBytes = 16_384
 
     /// The topic that it was published to, without wildcards.
     public var topic: String

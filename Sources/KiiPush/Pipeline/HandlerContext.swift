@@ -66,14 +66,18 @@ public struct HandlerContext: Sendable {
     /// }
     /// ```
     ///
-    /// It declares the write as ``willWrite(_:changing:)`` does, and reports its end. If `write` throws, it counts as
-    /// failed: its event, if it happened all the same, is handled.
+    /// It declares the write, and reports its end. If `write` throws, it counts as failed: its event, if it happened
+    /// all the same, is handled. One declaration drops one event, see ``OwnWrite``: a write that changes two things,
+    /// such as fields and body, is two.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
     ///   - change: what the write does to it; by default, it creates the object or changes its fields.
     ///   - write: writes, and returns what became of it.
-    /// - Throws: the errors of ``willWrite(_:changing:)``, before anything is written, and those of `write`.
+    /// - Throws: before anything is written, ``LoopRefusal`` if the handler's own route accepts events of that bucket
+    ///   and refuses such writes; by default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent``
+    ///   if the route has declared writes for more than 20 messages, and for more than six a minute since: a service
+    ///   runs the handler again from its beginning, so declare a write before other effects. The errors of `write`.
     public nonisolated(nonsending) func writing(
         _ object: KiiObject, changing change: ObjectChange = .fields, _ write: () async throws -> OwnWrite.End
     ) async throws {
@@ -89,18 +93,8 @@ public struct HandlerContext: Sendable {
         }
     }
 
-    /// Declares that the handler is about to create, change or delete an object, so that the guard drops the event.
-    ///
-    /// Prefer ``writing(_:changing:_:)``. Call this before the write, and ``OwnWrite/done(modifiedAt:)`` or
-    /// ``OwnWrite/failed()`` after it, in every case. One declaration drops one event, see ``OwnWrite``: a write that
-    /// changes two things, such as fields and body, needs two.
-    ///
-    /// - Returns: the expected write.
-    /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
-    ///   default they are only reported, to ``LoopGuard/onRisk(_:)``. ``WriteBudgetSpent`` if the route has declared
-    ///   writes for more than 20 messages, and for more than six a minute since: a service runs the handler again from
-    ///   its beginning, so declare a write before other effects.
-    public func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
+    /// Declares a write as ``writing(_:changing:_:)`` does; the caller reports its end in every case.
+    package func willWrite(_ object: KiiObject, changing change: ObjectChange = .fields) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
         return loopGuard?.announce(object, change, since: nil) ?? OwnWrite(expected: nil)
     }
@@ -110,7 +104,7 @@ public struct HandlerContext: Sendable {
     /// Its event is dropped only if it is judged after ``OwnCreation/done(id:modifiedAt:)``; before that, it cannot be
     /// distinguished from the event of another device. Where you can, choose the id yourself and declare the object.
     ///
-    /// Throws as ``willWrite(_:changing:)`` does.
+    /// Throws as ``writing(_:changing:_:)`` does before it writes.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
         return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
@@ -145,16 +139,13 @@ public struct HandlerContext: Sendable {
     /// data of a Push to User, or into the object.
     ///
     /// It counts one handler more than the message that the handler was called with. Read it right before the write,
-    /// which must follow within ``Lineage/lifetime``.
+    /// which must follow within 30 seconds.
     public var stamp: String {
         let maker = loopGuard?.origin ?? "-"
         let next = (lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: maker)
         let waited = loopGuard.map { arrivedAt.duration(to: $0.now).inNanoseconds / 1_000_000 } ?? 0
         return next.stamped(at: message.serverTime?.addingClamped(waited), by: maker).stamp
     }
-
-    /// Puts the stamp into the data of a Push to User, or the fields of an object.
-    public func stamp(_ data: inout [String: String]) { data[Lineage.key] = stamp }
 
     /// Puts the stamp into the data of a Push to User, or the fields of an object.
     public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
-///     print(order.topic)
+///     print(order.topic.name)
 /// }
 /// ```
 ///

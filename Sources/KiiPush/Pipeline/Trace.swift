@@ -28,15 +28,6 @@ public struct Trace: Sendable {
         public let nanoseconds: Int64
     }
 
-    /// What the deduplication store does when a message ends.
-    @nonexhaustive
-    public enum SeenEffect: String, Sendable, Hashable {
-        /// It remembers the message: the same message is a duplicate from now on.
-        case commit
-        /// It forgets the message: the same message is handled when it arrives again.
-        case release
-    }
-
     /// The message's number in its receiver.
     public let messageID: UInt64
     /// The message, unless it was undecodable.
@@ -51,8 +42,6 @@ public struct Trace: Sendable {
     public let nanoseconds: Int64
     /// How long the message waited: from its arrival to its first handler, or to its end if none was called.
     public let waitedNanoseconds: Int64
-    /// What the deduplication store was asked to do; nil if it had reserved nothing.
-    public let seen: SeenEffect?
     /// What was recorded; lists and texts are made of it when they are read.
     let record: TraceRecord
 

@@ -180,18 +180,15 @@ package final class TraceRecorder: Sendable {
     /// Records the number of the dead letter that the message has become.
     func deadLettered(_ number: UInt64) { state.withLock { $0.record.deadLetter = number } }
 
-    /// The trace of a message that has ended with this outcome, or waits; `isSettled` if its middlewares were told so,
-    /// and not before that it waits.
-    func trace(_ message: RoutedMessage, _ outcome: Outcome, isSettled: Bool) -> Trace {
-        let seen = message.lease.map { _ in isSettled && outcome.isRemembered ? Trace.SeenEffect.commit : .release }
-        return trace(
-            message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt, seen)
+    /// The trace of a message that has ended with this outcome, or waits.
+    func trace(_ message: RoutedMessage, _ outcome: Outcome) -> Trace {
+        trace(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
     }
 
     /// The same, also of a message that could not be decoded.
     func trace(
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
-        _ arrivedAt: MonotonicInstant? = nil, _ seen: Trace.SeenEffect? = nil
+        _ arrivedAt: MonotonicInstant? = nil
     ) -> Trace {
         let now = clock.now
         // Made inside of the lock, so that the record is not copied first.
@@ -202,7 +199,7 @@ package final class TraceRecorder: Sendable {
                 messageID: id, message: message, transport: transport, outcome: outcome, generation: generation,
                 nanoseconds: now.nanoseconds.since(start.nanoseconds),
                 waitedNanoseconds: state.firstWaited ?? now.nanoseconds.since((arrivedAt ?? start).nanoseconds),
-                seen: seen, record: record)
+                record: record)
         }
     }
 }

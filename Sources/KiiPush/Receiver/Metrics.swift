@@ -29,8 +29,8 @@ public struct Metrics: Sendable, Hashable {
         public let handled: Int
         /// How often it failed; without those for lack of a resource.
         public let failed: Int
-        /// How many of its messages had to wait because more of their kind came than are handled at once; without a
-        /// service, each is counted at each delivery.
+        /// How many of its messages had to wait, for their pace or another middleware; without a service, each is
+        /// counted at each delivery.
         public let paced: Int
         /// How often its handler was not called because the message was too old; see ``DeliverySettings/maxAge``.
         public let expired: Int

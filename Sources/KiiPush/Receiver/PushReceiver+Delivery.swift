@@ -38,7 +38,7 @@ extension PushReceiver {
     /// Counts and traces that a message waits in its lane.
     package func paced(_ message: RoutedMessage, _ until: MonotonicInstant) {
         for route in message.routes { route.paced.add(1, ordering: .relaxed) }
-        if let recorder = message.recorder { tell(recorder.trace(message, .paced(until: until), isSettled: false)) }
+        if let recorder = message.recorder { tell(recorder.trace(message, .paced(until: until))) }
     }
 
     /// The routes that match a message now.

@@ -203,9 +203,7 @@ extension PushReceiver {
         if let format = incoming.message.message.format, !outcome.isPaced {
             formatCounts.withLock { $0[format, default: 0] += 1 }
         }
-        if let recorder = incoming.message.recorder {
-            tell(recorder.trace(incoming.message, outcome, isSettled: incoming.passed != nil))
-        }
+        if let recorder = incoming.message.recorder { tell(recorder.trace(incoming.message, outcome)) }
     }
 
     /// Calls the listeners of traces, as they are now: some may have been removed since the message came.

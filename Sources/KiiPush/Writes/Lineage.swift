@@ -7,17 +7,17 @@
 /// ``HandlerContext/continuing(_:modifiedAt:)``.
 ///
 /// The stamp of an object stays in it when somebody changes another field. So it counts only if it was made within
-/// ``lifetime`` of the object's time of modification, by another device, and until this device finds the object
+/// 30 seconds of the object's time of modification, by another device, and until this device finds the object
 /// modified again with the same stamp. A stamp that this device made itself counts only if the object was modified
 /// after the message was sent, and adds no handler: the next stamp repeats its count. A stamp has the server's time,
 /// which is that of the answered message and what has passed since it arrived: a device's wall clock may say 1970. One
-/// that answers a message without a time, or more than ``lifetime`` late, does not count. The pace still bounds such
+/// that answers a message without a time, or more than 30 seconds late, does not count. The pace still bounds such
 /// loops.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
     /// How far an object's time of modification may be from the time of its stamp.
-    public static let lifetime = Duration.seconds(30)
+    package static let lifetime = Duration.seconds(30)
     /// The number of handlers in the chain: 1 in the first message.
     public let hops: Int
     /// The receiver that sent the first message, by an id that is opaque to others.

@@ -1,15 +1,14 @@
 /// An expected write: a handler has declared it, and reports its end.
 ///
-/// ``HandlerContext/writing(_:changing:_:)`` does both, whatever happens in between. Use this value where a write's
-/// declaration and its end are in different places: until the end is reported, another device's change may be taken for
-/// the write.
+/// ``HandlerContext/writing(_:changing:_:)`` does both. Until the end is reported, another device's change may be taken
+/// for the write.
 ///
 /// The event that the write causes is dropped once, as `looped` (`echo`). It counts as that of the write only if it
 ///
 /// - is about this object, and reports the declared ``ObjectChange``: a deletion by somebody else is never dropped
 ///   because of a declared update;
 /// - arrived after the declaration, and at most ``LoopSettings/echo`` after it, by default 60 seconds;
-/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known: that proves it,
+/// - has the time of modification that ``End/done(modifiedAt:)`` reported, if both times are known: that proves it,
 ///   whatever identities this device has.
 ///
 /// If one of the times is not known, as over APNs, the event must have arrived within 10 seconds after `done`, no event
@@ -23,22 +22,20 @@ public struct OwnWrite: Sendable {
     let expected: (by: any WriteWatch, key: ResourceKey, number: UInt64)?
 
     /// Reports that the write succeeded.
-    ///
-    /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
-    ///   with it, another device's event is recognised over every transport that carries the time.
-    public func done(modifiedAt: Int64? = nil) {
+    package func done(modifiedAt: Int64? = nil) {
         if let (loopGuard, key, number) = expected { loopGuard.complete(number, of: key, modifiedAt: modifiedAt) }
     }
 
     /// Reports that the write failed, so that its event is no longer expected.
-    public func failed() { if let (loopGuard, key, number) = expected { loopGuard.withdraw(number, of: key) } }
+    package func failed() { if let (loopGuard, key, number) = expected { loopGuard.withdraw(number, of: key) } }
 }
 
 extension OwnWrite {
     /// What became of a write.
     @nonexhaustive
     public enum End: Sendable, Hashable {
-        /// It succeeded, with the object's time of modification as in ``OwnWrite/done(modifiedAt:)``.
+        /// It succeeded, with the object's time of modification as the server answered it, in milliseconds since 1970:
+        /// with it, another device's event is recognised over every transport that carries the time.
         case done(modifiedAt: Int64? = nil)
         /// Nothing was written, so no event will come.
         case nothing
@@ -54,7 +51,7 @@ public struct OwnCreation: Sendable {
 
     /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
     ///
-    /// The time is as in ``OwnWrite/done(modifiedAt:)``.
+    /// The time is as in ``OwnWrite/End/done(modifiedAt:)``.
     public func done(id: String, modifiedAt: Int64? = nil) {
         loopGuard?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since).done(modifiedAt: modifiedAt)
     }

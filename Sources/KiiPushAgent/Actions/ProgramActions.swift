@@ -16,7 +16,7 @@ public import KiiPushSystem
 /// has handled the message.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   `HandlerContext.willWrite(_:changing:)` does, and `delete kiicloud://…` announces a deletion; both take effect at
+///   `HandlerContext.writing(_:changing:_:)` does, and `delete kiicloud://…` announces a deletion; both take effect at
 ///   once, up to 1,000 per run. They count as failed if the program fails. If the route refuses the write, the
 ///   program is ended.
 /// - A line `answer {…}` on its standard output answers the message with JSON, as `HandlerContext.answer(_:)` does, and
@@ -24,7 +24,7 @@ public import KiiPushSystem
 ///   message.
 /// - Its other output is passed on line by line, standard error to `log` and standard output to `note`, up to 64 KiB
 ///   per run; the rest is read and dropped, so that the program never blocks.
-/// - If it fails, the ``ProgramError`` contains its status or signal and the last lines of its standard error.
+/// - If it fails, the error contains its status or signal and the last lines of its standard error.
 /// - When the task is cancelled, as at the end of its time limit, the program and its process group get SIGTERM, and
 ///   after the grace period SIGKILL. The program is waited for in any case. Processes that it leaves running when it
 ///   ends by itself are not touched.
@@ -58,7 +58,7 @@ public final class ProgramActions: RuleActions {
     ///   - grace: how long a program may take to end after SIGTERM; less than the service's grace, which is 5 s.
     ///   - shortages: notified when programs cannot be started because open files, memory or processes are used up, or
     ///     messages cannot be printed for lack of space, and when they can again. Meanwhile ``run(_:for:_:)`` throws
-    ///     ``ProgramShortage``, and retries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
+    ///     a `ResourceShortage`, and retries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
     ///   - note: called with each line of a program's standard output, as `log` is; nil calls `log`.
     ///   - log: called with each line of a program, prefixed by the message's number, the attempt unless it is the
     ///     first, and the program's name, as `message 12: attempt 2: reload: no device`; without control characters.
@@ -90,7 +90,7 @@ public final class ProgramActions: RuleActions {
 
     /// Runs a program for a message and returns when it has ended.
     ///
-    /// - Throws: ``ProgramError``; ``ProgramShortage`` if it was not started; `LoopRefusal` if it announced a write
+    /// - Throws: a `ReportedError`; a `ResourceShortage` if it was not started; `LoopRefusal` if it announced a write
     ///   that its route refuses.
     public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
         let name = ProgramWords.name(of: arguments)
@@ -118,7 +118,7 @@ public final class ProgramActions: RuleActions {
 
     /// Prints a message.
     ///
-    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` if there is no space for it now;
+    /// - Throws: a `ReportedError` if it cannot be printed; a `ResourceShortage` if there is no space for it now;
     ///   `CancellationError` if the task was cancelled before its turn.
     public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
         let line = line(message)

@@ -1,26 +1,26 @@
-public import KiiPush
-public import KiiPushSystem
+import KiiPush
+package import KiiPushSystem
 import Synchronization
 
 /// A program was not started, or a message not printed, because the system is short of open files, memory, processes or
 /// space.
 ///
 /// A service does not count the attempt.
-public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {
+package struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// The program's name in reports; `print` for a message that was to be printed.
-    public let program: String
+    package let program: String
     /// The missing resource.
-    public let kind: Shortage.Kind
+    package let kind: Shortage.Kind
     /// The system's error number.
-    public let number: ErrorNumber
+    package let number: ErrorNumber
 
     /// One line for people.
-    public var description: String {
+    package var description: String {
         "\(EscapedText(program)): cannot \(kind == .output ? "write" : "be started") now: \(number)"
     }
 
     /// The same line.
-    public var report: String { description }
+    package var report: String { description }
 }
 
 /// Decides whether programs may be started: after a shortage, starts pause for a while and are then retried.
@@ -78,8 +78,7 @@ final class ProgramStarts: Sendable {
 
 /// Why a program did not handle a message, or did not show an alert; contains nothing of the message except what the
 /// program prints.
-@nonexhaustive
-public enum ProgramError: Error, Sendable, Hashable {
+package enum ProgramError: Error, Sendable, Hashable {
     /// There is no program of this name on `PATH`, or at the rule's path, which is absolute here.
     case notFound(program: String)
     /// The program exists, by its absolute path, but cannot be started: it is not executable, its interpreter or its
@@ -120,7 +119,7 @@ public enum ProgramError: Error, Sendable, Hashable {
 
 extension ProgramError: CustomStringConvertible {
     /// One line for people: "reload: ended with exit status 1, saying: no such device".
-    public var description: String {
+    package var description: String {
         switch self {
         case .notFound(let program): "\(EscapedText(program)): \(ProgramProblem.missing(program))"
         case .unusable(let program, let why): "\(EscapedText(program)): \(why)"
@@ -142,5 +141,5 @@ extension ProgramError: CustomStringConvertible {
 
 extension ProgramError: ReportedError {
     /// The same line.
-    public var report: String { description }
+    package var report: String { description }
 }

@@ -28,10 +28,10 @@ public struct AlertPresenter: Sendable, Hashable {
     }
 
     /// The title of an alert without a title.
-    public let appName: String
+    let appName: String
 
     /// Where alerts are shown.
-    public let destination: Destination
+    let destination: Destination
 
     /// Makes a presenter.
     ///
@@ -50,9 +50,9 @@ public struct AlertPresenter: Sendable, Hashable {
     ///   - message: the message.
     ///   - title: a title that replaces the alert's own.
     /// - Returns: false if there is nothing to show: no alert, or only blank texts.
-    /// - Throws: ``ProgramError``.
+    /// - Throws: an error whose description says why it cannot be shown.
     @discardableResult
-    public func show(_ message: PushMessage, title: String? = nil) async throws(ProgramError) -> Bool {
+    public func show(_ message: PushMessage, title: String? = nil) async throws -> Bool {
         guard let text = AlertText(message.alert, title: title, appName: appName) else { return false }
         try await withThread { Result { () throws(ProgramError) in try present(text) } }.get()
         return true

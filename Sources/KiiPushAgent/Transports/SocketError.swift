@@ -1,10 +1,9 @@
 import CLibrary
 import KiiPush
-public import KiiPushSystem
+package import KiiPushSystem
 
 /// Why a ``SocketTransport`` cannot listen.
-@nonexhaustive
-public enum SocketError: Error, Sendable, Hashable {
+package enum SocketError: Error, Sendable, Hashable {
     /// The path is empty, contains NUL, or exceeds 107 bytes, the limit of a socket's path.
     case badPath(String)
     /// Somebody else could replace the socket: its directory belongs to neither this user nor root, which root may use
@@ -30,7 +29,7 @@ extension ErrorNumber {
 
 extension SocketError: CustomStringConvertible {
     /// One line for people: what is wrong, and how to fix it.
-    public var description: String {
+    package var description: String {
         switch self {
         case .badPath(let path) where path.utf8.count > 107:
             "\(EscapedText(path)): a socket's path has at most 107 bytes, and this one \(path.utf8.count); use a shorter "

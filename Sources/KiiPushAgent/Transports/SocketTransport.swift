@@ -105,7 +105,7 @@ public struct SocketTransport: PushTransport {
 
     /// Listens, and serves clients until the task is cancelled.
     ///
-    /// - Throws: ``SocketError`` if it cannot listen.
+    /// - Throws: an error whose description says why it cannot listen, and what to do.
     public func run(_ intake: PushIntake) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch {

@@ -3,7 +3,7 @@ import KiiPushSystem
 
 extension MQTTSettings {
     /// The size limit of an endpoint in bytes: 64 KiB.
-    public static let endpointLimit = 65_536
+    package static let endpointLimit = 65_536
 
     /// Reads a file with the answer of Kii's cloud to a request for an endpoint.
     ///
@@ -29,7 +29,7 @@ extension MQTTSettings {
     /// default version is 3.1.
     ///
     /// - Parameters:
-    ///   - endpoint: the JSON text, at most ``endpointLimit``.
+    ///   - endpoint: the JSON text, at most 64 KiB.
     ///   - source: the name of the endpoint in errors, such as its path.
     /// - Throws: ``MQTTSettingsError`` with every problem and its position.
     public init(endpoint: [UInt8], source: String) throws(MQTTSettingsError) {

@@ -56,7 +56,7 @@ public struct MQTTSettings: Sendable, Hashable {
     public var user: String?
     /// The user's password.
     public var password: Password?
-    /// The topics of the pushes, each with its quality of service: at least one, at most ``mostSubscriptions``.
+    /// The topics of the pushes, each with its quality of service: at least one, at most 100.
     ///
     /// The order of a topic's messages is kept. A broker may deliver a message twice that two filters match.
     public var subscriptions: [Subscription]
@@ -121,7 +121,7 @@ public struct MQTTSettings: Sendable, Hashable {
     ///
     /// If one has changed, and all are valid, the client reconnects with them, in the same session; otherwise the
     /// connection stays. Replace files that belong together within a second.
-    public var fileInterval = Duration.seconds(60)
+    package var fileInterval = Duration.seconds(60)
 
     /// Settings with the defaults for all other properties.
     ///
@@ -138,7 +138,7 @@ public struct MQTTSettings: Sendable, Hashable {
     }
 
     /// The most subscriptions of a connection: each is a packet of its own, which the broker answers.
-    public static let mostSubscriptions = 100
+    package static let mostSubscriptions = 100
 
     /// A topic filter, and the quality of service to request for it.
     public struct Subscription: Sendable, Hashable {

@@ -21,12 +21,12 @@ public protocol RuleCloud: Sendable {
 /// ```
 ///
 /// A write reads the object and replaces the version that it read. It creates a missing object. If all fields already
-/// have their values, it sends nothing. If somebody else writes in between, it reads again, at most ``mostRounds``
-/// times. A message that is retried after a failure therefore writes once. A push has no such protection: if its answer
-/// is lost, it may be sent twice.
+/// have their values, it sends nothing. If somebody else writes in between, it reads again, at most five times. A
+/// message that is retried after a failure therefore writes once. A push has no such protection: if its answer is lost,
+/// it may be sent twice.
 public struct ClientRuleCloud: RuleCloud {
     /// How often a write reads the object before it fails.
-    public static let mostRounds = 5
+    package static let mostRounds = 5
 
     private let client: KiiClient
 

@@ -13,8 +13,7 @@ public struct RuleFinding: Sendable, Hashable {
     }
 
     /// The code of a finding; the names are stable, so programs can filter them.
-    @nonexhaustive
-    public enum Code: String, Sendable, Hashable, CaseIterable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         // Errors.
 
         /// No message can satisfy the conditions of a rule.
@@ -84,7 +83,7 @@ public struct RuleFinding: Sendable, Hashable {
         case notAllCompared
 
         /// How bad it is.
-        public var severity: Severity {
+        package var severity: Severity {
             switch self {
             case .neverMatches, .neverHolds, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
                 .refusedPush, .impossibleName, .noShell:
@@ -95,15 +94,15 @@ public struct RuleFinding: Sendable, Hashable {
     }
 
     /// A related place in the file.
-    public struct Related: Sendable, Hashable {
+    package struct Related: Sendable, Hashable {
         /// The position.
-        public let position: SourcePosition
+        package let position: SourcePosition
         /// What is at the position, such as the rule that takes the messages first.
-        public let what: String
+        package let what: String
     }
 
     /// The kind of finding.
-    public internal(set) var code: Code
+    package internal(set) var code: Code
     /// The file, as the caller named it.
     public let file: String
     /// The primary position.
@@ -113,7 +112,10 @@ public struct RuleFinding: Sendable, Hashable {
     /// The id of the rule concerned; nil if the finding is about something else.
     public let rule: String?
     /// Other places, in order; for a cycle, its rules.
-    public let related: [Related]
+    package let related: [Related]
+
+    /// The name of its kind, such as `shadowed`, which does not change: programs can filter by it.
+    public var name: String { code.rawValue }
 
     /// How bad it is.
     public var severity: Severity { code.severity }
@@ -121,5 +123,5 @@ public struct RuleFinding: Sendable, Hashable {
 
 extension RuleFinding: CustomStringConvertible {
     /// `file:line:column: severity: what [code]`.
-    public var description: String { "\(file):\(position): \(severity.rawValue): \(what) [\(code.rawValue)]" }
+    public var description: String { "\(file):\(position): \(severity.rawValue): \(what) [\(name)]" }
 }

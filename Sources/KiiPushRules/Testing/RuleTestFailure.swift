@@ -1,39 +1,39 @@
-public import KiiPush
+package import KiiPush
 
 /// An unmet expectation of a rules file's test.
-public struct RuleTestFailure: Error, Sendable {
+package struct RuleTestFailure: Error, Sendable {
     /// The file's name, as given when it was read.
-    public let file: String
+    package let file: String
     /// The position of the expectation, or of the step or the test if that is wrong.
-    public let position: SourcePosition
+    package let position: SourcePosition
     /// The test's name; nil if the failure concerns the whole file.
-    public let test: String?
+    package let test: String?
     /// The step's number in the test, from 1; nil if no step is at fault.
-    public let step: Int?
+    package let step: Int?
     /// Where the step begins.
-    public let stepPosition: SourcePosition?
+    package let stepPosition: SourcePosition?
     /// The number of the row of the test's values, from 1; nil if it has none.
-    public let row: Int?
+    package let row: Int?
     /// The key of `expect`; nil if something else is wrong.
-    public let key: String?
+    package let key: String?
     /// The expected value, as the rules file writes it; nil without a key.
-    public let expected: DataValue?
+    package let expected: DataValue?
     /// The actual value; nil without a key, or if there is none.
-    public let actual: DataValue?
+    package let actual: DataValue?
     /// What is wrong, in words.
-    public let what: String
+    package let what: String
     /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
-    public let stages: [String]
+    package let stages: [String]
     /// Each rule's verdict on the message, in order; empty if nothing was received or decoded.
     package let rules: [RuleVerdict]
 }
 
 extension RuleTestFailure: CustomStringConvertible {
     /// `file:line:column: test 'NAME', step 2 (line 24): outcome: expected "duplicate", found "handled"`, on one line.
-    public var description: String { "\(file):\(position): \(reason)" }
+    package var description: String { "\(file):\(position): \(reason)" }
 
     /// The same without the place.
-    public var reason: String {
+    package var reason: String {
         guard let test else { return what }
         let step = step.map { ", step \($0) (line \(stepPosition?.line ?? 0))" } ?? ""
         let row = row.map { ", row \($0)" } ?? ""
@@ -43,21 +43,26 @@ extension RuleTestFailure: CustomStringConvertible {
     /// An explanation for people, in lines: the stages, then at most 12 rules, in order.
     ///
     /// Of more rules, these are the expected ones, those that take the message, and those that come nearest to it.
-    public var explanation: [String] {
+    package var explanation: [String] {
         guard !stages.isEmpty else { return [] }
         var lines = stages.map { "stage \($0)" }
         let tried = rules.prefix { !$0.isNotTried }
-        let near = tried.indices.filter { tried.count <= 12 || tried[$0].distance < 3 }
-        let nearest = (near.isEmpty ? Array(tried.indices) : near)
-            .sorted { (tried[$0].distance, $0) < (tried[$1].distance, $1) }.prefix(12).sorted()
-        lines += nearest.map { "rule \(tried[$0].description(in: file))" }
-        let others = tried.count - nearest.count
+        let shown = tried.count > 12 ? Self.nearest(tried) : Array(tried)
+        lines += shown.map { "rule \($0.description(in: file))" }
+        let others = tried.count - shown.count
         if others > 0 { lines.append("and \(counted(others, "more rule")), which 'kiipush rules explain' shows") }
         if let next = rules.dropFirst(tried.count).first {
             let more = rules.count - tried.count - 1
             lines.append("rule \(next.description(in: file))\(more > 0 ? " (and \(counted(more, "more rule")))" : "")")
         }
         return lines
+    }
+
+    private static func nearest(_ tried: ArraySlice<RuleVerdict>) -> [RuleVerdict] {
+        let most = max(1, tried.filter { !$0.takesIt }.map(\.distance).min() ?? 0)
+        return tried.enumerated().filter { $0.element.distance <= most }
+            .sorted { ($0.element.distance, $0.offset) < ($1.element.distance, $1.offset) }.prefix(12)
+            .sorted { $0.offset < $1.offset }.map(\.element)
     }
 }
 
@@ -78,6 +83,7 @@ package struct RuleVerdict: Sendable {
     fileprivate let distance: Int
 
     fileprivate var isNotTried: Bool { if case .notTried = answer { true } else { false } }
+    fileprivate var takesIt: Bool { if case .takes = answer { true } else { false } }
 
     fileprivate func description(in file: String) -> String {
         switch answer {
@@ -94,8 +100,8 @@ package struct RuleVerdict: Sendable {
         return "found \(check.actual ?? "nothing")\(check.reason.map { ": \($0)" } ?? "")"
     }
 
-    /// Each rule's verdict on a message that these are expected to take, in order.
-    static func all(_ message: PushMessage, _ rules: [RoutingRule], expected: [String]) -> [RuleVerdict] {
+    /// Each rule's verdict on a message, in order.
+    static func all(_ message: PushMessage, _ rules: [RoutingRule], _ expect: RuleExpectation) -> [RuleVerdict] {
         var taker: String?
         return rules.map { rule in
             func verdict(_ answer: Answer, at place: SourcePosition? = nil, distance: Int = 0) -> RuleVerdict {
@@ -106,7 +112,7 @@ package struct RuleVerdict: Sendable {
                 if rule.options.flow == .stop { taker = rule.id }
                 return verdict(.takes)
             }
-            let distance = expected.containsExactly(rule.id) ? 0 : rule.distance(missing: missed)
+            let distance = expect.names(rule) ? 0 : rule.distance(missing: missed)
             let place = rule.places[RoutingRule.label(missed.name, missed.key)]
             return verdict(.misses(missed), at: place, distance: distance)
         }

@@ -165,9 +165,10 @@ struct RuleTestRun {
             ("certainty", text(expect.certainty?.rawValue), text(message?.certainty.rawValue)),
         ]
         let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
-        guard !wrong.isEmpty else { return }
+        let isUnhandled = wrong.isEmpty && expect.impliesHandled && outcome.name != "handled"
+        guard !wrong.isEmpty || isUnhandled else { return }
         // Only once for a failing step: this evaluates each condition of each rule again.
-        let verdicts = message.map { RuleVerdict.all($0, rules.rules, expected: expect.rules ?? []) } ?? []
+        let verdicts = message.map { RuleVerdict.all($0, rules.rules, expect) } ?? []
         let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
         for (key, expected, actual) in wrong {
             guard let expected else { continue }
@@ -176,6 +177,12 @@ struct RuleTestRun {
                 expect.positions[key] ?? expect.position, place,
                 "\(key): expected \(expected.jsonText), found \(actual?.jsonText ?? "nothing")\(why)",
                 (key, expected, actual), stages, verdicts)
+        }
+        if isUnhandled {
+            fail(
+                expect.positions["rules"] ?? expect.position, place,
+                "rules: they take it, but it was \(outcome); if that is right, expect this outcome too", nil, stages,
+                verdicts)
         }
     }
 

@@ -13,7 +13,7 @@ public import KiiPush
 /// and `WatchdogSec=` for the watchdog.
 public struct ServiceManager: Sendable {
     /// How often to call ``alive()``: half the watchdog's timeout; nil if no watchdog is set.
-    public let watchdogInterval: Duration?
+    package let watchdogInterval: Duration?
 
     private let address: UnixAddress?
 
@@ -40,7 +40,7 @@ public struct ServiceManager: Sendable {
     }
 
     /// Whether there is a manager to notify.
-    public var isPresent: Bool { address != nil }
+    package var isPresent: Bool { address != nil }
 
     /// The process is ready.
     public func ready() { send("READY=1") }
@@ -52,7 +52,7 @@ public struct ServiceManager: Sendable {
     public func status(_ text: String) { send("STATUS=\(EscapedText(text))") }
 
     /// The process is alive; call it every ``watchdogInterval``.
-    public func alive() { send("WATCHDOG=1") }
+    package func alive() { send("WATCHDOG=1") }
 
     /// Reports that the process is alive as long as it makes progress, until the task is cancelled.
     ///

@@ -83,7 +83,7 @@ public final class Shortages: Sendable {
     ///
     /// - Parameters:
     ///   - listener: called once when a shortage begins and once when it ends, on the thread of a caller, which may
-    ///     also be one that only reads ``current`` or ``isShort(of:)``: it must hold no lock that the listener takes.
+    ///     also be one that only reads ``current``: it must hold no lock that the listener takes.
     ///   - wallClock: returns the time at which one begins.
     ///   - clock: measures the minute.
     public init(
@@ -138,7 +138,7 @@ public final class Shortages: Sendable {
     }
 
     /// Whether a resource is missing now.
-    public func isShort(of kind: Shortage.Kind) -> Bool {
+    package func isShort(of kind: Shortage.Kind) -> Bool {
         if Self.triedAgain.contains(kind) { endUntried() }
         return state.withLock { $0.current[kind] != nil }
     }

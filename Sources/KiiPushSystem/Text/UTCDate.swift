@@ -21,7 +21,7 @@ public struct UTCDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     public static var now: UTCDate { UTCDate(clamping: SystemClock().wallNow ?? 0) }
 
     /// The time that is `duration` later, rounded down to milliseconds; at most the end of the year 9999.
-    public func advanced(by duration: Duration) -> UTCDate {
+    package func advanced(by duration: Duration) -> UTCDate {
         let added = Int64(clamping: duration.attoseconds / 1_000_000_000_000_000)
         let (sum, overflow) = milliseconds.addingReportingOverflow(added)
         return UTCDate(clamping: overflow ? (added < 0 ? .min : .max) : sum)
@@ -34,7 +34,7 @@ public struct UTCDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// How much later `other` is; negative when it is earlier.
-    public func duration(to other: UTCDate) -> Duration { .milliseconds(other.milliseconds - milliseconds) }
+    package func duration(to other: UTCDate) -> Duration { .milliseconds(other.milliseconds - milliseconds) }
 
     /// Whether one time is before another.
     public static func < (left: UTCDate, right: UTCDate) -> Bool { left.milliseconds < right.milliseconds }
@@ -54,7 +54,7 @@ public struct UTCDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     ///
     /// A fraction may have any number of digits, of which three count. A time with an offset, such as `13:00:00+01:00`,
     /// is converted to UTC. A leap second becomes the following second.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard let milliseconds = RFC3339.milliseconds(text) else { return nil }
         self.init(milliseconds: milliseconds)
     }

@@ -43,7 +43,7 @@ public struct FleetReport: Sendable {
     /// How many messages handlers handled.
     public internal(set) var handled = 0
     /// How many messages a device handled more than once.
-    public internal(set) var handledTwice = 0
+    package internal(set) var handledTwice = 0
     /// The most messages of one cause that one device handled; tests check this against a bound.
     public internal(set) var mostHandled = 0
     /// The outcomes of all deliveries, as `Metrics` counts them.
@@ -55,7 +55,7 @@ public struct FleetReport: Sendable {
     /// How many deliveries were redelivered.
     package internal(set) var redelivered = 0
     /// How many were finally given up.
-    public internal(set) var givenUp = 0
+    package internal(set) var givenUp = 0
     /// How often a message had to wait for its pace.
     package internal(set) var paced = 0
     /// How many messages that reached a device were dropped, superseded or dead-lettered.
@@ -86,7 +86,7 @@ public struct FleetReport: Sendable {
     /// The largest ratio of the events of one generation to those of the previous one; nil with one generation.
     ///
     /// More than one means a growing loop; one means a steady loop.
-    public var growth: Double? {
+    package var growth: Double? {
         zip(eventsByGeneration, eventsByGeneration.dropFirst()).map { Double($1) / Double($0) }.max()
     }
 }

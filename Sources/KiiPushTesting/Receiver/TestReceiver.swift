@@ -117,7 +117,7 @@ public struct TestReceipt: Sendable {
     /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
     public let first: UInt64?
 
-    /// Each stage's result, and the effect on the deduplication store; the times are those of the test's clock.
+    /// Each stage's result; the times are those of the test's clock.
     public let trace: Trace
 
     /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.

@@ -50,18 +50,18 @@ private struct Demo {
     private func register() {
         receiver.onPushToApp(id: "objects", bucket: "*", object: "*") { [heard] event, _ in
             let what = event.type.map { "\($0)" } ?? "something happened"
-            heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(words(event.scope)): \(what)")
+            heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(event.scope): \(what)")
         }
         receiver.onPushToUser(id: "topics", topic: "*") { [heard] event, _ in
             let text = event.data["text"]?.string ?? event.message.alert?.body ?? "nothing"
-            heard.say("topic \(event.topic.name) of \(words(event.scope)), says: \(text)")
+            heard.say("topic \(event.topic.name) of \(event.scope), says: \(text)")
         }
         receiver.onDirectPush(id: "direct") { [heard] message, _ in
             if let command = message.command {
                 let actions = command.actions.map { "\($0.alias.map { "\($0)." } ?? "")\($0.name)" }
                 return heard.say("command \(command.id): \(actions.joined(separator: ", "))")
             }
-            let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "an unknown sender"
+            let sender = message.sender?.description ?? "an unknown sender"
             heard.say("from \(sender), says: \(message.data["text"]?.string ?? "nothing")")
         }
     }
@@ -85,7 +85,8 @@ private struct Demo {
     private func send(_ payload: RawPayload) async {
         if let message = try? PushMessage(payload) {
             let classification = message.classification
-            console.print("    \(message.kind), \(TextReport.reason(message, classification))")
+            let why = TextReport.reason(message, classification)
+            console.print("    \(message.kind), \(message.certainty.rawValue): \(why)")
             for conflict in classification.conflicts {
                 console.print("    conflict: \(conflict.name): \(conflict.reason)")
             }
@@ -103,14 +104,5 @@ private struct Demo {
             let name = count.reason.map { "\(count.outcome) (\($0))" } ?? count.outcome
             console.print("    \(name.padded(to: 32)) \(count.messages)")
         }
-    }
-}
-
-private func words(_ scope: KiiScope) -> String {
-    switch scope {
-    case .app: "the app"
-    case .user(let user): "user \(user.id)"
-    case .group(let group): "group \(group.id)"
-    case .thing(let thing): "thing \(thing.id)"
     }
 }

@@ -30,7 +30,7 @@ enum TextReport {
         add("object", message.object?.id ?? placeless(.objectID, of: .pushToApp, message))
         add("topic", message.topic?.name ?? placeless(.topic, of: .pushToUser, message))
         add("uri", (message.object?.uri ?? message.bucket?.uri ?? message.topic?.uri)?.description)
-        add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
+        add("sender", message.sender?.description)
         add("origin", message[.origin])
         add("app", message.appID)
         if let push = ForeignPushMessage(message) {
@@ -103,8 +103,6 @@ enum TextReport {
     private static func headline(
         _ message: PushMessage, _ classification: Classification, _ source: String, _ ink: Ink
     ) -> String {
-        let reason = reason(message, classification)
-        let certainty = reason.prefix { $0 != ":" }
         let tone: Ink.Tone? =
             switch classification.certainty {
             case .certain: .good
@@ -112,25 +110,14 @@ enum TextReport {
             case .ambiguous: .warning
             }
         return "\(escaped(source)): \(ink("\(classification.kind)", .strong)), "
-            + "\(ink(String(certainty), tone))\(reason.dropFirst(certainty.count))"
+            + "\(ink(classification.certainty.rawValue, tone)): \(reason(message, classification))"
     }
 
     /// Why a message has its kind, in a few words.
     static func reason(_ message: PushMessage, _ classification: Classification) -> String {
-        let evidence = classification.evidence.joined(separator: ", ")
-        switch classification.certainty {
-        case .certain where evidence.isEmpty:
-            return
-                "certain: it came by \(escaped(message.raw.transport?.name ?? "quickblox")), which carries nothing of Kii's"
-        case .certain: return "certain: the payload has \(evidence)"
-        case .likely where !evidence.isEmpty:
-            return "likely: the payload has the scope of a topic (\(evidence)), but names none"
-        case .likely where MisplacedKeys.hint(message) != nil:
-            return "likely: none of Kii's keys are where they are read"
-        case .likely: return "likely: nothing in the payload says otherwise"
-        case .ambiguous where evidence.isEmpty: return "ambiguous: it contradicts itself"
-        case .ambiguous: return "ambiguous: the payload has \(evidence), but contradicts itself"
-        }
+        guard classification.certainty == .likely, classification.evidence.isEmpty, MisplacedKeys.hint(message) != nil
+        else { return classification.reason }
+        return "none of Kii's keys are where they are read"
     }
 
     /// The id of something that a payload names without its scope, so that no rule can match it.

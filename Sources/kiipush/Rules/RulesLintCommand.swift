@@ -74,7 +74,7 @@ struct RulesLintCommand: CommandWithOptions, ReadsRules {
             case .json:
                 console.print(
                     Self.json(
-                        finding.file, finding.position, finding.severity, finding.code.rawValue, rule: finding.rule,
+                        finding.file, finding.position, finding.severity, finding.name, rule: finding.rule,
                         finding.what, related: finding.related))
             }
         }

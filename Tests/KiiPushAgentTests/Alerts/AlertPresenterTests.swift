@@ -140,13 +140,13 @@ struct NotifySendTests {
         let message = try #require(message)
         let presenter = AlertPresenter(appName: "App", to: .desktop(program: program, timeLimit: timeLimit))
         while true {
-            do throws(ProgramError) {
+            do {
                 try await presenter.show(message)
                 return nil
-            } catch .cannotRun(_, ErrorNumber(rawValue: ETXTBSY)) {
+            } catch ProgramError.cannotRun(_, ErrorNumber(rawValue: ETXTBSY)) {
                 // A child that another test is just starting still has the script open for writing.
                 continue
-            } catch {
+            } catch let error as ProgramError {
                 return error
             }
         }

@@ -122,7 +122,7 @@ struct JournalLineTests {
             JournalLine(
                 Trace(
                     messageID: 1, message: nil, transport: nil, outcome: outcome, generation: 0, nanoseconds: 1_234_567,
-                    waitedNanoseconds: 0, seen: nil, record: TraceRecord())
+                    waitedNanoseconds: 0, record: TraceRecord())
             ).priority
         }
         #expect(priority(.deadLettered(.failed)) == .error)

@@ -104,6 +104,25 @@ struct RuleTestRunnerTests {
     }
 
     @Test(
+        "rules that are expected alone have handled the message",
+        arguments: [
+            (#""rules":["a"]"#, false), (#""rules":["a"],"kind":"directPush""#, false),
+            (#""rules":["a"],"outcome":"duplicate""#, true), (#""rules":["a"],"reason":"done""#, true),
+            (#""rules":["a"],"handlers":[]"#, true),
+        ])
+    func unhandled(expect: String, passes: Bool) async throws {
+        let failures = try await Self.failures(
+            #"""
+            {"version":1,"rules":[{"id":"a","then":{"handler":"h"}}],
+             "tests":[{"name":"T","steps":[
+              {"payload":{"n":1},"expect":{"rules":["a"]}},
+              {"payload":{"n":1},"expect":{\#(expect)}}]}]}
+            """#)
+        let what = "rules: they take it, but it was duplicate (done); if that is right, expect this outcome too"
+        #expect(failures.map { "\($0.step ?? 0) \($0.what)" } == (passes ? [] : ["2 \(what)"]))
+    }
+
+    @Test(
         "what a test leaves out fails it",
         arguments: [
             ("", "1:1: the file has no tests; add a list 'tests'"),
@@ -159,22 +178,25 @@ struct RuleTestRunnerTests {
             {"version":1,"rules":[
              \#(many.joined(separator: ",")),
              {"id":"near","when":{"topic":"t*","data":{"n":1}},"then":{"handler":"h"}},
+             {"id":"hid","when":{"kind":"directPush","topic":"t98"},"then":{"handler":"only"}},
              {"id":"c","when":{"command":"turnPower"},"then":{"handler":"h"}}],
              "tests":[{"name":"T","steps":[
               {"payload":{"topic":"t99","objectScopeType":"APP"},"expect":{"rules":["b7"]}},
+              {"payload":{"topic":"t98","objectScopeType":"APP"},"expect":{"handlers":["only"]}},
               {"payload":{"commandID":"c","actions":[{"turnPower":{}}]},"expect":{"rules":["c"]}},
               {"kill":"*"},
               {"payload":{"topic":"t2","objectScopeType":"APP"},"expect":{"outcome":"handled"}}]}]}
             """#)
         let lines = failures.map { failure in failure.explanation.filter { !$0.hasPrefix("stage") } }
-        #expect(lines.map(\.count) == [13, 2, 4])
+        #expect(lines.map(\.count) == [3, 3, 2, 4])
         #expect(lines[0].contains { $0.hasPrefix("rule 'b7' misses topic") })
         #expect(lines[0].contains { $0.hasPrefix("rule 'near' misses data") })
-        #expect(lines[0].last == "and 20 more rules, which 'kiipush rules explain' shows")
+        #expect(lines[0].last == "and 31 more rules, which 'kiipush rules explain' shows")
+        #expect(lines[1].contains { $0.hasPrefix("rule 'hid' misses kind") })
         let command = "found nothing: its 'commandID' and 'actions' have another form than a command of Thing-IF"
-        #expect(lines[1].contains { $0.hasPrefix("rule 'c'") && $0.contains(command) })
-        #expect(failures[2].what == #"outcome: expected "handled", found "looped" (killSwitch)"#)
-        #expect(lines[2].last == "rule 'b3' is not tried: 'b2' took it (and 28 more rules)")
+        #expect(lines[2].contains { $0.hasPrefix("rule 'c'") && $0.contains(command) })
+        #expect(failures[3].what == #"outcome: expected "handled", found "looped" (killSwitch)"#)
+        #expect(lines[3].last == "rule 'b3' is not tried: 'b2' took it (and 29 more rules)")
     }
 
     @Test("a handler that a step lets fail also fails if its message waited first")

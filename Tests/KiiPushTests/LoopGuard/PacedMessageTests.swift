@@ -222,7 +222,7 @@ struct PacedMessageTests {
         let last = traces.traces.suffix(2).map { $0 }
         #expect(last.map(\.outcome.name) == ["paced", "handled"])
         #expect(last[0].stages.last.map { "\($0.name): \($0.verdict)" } == "LoopGuard: later")
-        #expect(last[0].seen == .release && last[0].handlers.isEmpty && last[1].seen == .commit)
+        #expect(last[0].handlers.isEmpty)
         #expect(last[1].waitedNanoseconds > 0, "since its first arrival")
         #expect(bench.receiver.metrics.nonzero == ["handled: 21", "paced: 1"])
     }

@@ -41,7 +41,7 @@ struct RouteDedupeTests {
     func byID() async {
         let receiver = receiver { receiver in
             receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
-                print(order.topic)
+                print(order.topic.name)
             }
         }
         let cases: [(PayloadFixture, PayloadFixture.KeyStyle, String)] = [
