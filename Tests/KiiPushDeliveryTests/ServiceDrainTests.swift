@@ -178,7 +178,7 @@ struct ServiceDrainTests {
             for _ in 0..<200 { await Task.yield() }
             bench.clock.advance(by: .seconds(1))
             if second == 9 { #expect(receipts.map(\.word) == ["handled", "open", "open", "open"]) }
-            if second == 11 { #expect(receipts.map(\.word) == ["handled", "left", "open", "left"]) }
+            if second == 14 { #expect(receipts.map(\.word) == ["handled", "left", "open", "left"]) }
         }
         let report = try await run.value
         #expect(receipts.map(\.word) == ["handled", "left", "left", "left"])
