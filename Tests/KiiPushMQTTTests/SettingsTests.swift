@@ -187,10 +187,10 @@ struct DocumentedMQTTTests {
     @Test("a transport is made of an address, and refuses a password file that is not there")
     func transport() throws {
         let (receiver, inbox) = (PushReceiver(), InMemoryInbox())
-        var settings = try MQTTSettings(address: "mqtts://device@broker.example/pushes/device")
-        settings.password = .file("mqtt-password")
-        settings.clientID = "device-17"
         #expect(throws: MQTTSettingsError.self) {
+            var settings = try MQTTSettings(address: "mqtts://device@broker.example/pushes/device")
+            settings.password = .file("mqtt-password")
+            settings.clientID = "device-17"
             let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
             withExtendedLifetime(service) {}
         }

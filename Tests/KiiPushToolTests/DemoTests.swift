@@ -30,8 +30,8 @@ struct DemoTests {
     func loop() async {
         let text = await ToolRun("demo").output.joined(separator: "\n")
         let story = [
-            "55 pushes were handled, each caused the next one; then: paced",
-            "within 1 h: 707 handled, 707 came back", "lifts this",
+            "60 pushes were handled, each caused the next one; then: paced",
+            "within 1 h: 701 handled, 701 came back", "lifts this",
             "within 1 h: 1 handled, 0 came back",
             "1 push was handled, each caused the next one; then: looped (echo)",
         ]

@@ -19,12 +19,12 @@ extension Row {
     private static let drawn: [Traffic] = [.drawn, .byChance]
 
     static let all = [
-        Row("changes of one object", 17, "s", late(.object, [.steady, .changing] + usual + drawn)),
+        Row("changes of one object", 17, "s", late(.object, [.steady, .changing, .growing] + usual + drawn)),
         Row("of a steady stream, replaced by newer ones", nil, "%", late(.object, [.steady, .steady], isShare: true)),
         Row("letters, streams and usual clusters", 60, "s", late(.letter, [.steady, .steady] + usual)),
-        Row("letters, any clusters and paces that change", nil, "s", late(.letter, [.changing] + drawn)),
+        Row("letters, any clusters and paces that change", nil, "s", late(.letter, [.changing, .growing] + drawn)),
         Row(
-            "new objects, commands, objects beside one that floods", 10, "s",
+            "new objects, commands, objects beside one that floods", 12, "s",
             [crowd(.object, 200, 5000), crowd(.command, 3, 120), besideFlood(50), besideFlood(.max)]),
         Row("a loop of one object", 800, "an hour", [loop(.object), fleet(.object)]),
         Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter)]),

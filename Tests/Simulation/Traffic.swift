@@ -22,13 +22,14 @@ func cluster(_ count: Int, at time: Double, within seconds: Double, _ dice: inou
 
 /// The patterns of honest traffic.
 enum Traffic {
-    case steady, changing, usual, once, manyAtFirst, wakeUps, drawn, byChance
+    case steady, changing, growing, usual, once, manyAtFirst, wakeUps, drawn, byChance
 
     func times(_ dice: inout Dice) -> Times {
         let (name, times) =
             switch self {
             case .steady: Self.steady(&dice)
             case .changing: ("changing paces", Self.changing(&dice))
+            case .growing: Self.growing(&dice)
             case .usual: Self.usual(&dice)
             case .once: ("20 to 60 once", cluster(Int(dice.between(20, 61)), at: 0, within: dice.between(1, 20), &dice))
             case .manyAtFirst: ("400 at once, then 1/s", cluster(400, at: 0, within: 0, &dice) + Self.one(&dice))
@@ -57,6 +58,18 @@ enum Traffic {
         return times
     }
 
+    /// From one in ten seconds to 200 a second, and at times back.
+    private static func growing(_ dice: inout Dice) -> Times {
+        let (seconds, isBack) = (dice.scale(60, hour), dice.chance(0.3))
+        var (time, times) = (0.0, [Double]())
+        while time < seconds {
+            times.append(time)
+            let part = isBack ? 1 - abs(1 - 2 * time / seconds) : time / seconds
+            time += dice.pause(Dice.between(0.1, 200, part))
+        }
+        return ("growing for \(seconds.shown) s\(isBack ? ", and back" : "")", times)
+    }
+
     private static func one(_ dice: inout Dice) -> [Double] {
         dice.chance(0.5) ? evenly(1, for: hour / 2) : atRandom(1, for: hour / 2, &dice)
     }
@@ -70,7 +83,9 @@ enum Traffic {
 
     private static func drawn(_ dice: inout Dice) -> Times {
         let count = Int(dice.between(3, 101))
-        return each(count, dice.pick(0, 1, 3, 5), dice.scale(max(1, Double(count) / 10), 90), &dice)
+        // Those that leave no quiet time are the worst.
+        let pause = dice.chance(0.5) ? dice.between(4, 22) : dice.scale(max(1, Double(count) / 10), 90)
+        return each(count, dice.pick(0, 1, 3, 5), pause, &dice)
     }
 
     private static func each(_ count: Int, _ within: Int, _ pause: Double, _ dice: inout Dice) -> Times {

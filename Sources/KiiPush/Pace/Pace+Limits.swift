@@ -29,7 +29,9 @@ extension Pace {
     /// How long an object's arrivals are counted after that: it may wait for 17, and clocks differ.
     static let objectWindow = 1.4
     /// The same for letters, twice that in a long pause: clusters that come each few seconds are heard.
-    static let letterWindow = 2.5
+    ///
+    /// So pauses begin each 10.5 or 24.5 s, and clusters each 5, 10, 20 or 60 s do not stay in step with them.
+    static let letterWindow = 3.5
     /// How much the beginnings of pauses vary, so that no regular traffic stays in step with them.
     static let spread = 2.0
     /// How much faster than heard a key may go on, so that it catches up.

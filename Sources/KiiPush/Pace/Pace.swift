@@ -5,7 +5,8 @@
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
-/// spent; of an object, the newest change is handled and replaces older ones that wait.
+/// spent; of letters, half of the rate stays, since clusters also come between pauses. Of an object, the newest change
+/// is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
 /// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
@@ -36,8 +37,10 @@ struct Pace {
     private var proofs: Account
     /// When the last message was handled, or might have been by a new rate.
     private var handledAt: Double
-    /// When the next pause begins, or has begun; whether it is long, or was joined, and what was heard at its end.
+    /// When the next pause begins, or has begun, and when it was planned; whether it is long, or was joined, and what was
+    /// heard at its end.
     private var pause = Double.infinity
+    private var plannedAt = 0.0
     private var isLong = false
     private var isJoined = false
     private var heard = 0.0
@@ -192,13 +195,12 @@ struct Pace {
         if isLong == (proofs.left >= 1) {
             isLong.toggle()
             forgetRate()
-            hasPaused = false
         }
         // One that has just begun is joined, so that others do not hear what this device causes when it goes beyond
         // the burst a little later than they do; by a key that has paused before, one that has not ended.
         let ago = isLong ? 0 : hasPaused ? limits.length(isLong: isLong) - Self.apart : Self.joined
         pause = Self.nextPause(after: now + offset - ago, isLong: isLong) - offset
-        (isJoined, heard) = (now >= pause, 0)
+        (isJoined, heard, plannedAt) = (now >= pause, 0, min(now, pause))
     }
 
     /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
@@ -236,23 +238,21 @@ struct Pace {
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, hasPaused || !isJoined) }
         let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
-        // One that was joined cannot raise it: others may have gone beyond the burst too late to join.
-        rate = isJoined ? min(rate, found) : found
-        if rate == 0 {
-            forgetRate()
-        } else {
-            // The first pause counts for those that waited for it, too.
-            let waited = (end - pause) * (hasPaused ? 1 : 2)
-            room = max(0, room + (rate - before) * waited)
-            (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
-        }
+        // Of letters, clusters come between pauses, too. One that was joined cannot raise the rate: others may have gone
+        // beyond the burst too late to join.
+        let least = limits.newestWins ? found : (found + before) / 2
+        rate = found < before ? least : isJoined ? before : found
+        guard rate * Self.kept >= 1 else { return forgetRate() }
+        // It counts for those that have waited for the pause, too.
+        room = max(0, room + (rate - before) * (end - plannedAt))
+        (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
         let passed = max(0, now - at)
         at = max(at, now)
         tokens = min(limits.burst, tokens + passed / limits.every)
-        room = min(room + passed * rate, rate * Self.kept)
+        room = min(room + passed * rate, max(room, rate * Self.kept))
         if waiting == 0, now - handledAt >= Self.longRoundTrip {
             (allowance, hasPaused) = (Account(limits.allowance), false)
         }

@@ -130,9 +130,11 @@ struct PaceTests {
         #expect(until > end + 0.1 && !pace.isPlain)
     }
 
-    @Test("a pause that a key joined ends its rate if nothing comes in it")
-    func joinedEndsRate() {
-        let limits = Pace.Limits.letters()
+    @Test(
+        "a pause that a key joined ends the rate of an object if nothing comes in it, and halves that of letters",
+        arguments: [true, false])
+    func joinedEndsRate(isObject: Bool) {
+        let limits: Pace.Limits = isObject ? .objects() : .letters()
         let pause = Pace.nextPause(after: 500, isLong: false)
         var lane = PaceLane(limits, at: 400)
         lane.come(21, at: pause - 3)
@@ -143,7 +145,8 @@ struct PaceTests {
         lane.come(300, at: next + 0.5)
         #expect(Self.waits(lane, forEndOf: next), "it has joined")
         var pace = lane.pace
-        #expect(pace.ask(next + Self.pause(limits) + 0.001, limits) == .now(.floor), "it has no rate")
+        pace.hear(next + Self.pause(limits) + 0.001, isNew: true, limits)
+        #expect(pace.isPlain == isObject)
     }
 
     @Test("a pause ignores its first round trip, and its end, when other devices may have resumed")
@@ -235,14 +238,25 @@ struct PaceTests {
         }
     }
 
-    @Test("while a fast stream of letters goes on, none is late by a minute, whenever it begins")
+    @Test("no letter of a fast stream is late by a minute, whenever it begins and ends")
     func fast() {
         for start in stride(from: 0, to: 45, by: 1.5) {
             var lane = PaceLane(.letters(), at: start)
             for number in 0..<25_000 { lane.come(at: start + Double(number) / 175) }
-            let passes = lane.passes.filter { $0.came < start + 80 }
-            let latest = passes.map { $0.at - $0.came }.max() ?? 0
-            #expect(passes.count == 80 * 175 && latest < 60, "\(latest) s from \(start)")
+            lane.pass(until: start + 300)
+            let latest = lane.passes.map { $0.at - $0.came }.max() ?? 0
+            #expect(lane.passes.count == 25_000 && latest < 60, "\(latest) s from \(start)")
+        }
+    }
+
+    @Test("no letter of clusters that pauses often miss is late by a minute", arguments: [(50, 11.3), (48, 14.9)])
+    func clusters(size: Int, each: Double) {
+        for start in stride(from: 0, to: 45, by: 1.5) {
+            var lane = PaceLane(.letters(), at: start)
+            for number in 0..<Int(3600 / each) { lane.come(size, at: start + Double(number) * each) }
+            lane.pass(until: start + 3700)
+            let latest = lane.passes.map { $0.at - $0.came }.max() ?? 0
+            #expect(lane.passes.count == size * Int(3600 / each) && latest < 60, "\(latest) s from \(start)")
         }
     }
 
@@ -302,7 +316,7 @@ struct PaceTests {
         }
         let start = Pace.nextPause(after: 0, isLong: false)
         for number in 0..<40 { pace.hear(start + 5 + Double(number) / 30, isNew: false, limits) }
-        pace.hear(start + 8, isNew: false, limits)
+        pace.hear(start + Self.pause(limits), isNew: false, limits)
         #expect(pace.isPlain, "nothing was heard that gives it a rate")
     }
 

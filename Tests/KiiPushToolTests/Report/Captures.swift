@@ -42,7 +42,7 @@ enum Captures {
 
     /// Forty seconds with a sensor's honest burst in them: fifty changes of one object within four seconds.
     static func burst() -> String {
-        var lines: [(Int, PayloadFixture)] = stride(from: 6000, to: 10_000, by: 80).map { ($0, Self.sensor($0)) }
+        var lines: [(Int, PayloadFixture)] = stride(from: 14_000, to: 18_000, by: 80).map { ($0, Self.sensor($0)) }
         lines += stride(from: 0, to: 40_000, by: 1700).map { ($0, Self.news($0)) }
         // Some of them come twice.
         lines += stride(from: 0, to: 40_000, by: 6800).map { ($0 + 5, Self.news($0)) }
