@@ -37,8 +37,8 @@ struct Pace {
     private var proofs: Account
     /// When the last message was handled, or might have been by a new rate.
     private var handledAt: Double
-    /// When the next pause begins, or has begun, and when it was planned; whether it is long, or was joined, and what was
-    /// heard at its end.
+    /// When the next pause begins, or has begun, and when it was planned; whether it is long, or was joined, and what
+    /// was heard at its end.
     private var pause = Double.infinity
     private var plannedAt = 0.0
     private var isLong = false
@@ -238,8 +238,8 @@ struct Pace {
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, hasPaused || !isJoined) }
         let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
-        // Of letters, clusters come between pauses, too. One that was joined cannot raise the rate: others may have gone
-        // beyond the burst too late to join.
+        // Clusters of letters come between pauses, too. A pause that was joined cannot raise the rate: others may have
+        // gone beyond the burst too late to join.
         let least = limits.newestWins ? found : (found + before) / 2
         rate = found < before ? least : isJoined ? before : found
         guard rate * Self.kept >= 1 else { return forgetRate() }
