@@ -5,14 +5,14 @@
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
-/// spent; of letters, half of the rate stays, since clusters also come between pauses. Of an object, the newest change
-/// is handled and replaces older ones that wait.
+/// spent; an earlier rate of letters falls by half, since clusters come between pauses, too. Of an object, the newest
+/// change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
 /// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
 /// longest round trip to give a rate, and another one follows when a quarter more time has passed. So an hour's total
 /// is bounded, unless messages come by themselves: when they end, a loop goes on at their pace for a quarter of their
-/// time.
+/// time, and over letters at half of it for each pause after that.
 ///
 /// A value without a clock; times are seconds.
 struct Pace {
@@ -242,6 +242,7 @@ struct Pace {
         // gone beyond the burst too late to join.
         let least = limits.newestWins ? found : (found + before) / 2
         rate = found < before ? least : isJoined ? before : found
+        // Less than one a minute is none.
         guard rate * Self.kept >= 1 else { return forgetRate() }
         // It counts for those that have waited for the pause, too.
         room = max(0, room + (rate - before) * (end - plannedAt))
