@@ -102,8 +102,10 @@ extension PushService {
     func reportLosses(of transport: String?, atEnd: Bool = false) {
         let (merged, now) = (transport == nil ? receiver.takeMergedLetters() : 0, clock.now)
         let losses = change { state in
-            let reason = "the dead letters, or those of one key, are at their bound"
-            state.losses[nil, default: Losses()].add(reason, merged)
+            if merged > 0 {
+                let reason = "the dead letters, or those of one key, are at their bound"
+                state.losses[nil, default: Losses()].add(reason, merged)
+            }
             return state.losses[transport]?.take(now, atEnd: atEnd)
         }
         guard let losses else { return }

@@ -12,10 +12,10 @@ struct Dice {
     mutating func between(_ least: Double, _ most: Double) -> Double { least + (most - least) * unit() }
 
     /// Between two numbers, as often near the small one as near the large one.
-    mutating func scale(_ least: Double, _ most: Double) -> Double { Self.between(least, most, unit()) }
+    mutating func scale(_ least: Double, _ most: Double) -> Double { Self.scale(least, most, at: unit()) }
 
     /// So far on the way from a number to a larger one, by factors.
-    static func between(_ least: Double, _ most: Double, _ part: Double) -> Double { least * pow(most / least, part) }
+    static func scale(_ least: Double, _ most: Double, at part: Double) -> Double { least * pow(most / least, part) }
 
     /// The pause before the next of so many a second, which come by chance.
     mutating func pause(_ rate: Double) -> Double { -log(1 - unit()) / rate }

@@ -65,7 +65,7 @@ enum Traffic {
         while time < seconds {
             times.append(time)
             let part = isBack ? 1 - abs(1 - 2 * time / seconds) : time / seconds
-            time += dice.pause(Dice.between(0.1, 200, part))
+            time += dice.pause(Dice.scale(0.1, 200, at: part))
         }
         return ("growing for \(seconds.shown) s\(isBack ? ", and back" : "")", times)
     }

@@ -32,7 +32,7 @@ extension Pace {
     ///
     /// So pauses begin each 10.5 or 24.5 s, and clusters each 5, 10, 20 or 60 s do not stay in step with them.
     static let letterWindow = 3.5
-    /// How much the beginnings of pauses vary, so that no regular traffic stays in step with them.
+    /// How much the beginnings of pauses vary, so that little regular traffic stays in step with them.
     static let spread = 2.0
     /// How much faster than heard a key may go on, so that it catches up.
     static let growth = 1.1

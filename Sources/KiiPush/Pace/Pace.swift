@@ -203,8 +203,8 @@ struct Pace {
         (isJoined, heard, plannedAt) = (now >= pause, 0, min(now, pause))
     }
 
-    /// When a pause begins next: once in each slot of time, at the same moment on all devices, and at one that no
-    /// regular traffic keeps missing; early enough for the longest pause.
+    /// When a pause begins next: once in each slot of time, early enough for the longest pause, and at the same moment
+    /// on all devices, which varies so that few regular clusters keep missing it.
     static func nextPause(after now: Double, isLong: Bool) -> Double {
         let ofDay = pausesOfDay(isLong: isLong)
         let slot = 24 * hour / ofDay
