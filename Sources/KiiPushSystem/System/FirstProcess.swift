@@ -22,7 +22,7 @@ package enum FirstProcess {
         do throws(ErrorNumber) {
             let process = try RunningProcess(
                 [unsafe String(cString: program)] + arguments,
-                .init(streams: [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]))
+                .init(streams: [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO], inheritsAll: true))
             let id = process.id
             process.leave()
             child.store(id, ordering: .sequentiallyConsistent)

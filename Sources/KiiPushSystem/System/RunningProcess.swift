@@ -13,17 +13,20 @@ package struct RunningProcess: ~Copyable {
         let hidden: Set<String>
         /// Whether it leads its own process group, so that it can be ended together with its descendants.
         let isGroup: Bool
+        /// Whether it inherits every descriptor that does not close on exec, and not only its standard ones.
+        let inheritsAll: Bool
         /// Whether it is detached: nobody calls ``reap()``, and it is reaped as soon as it ends.
         let isLeft: Bool
 
         package init(
             streams: [Int32] = [-1, -1, -1], variables: [String: String] = [:], hidden: Set<String> = [],
-            isGroup: Bool = false, isLeft: Bool = false
+            isGroup: Bool = false, inheritsAll: Bool = false, isLeft: Bool = false
         ) {
             self.streams = streams
             self.variables = variables
             self.hidden = hidden
             self.isGroup = isGroup
+            self.inheritsAll = inheritsAll
             self.isLeft = isLeft
         }
     }
@@ -35,7 +38,7 @@ package struct RunningProcess: ~Copyable {
 
     private let isGroup: Bool
 
-    /// Starts a program, which does not inherit descriptors that close on exec.
+    /// Starts a program.
     ///
     /// The vector is the program, by its path or its name on `PATH` if it has no slash, and its arguments.
     ///
@@ -119,6 +122,9 @@ package struct RunningProcess: ~Copyable {
                 unsafe posix_spawn_file_actions_addopen(&actions, theirs, "/dev/null", mode, 0)
             }
         }
+        if !surroundings.inheritsAll {
+            for descriptor in inherited { unsafe posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
         var attributes = attributes(isGroup: surroundings.isGroup)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         // The copies live until the call has returned; by then the program has its own.
@@ -131,6 +137,14 @@ package struct RunningProcess: ~Copyable {
         }
         guard error == 0 else { throw ErrorNumber(rawValue: error) }
         return process
+    }
+
+    /// The descriptors besides the standard ones that do not close on exec: who started this process may have left some
+    /// open, such as a lock, and other code of it may open some.
+    private static var inherited: [Int32] {
+        (StateDirectory.names(in: "/proc/self/fd") ?? []).compactMap { Int32($0) }.filter { descriptor in
+            descriptor > STDERR_FILENO && fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0
+        }
     }
 
     /// Copies of this process's environment, byte for byte, with these variables.
