@@ -45,7 +45,8 @@ package final class AgentHost: Sendable {
     ///
     /// Call it before anything slow: until then a signal ends the process like a crash.
     package func start() -> Bool {
-        ignoreBrokenPipeSignal()
+        ignoreWriteSignals()
+        stopIgnoringChildren()
         if let limit = DescriptorLimit.lackForStart() {
             fail("the limit of \(limit) open files is too low; raise it with 'ulimit -n' or LimitNOFILE=")
             return false

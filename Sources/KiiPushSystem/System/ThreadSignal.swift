@@ -59,9 +59,18 @@ package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
     }
 }
 
-/// Makes every write of this process to a broken pipe or socket fail with `EPIPE`, instead of ending the process by a
-/// signal; programs that it starts get the signal as usual.
-package func ignoreBrokenPipeSignal() { _ = signal(SIGPIPE, SIG_IGN) }
+/// Makes every write of this process to a broken pipe or socket fail with `EPIPE`, and to a file at its size limit with
+/// `EFBIG`, instead of ending the process by a signal; programs that it starts get the signals as usual.
+package func ignoreWriteSignals() { for number in [SIGPIPE, SIGXFSZ] { _ = signal(number, SIG_IGN) } }
+
+/// Lets this process learn how its children end, if it was started by one that ignores the end of its own.
+package func stopIgnoringChildren() {
+    var before = sigaction()
+    _ = unsafe sigaction(SIGCHLD, nil, &before)
+    let handler = signal(SIGCHLD, SIG_DFL)
+    let isIgnored = unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    if !isIgnored { _ = unsafe sigaction(SIGCHLD, &before, nil) }
+}
 
 /// The same for this thread alone, permanently: a pending signal would arrive as soon as it is unblocked.
 package func blockBrokenPipeSignal() {

@@ -32,7 +32,7 @@ struct Console: Sendable {
     /// The same for a command that runs until its reader closes the pipe, even while it prints nothing.
     var untilClosed: Console {
         guard isStandard else { return self }
-        ignoreBrokenPipeSignal()
+        ignoreWriteSignals()
         startThread {
             var polled = [pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)]
             pollAll(&polled, for: nil)

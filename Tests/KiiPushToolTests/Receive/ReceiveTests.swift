@@ -162,6 +162,30 @@ struct OrphanTests {
     }
 }
 
+@Suite("an agent that was started in an unusual way", .timeLimit(.minutes(5)))
+struct UnusualStartTests {
+    /// Starts an agent for one message by a shell, and returns its end and its log.
+    private func run(_ start: String, _ options: String) throws -> (end: ChildProcess.End, log: String) {
+        let rules = try TemporaryFile(#"{"version":1,"rules":[{"id":"all","then":{"run":["true"]}}]}"#, name: "r.json")
+        let (input, log) = (try TemporaryFile(#"{"a":1}"#), try TemporaryFile("", name: "log"))
+        let command = "\(try toolPath()) receive --rules \(rules.path) --stdin \(options) <\(input.path) 2>\(log.path)"
+        return (try ChildProcess.run("/bin/sh", ["-c", "\(start) \(command)"], limit: .seconds(40)), try log.contents())
+    }
+
+    @Test("it learns how its programs end, also from a process that ignores the end of its own")
+    func ignoredChildren() throws {
+        let (end, log) = try run("env --ignore-signal=CHLD", "")
+        #expect(end == .exited(0) && log.contains("message 1: handled"), "\(log)")
+    }
+
+    @Test("a limit of file sizes that is too small for its state is told")
+    func smallFiles() throws {
+        let folder = try Folder()
+        let (end, log) = try run("ulimit -f 16;", "--state \(folder["state"])")
+        #expect(end == .exited(1) && log.contains("state/kiipush.db: no room is left"), "\(log)")
+    }
+}
+
 @Suite("an agent with few open files", .timeLimit(.minutes(5)))
 struct FewDescriptorsTests {
     /// Sets how many files a process may have open, which counts for what it opens from then on.
