@@ -40,15 +40,15 @@ struct ProgramWords {
             return say(line, note)
         }
         if bytes.starts(with: Self.answer.utf8) {
-            return try answer(String(decoding: bytes.dropFirst(Self.answer.utf8.count), as: UTF8.self))
+            return try answer(String(validating: bytes.dropFirst(Self.answer.utf8.count), as: UTF8.self))
         }
         guard let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) }) else {
             return say(line, note)
         }
         let isDeletion = announcement == Self.announcements[1]
         let verb = isDeletion ? "delete " : "write "
-        let text = String(decoding: bytes.dropFirst(verb.utf8.count), as: UTF8.self)
-        let uri = KiiURI(String(text.reversed().drop { $0 == " " }.reversed()))
+        let text = String(validating: bytes.dropFirst(verb.utf8.count), as: UTF8.self)
+        let uri = text.flatMap { KiiURI(String($0.reversed().drop { $0 == " " }.reversed())) }
         guard let uri, let bucket = uri.bucket, !isDeletion || uri.object != nil else {
             let places = isDeletion ? "an object" : "an object or a bucket"
             return say("the announcement is not a URI of \(places); a line is: \(announcement)…", log)
@@ -70,12 +70,12 @@ struct ProgramWords {
     private static let answer = "answer "
     private static let failed = "failed"
 
-    /// Answers the message's sender: with JSON, or after `failed` with the reason why it cannot be done.
-    private mutating func answer(_ text: String) throws {
-        if text.begins(exactlyWith: Self.failed) {
+    /// Answers the message's sender: with JSON, or after `failed` with the reason why it cannot be done; nil is no UTF-8.
+    private mutating func answer(_ text: String?) throws {
+        if let text, text.begins(exactlyWith: Self.failed) {
             let reason = text.droppingFirst(bytes: Self.failed.utf8.count).drop { $0 == " " }
             try context.answer(.failed(reason.isEmpty ? Self.failed : String(reason)))
-        } else if let data = DataValue(json: text) {
+        } else if let data = text.flatMap({ DataValue(json: $0) }) {
             try context.answer(.succeeded(data))
         } else {
             say("the answer is not JSON; a line is: answer {\"key\": …}, or: answer failed REASON", log)

@@ -164,6 +164,7 @@ struct AgentTests {
               {"id":"power","when":{"command":"power"},"then":{"run":["/bin/sh","-c","echo first; echo 'answer {\"on\": true}'"]}},
               {"id":"dim","when":{"command":"dim"},"then":{"run":["/bin/sh","-c","echo answer failed no such lamp"]}},
               {"id":"bad","when":{"command":"bad"},"then":{"run":["/bin/sh","-c","echo answer nonsense"]}},
+              {"id":"raw","when":{"command":"raw"},"then":{"run":["/bin/sh","-c","printf 'answer \"\\351\"\\n'"]}},
               {"id":"long","when":{"command":"long"},"then":{"run":["/bin/sh","-c","echo answer 1; printf 'answer failed %5000d'"]}}]}
             """#
         try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
@@ -171,11 +172,12 @@ struct AgentTests {
         func command(_ action: String) -> String {
             #"{"commandID":"c-\#(action)","actions":[{"lamp":[{"\#(action)":1}]}]}"#
         }
-        let replies = try send(command("power"), command("dim"), command("bad"), command("long"), news)
+        let replies = try send(command("power"), command("dim"), command("bad"), command("raw"), command("long"), news)
         #expect(
             replies == [
                 #"{"outcome":"handled","disposition":"accept","answer":{"on":true}}"#,
                 #"{"outcome":"handled","disposition":"accept","error":"no such lamp"}"#,
+                #"{"outcome":"handled","disposition":"accept","error":"the program's answer cannot be read"}"#,
                 #"{"outcome":"handled","disposition":"accept","error":"the program's answer cannot be read"}"#,
                 #"{"outcome":"handled","disposition":"accept","error":"the program's answer is too long"}"#,
                 #"{"outcome":"unrouted","disposition":"accept","reason":"noRoute"}"#,
