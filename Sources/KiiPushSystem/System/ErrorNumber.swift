@@ -39,5 +39,7 @@ package func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
     }
 }
 
-/// A variable of this process's environment; nil if it is not set.
-package func environmentVariable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+/// A variable of this process's environment; nil if it is not set, or not UTF-8: as a path, it would name another file.
+package func environmentVariable(_ name: String) -> String? {
+    unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
+}
