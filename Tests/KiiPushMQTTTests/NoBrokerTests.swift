@@ -103,15 +103,6 @@ struct NoBrokerTests {
         #expect(intake.losses[0].contains("the broker did not answer within"))
     }
 
-    @Test("MQTT 5's broker that says why it ends a link is quoted")
-    func takenOver() async throws {
-        let broker = try ScriptedBroker(then: [0xE0, 0x02, 0x8E, 0x00])
-        let intake = TestIntake()
-        try await running(broker.settings(.v5), intake, until: "lost") { !intake.losses.isEmpty }
-        #expect(intake.connections.count >= 1)
-        #expect(intake.losses[0].contains("Session taken over") && intake.losses[0].contains("another program"))
-    }
-
     @Test("a broker that is busy, or refuses for the moment, is tried again")
     func busy() async throws {
         let cases: [(MQTTSettings.Version, connection: [UInt8], subscription: [UInt8], String)] = [

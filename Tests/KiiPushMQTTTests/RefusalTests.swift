@@ -84,6 +84,37 @@ struct RefusalTests {
         #expect(pauses.dropFirst(3).allSatisfy { $0 >= .milliseconds(32) && $0 <= .milliseconds(48) }, "\(pauses)")
     }
 
+    @Test(
+        "the keep-alive that a broker demands counts instead of the settings', also while a message has not ended",
+        arguments: [true, false])
+    func brokersKeepAlive(isHeld: Bool) async throws {
+        let publish = [0x32, 10, 0, 4] + Array("push".utf8) + [0, 9, 0, 0x78]
+        let answers: [[UInt8]] = [[0x20, 6, 0, 0, 3, 0x13, 0, 1], [0x90, 4, 0, 1, 0, 1] + (isHeld ? publish : [])]
+        let broker = try ScriptedBroker(answers: [answers + Array(repeating: [0xD0, 0], count: 9)], 10_000)
+        let intake = TestIntake(isDurable: false)
+        try await running(broker.settings(.v5), intake) { _ in
+            // With the keep-alive of 60 seconds the first ping would come after fifteen.
+            try await eventually("two pings came", within: 10) { broker.packets >= 4 }
+            #expect(intake.texts == (isHeld ? ["x"] : []))
+        }
+        #expect(intake.losses.isEmpty)
+    }
+
+    @Test(
+        "a reason that MQTT 5's broker gives is told, of short links without a guess, and of its move with what to check",
+        arguments: [
+            (0x97, "the broker ended the link: Quota exceeded"),
+            (0x8E, "Session taken over: another program has connected with this client id"),
+        ] as [(UInt8, String)])
+    func reasons(code: UInt8, why: String) async throws {
+        let link: [[UInt8]] = [[0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 1, 0xE0, 2, code, 0]]
+        let broker = try ScriptedBroker(answers: [link, link, link, [[0x20, 3, 0, 0x9D, 0]]], 10_000)
+        let intake = TestIntake()
+        try await running(broker.settings(.v5), intake, until: "refused") { !intake.refusals.isEmpty }
+        #expect(intake.losses.prefix(3) == [why, why, why])
+        #expect(intake.refusals[0] == "server moved; check the address")
+    }
+
     @Test("an answer to a subscription that nobody asked for is counted, told once and ignored")
     func foreignAnswer() async throws {
         let foreign: [UInt8] = [0x90, 3, 0, 99, 0x80]

@@ -7,17 +7,19 @@ import KiiPushSystem
 extension MQTTSession {
     func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
         switch answer {
-        case .connection(0, let isSessionPresent):
+        case .connection(0, let isSessionPresent, let keepAlive):
             isAccepted = true
+            if let keepAlive, keepAlive > 0 { keepAliveSeconds = keepAlive }
             self.isSessionPresent = isSessionPresent
             if !isSessionPresent, hadLink || settings.hadSession { remember(isSessionLost: true) }
             for filter in settings.formerFilters { try link.unsubscribe(filter) }
             for topic in settings.subscriptions { requested[try link.subscribe(topic.filter, topic.quality)] = topic }
             (granted, isBelowRequest, areRequestsSent) = ([], false, false)
-        case .connection(let code, _):
+        case .connection(let code, _, _):
             let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
-                throw .refused("\(MQTTAnswers.words(reason)); check user, password, certificate, client id and version")
+                let suspects = code == 0x9D ? "the address" : "user, password, certificate, client id and version"
+                throw .refused("\(MQTTAnswers.words(reason)); check \(suspects)")
             }
             throw .lost("the broker refuses the connection: \(reason)")
         // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
@@ -43,7 +45,7 @@ extension MQTTSession {
         case .end(let code) where code == 0x8E:
             throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:
-            throw .lost("the broker ended the link: \(MosquittoClient.reason(code))", isByBroker: true)
+            throw .lost("the broker ended the link: \(MosquittoClient.reason(code))")
         // libmosquitto reports its own disconnect as an error too.
         case .end: break
         }

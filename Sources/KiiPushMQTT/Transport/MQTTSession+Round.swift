@@ -22,7 +22,7 @@ extension MQTTSession {
         // Detects a peer's hang-up even while nothing is read.
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
-        let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
+        let tick = Instant.now + min(.seconds(15), .milliseconds(250) * keepAliveSeconds)
         let start = Instant.now
         let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, files.due])
         if mayRead { lag.polled(start, .now, isReady: seen & POLLIN != 0) } else { lag.stopped() }
@@ -197,7 +197,7 @@ extension MQTTSession {
     }
 
     /// Half of the interval that the broker was told: it waits for one and a half times that.
-    private var pingPause: Duration { .milliseconds(500) * settings.keepAlive }
+    private var pingPause: Duration { .milliseconds(500) * keepAliveSeconds }
 }
 
 /// Messages of a connection that are in memory and have not ended; no acknowledgement is sent before they have.

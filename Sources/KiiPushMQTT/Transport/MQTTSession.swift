@@ -13,8 +13,8 @@ final class MQTTSession {
     /// Why a connection's rounds end.
     enum End: Error {
         case stopped
-        /// The connection is lost or unusable, and whether the broker closed it, or stopped responding; another one
-        /// may work.
+        /// The connection is lost or unusable, and whether the broker closed it without a reason, or stopped
+        /// responding; another one may work.
         case lost(String, isByBroker: Bool = false)
         /// The broker refuses this client; a retry may succeed.
         case refused(String)
@@ -50,6 +50,8 @@ final class MQTTSession {
     var isBehind = false
     /// Whether a packet may be partly sent, so that nothing may be sent past it.
     var isSending = false
+    /// The keep-alive of this connection: that of the settings, unless the broker demands another.
+    var keepAliveSeconds = 0
     /// When the session's own ping is due; nil while libmosquitto sends pings.
     var nextPing: Instant?
 
@@ -200,6 +202,7 @@ final class MQTTSession {
         try awaitRoom()
         let link = try makeLink()
         (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        keepAliveSeconds = settings.keepAlive
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {

@@ -8,7 +8,8 @@ import KiiPush
 /// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread uses it.
 final class MosquittoInbox {
     enum Answer {
-        case connection(code: Int32, isSessionPresent: Bool)
+        /// It has accepted the connection, or refused it; with the keep-alive that it demands, in seconds, if any.
+        case connection(code: Int32, isSessionPresent: Bool, keepAlive: Int?)
         case subscription(id: Int32, code: Int32)
         /// It has confirmed a message of this device, or refused it.
         case publication(id: Int32, code: Int32)
@@ -234,8 +235,12 @@ extension MosquittoInbox {
             guard let line = unsafe line else { return }
             unsafe MosquittoInbox.behind(context)?.note(logLevel: level, line, of: handle)
         }
-        unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, _ in
-            unsafe MosquittoInbox.behind(context)?.note(.connection(code: code, isSessionPresent: flags & 1 == 1))
+        unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, properties in
+            let keepAlive = unsafe properties.flatMap { list in
+                unsafe MosquittoProperties(list: list).short(MQTT_PROP_SERVER_KEEP_ALIVE).map { Int($0) }
+            }
+            unsafe MosquittoInbox.behind(context)?.note(
+                .connection(code: code, isSessionPresent: flags & 1 == 1, keepAlive: keepAlive))
         }
         unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, id, number, codes, _ in
             guard number > 0, let codes = unsafe codes else { return }

@@ -19,6 +19,13 @@ struct MosquittoProperties {
         return unsafe found == nil ? nil : value
     }
 
+    /// A two-byte number; nil without one.
+    func short(_ property: mqtt5_property) -> UInt16? {
+        var value: UInt16 = 0
+        let found = unsafe mosquitto_property_read_int16(list, Int32(property.rawValue), &value, false)
+        return unsafe found == nil ? nil : value
+    }
+
     func text(_ property: mqtt5_property) -> String? {
         var value: UnsafeMutablePointer<CChar>?
         guard unsafe mosquitto_property_read_string(list, Int32(property.rawValue), &value, false) != nil else {
