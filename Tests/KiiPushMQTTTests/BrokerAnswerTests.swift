@@ -252,24 +252,6 @@ struct BrokerAnswerTests {
         #expect(intake.ignored.count == 1 && intake.ignored[0].contains("topic"))
     }
 
-    @Test("a user with a password from a file is let in; one that is open to others or missing is refused")
-    func password() async throws {
-        let broker = try Broker(user: "device", password: "right word")
-        let file = try broker.folder.write("right word\n", to: "password")
-        let intake = TestIntake()
-        let settings = broker.settings {
-            $0.user = "device"
-            $0.password = .file(file)
-        }
-        try await running(settings, intake) { _ in }
-        _ = unsafe chmod(file, 0o644)
-        let exposed = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
-        #expect(exposed?.description.contains("chmod 600") == true)
-        _ = unsafe unlink(file)
-        let missing = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
-        #expect(missing?.description.contains("No such file") == true)
-    }
-
     @Test("Kii's endpoint as it stands is enough to connect")
     func endpoint() async throws {
         let broker = try Broker(user: "USERNAME", password: "PASSWORD")

@@ -123,26 +123,6 @@ struct MemoryInboxTests {
         await TransportContract { try BrokerBench { $0.version = version } }.verify()
     }
 
-    @Test("while messages in memory have not ended, for longer than the keep-alive, the link stays up")
-    func longRun() async throws {
-        let broker = try Broker()
-        let intake = TestIntake(isDurable: false)
-        try await running(broker.settings { $0.keepAlive = 5 }, intake) { _ in
-            try broker.publish(["a"])
-            try await eventually("it came") { intake.texts == ["a"] }
-            try broker.publish(["b"])
-            try await eventually("the next came too") { intake.texts == ["a", "b"] }
-            try await eventually("the broker heard of the device for twelve seconds", within: 40) {
-                !intake.losses.isEmpty || broker.log.count(of: "Received PINGREQ from device") >= 5
-            }
-            #expect(broker.log.count(of: "Received PUBACK from device") == 0)
-            intake.end(1, .superseded)
-            intake.end(0, .superseded)
-            try await eventually("both are acknowledged") { broker.log.count(of: "Received PUBACK from device") == 2 }
-        }
-        #expect(intake.losses.isEmpty && intake.gaps.isEmpty)
-    }
-
     @Test(
         "a retained message that has not ended when its link ends, or is to be tried later, is accepted again, once",
         arguments: MQTTSettings.Version.allCases, [true, false])

@@ -228,7 +228,7 @@ struct RotationTests {
         #expect(broker.log.contains("u'broker'") && broker.log.contains("u'device'"))
     }
 
-    @Test("a new password is tried at once, however long the pause of a refusal is")
+    @Test("a new password is tried at once, however long the pause of a refusal is; a file open to others is refused")
     func password() async throws {
         let broker = try Broker(user: "device", password: "new")
         let file = try broker.folder.write("old", to: "password")
@@ -245,6 +245,9 @@ struct RotationTests {
             try await eventually("let in") { !intake.connections.isEmpty }
         }
         #expect(intake.refusals.count == 1 && intake.losses.isEmpty)
+        _ = unsafe chmod(file, 0o644)
+        let exposed = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
+        #expect(exposed?.description.contains("chmod 600") == true)
     }
 }
 #endif
