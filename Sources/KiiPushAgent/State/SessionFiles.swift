@@ -12,13 +12,13 @@ struct SessionFiles {
     /// With another id the broker would start another session, and never deliver the messages of the first one.
     func clientID() throws -> String {
         let path = "\(directory)/client-id"
-        if let kept = try read(path) {
+        if let kept = try readAll(path)?.prefix(while: { $0 != "\n" }) {
             guard !kept.isEmpty, kept.utf8.count <= 64 else {
                 throw AgentError(
                     "\(escaped(path)): does not contain a client id; remove the file to create a new one, for a new "
                         + "session")
             }
-            return kept
+            return String(kept)
         }
         var random = SystemRandomNumberGenerator()
         let made = "kiipush-" + (random.next() as UInt64 >> 4).digits(15, radix: 16)
@@ -34,7 +34,7 @@ struct SessionFiles {
         guard let text = try readAll("\(directory)/mqtt-session") else { return nil }
         let mark = mark(settings)
         guard text.begins(exactlyWith: mark) else { return nil }
-        return text.dropFirst(mark.count).split(separator: "\n").map { String($0) }
+        return text.droppingFirst(bytes: mark.utf8.count).split(separator: "\n").map { String($0) }
     }
 
     /// Records a session: the broker, the client and the first filter, and a line for each further filter.
@@ -44,11 +44,6 @@ struct SessionFiles {
     }
 
     private func mark(_ settings: MQTTSettings) -> String { "\(settings.host):\(settings.port) \(settings.clientID) " }
-
-    /// The first line of a file; nil if there is no file.
-    private func read(_ path: String) throws -> String? {
-        try readAll(path).map { text in String(text.prefix { $0 != "\n" }) }
-    }
 
     /// The text of a file; nil if there is no file.
     private func readAll(_ path: String) throws -> String? {

@@ -103,14 +103,13 @@ struct SocketClient {
 
     /// The first waiting payloads, as many as may be answered.
     func nextPayloads(_ transport: Transport?) -> [RawPayload] {
-        guard !waiting.isEmpty else { return [] }
         let isBehind = lag.isBehind(.now)
-        return waiting.prefix(Self.mostAnswers - answers.count).prefix { line in
-            if case .bytes = line { true } else { false }
-        }.compactMap { line in
-            guard case .bytes(let bytes, _) = line else { return nil }
-            return RawPayload(bytes, transport: transport, hasWaited: isBehind)
+        var payloads: [RawPayload] = []
+        for line in waiting.prefix(Self.mostAnswers - answers.count) {
+            guard case .bytes(let bytes, _) = line else { break }
+            payloads.append(RawPayload(bytes, transport: transport, hasWaited: isBehind))
         }
+        return payloads
     }
 
     mutating func answerFirst(_ answers: [DueAnswer]) {

@@ -66,17 +66,19 @@ package struct ProgramProblem: Equatable, Sendable {
         guard mode & S_IFMT == S_IFREG else { return "is not a program file" }
         guard isRunnable(path) else { return "is not executable; run chmod +x on it" }
         // A program that may be run but not read tells nothing more.
-        guard let file = OpenFile(path) else { return nil }
-        let start = file.read(256, at: 0)
-        if start.starts(with: "#!".utf8) { return interpreterProblem(start.dropFirst(2), depth) }
-        if start.starts(with: [0x7F] + Array("ELF".utf8)) { return loaderProblem(file, start) }
+        var start = [UInt8](repeating: 0, count: 65_536)
+        guard let count = try? ByteReader(regularFile: path).read(into: &start) else { return nil }
+        start.removeLast(start.count - count)
+        if start.starts(with: "#!".utf8) { return interpreterProblem(start[2...], depth) }
+        if start.starts(with: [0x7F] + Array("ELF".utf8)) { return loaderProblem(start) }
         return start.isEmpty
             ? "is empty" : "is neither a script that begins with #! nor a program of this system"
     }
 
-    /// Why the interpreter of a script cannot be started; `line` is its first line after `#!`.
-    private static func interpreterProblem(_ line: ArraySlice<UInt8>, _ depth: Int) -> String? {
-        let line = line.prefix { $0 != UInt8(ascii: "\n") }
+    /// Why the interpreter of a script cannot be started; `text` begins after `#!`.
+    private static func interpreterProblem(_ text: ArraySlice<UInt8>, _ depth: Int) -> String? {
+        // Linux reads no more of the first line.
+        let line = text.prefix(254).prefix { $0 != UInt8(ascii: "\n") }
         let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         guard let first = words.first else { return "names no interpreter after #!" }
         // An argument that ends with a carriage return is wrong too, as in `#!/usr/bin/env python3`.
@@ -90,49 +92,25 @@ package struct ProgramProblem: Equatable, Sendable {
         return "its interpreter \(EscapedText(name)): \(problem)"
     }
 
-    /// Why the loader of an ELF program cannot be started.
-    private static func loaderProblem(_ file: borrowing OpenFile, _ start: [UInt8]) -> String? {
+    /// Why the loader of an ELF program cannot be started, if the beginning of the file names it.
+    private static func loaderProblem(_ start: [UInt8]) -> String? {
         // Of big-endian programs, the system's error is all that is known.
         guard start.count >= 64, [1, 2].contains(start[4]), start[5] == 1 else { return nil }
         let isLong = start[4] == 2
         let table = isLong ? number(start, 32, 8) : number(start, 28, 4)
         let (size, count) = isLong ? (56, number(start, 56, 2)) : (32, number(start, 44, 2))
-        for index in 0..<count {
-            let header = file.read(size, at: table &+ index &* size)
-            guard header.count == size else { return nil }
-            // The program header PT_INTERP.
-            guard number(header, 0, 4) == 3 else { continue }
-            let (place, length) =
-                isLong ? (number(header, 8, 8), number(header, 32, 8)) : (number(header, 4, 4), number(header, 16, 4))
-            let bytes = file.read(min(length, Int(PATH_MAX)), at: place)
-            let loader = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            return exists(loader)
-                ? nil : "its loader \(EscapedText(loader)) does not exist: it is built for another system"
-        }
-        return nil
+        let headers = (0..<count).map { table &+ $0 &* size }
+        // The program header PT_INTERP.
+        guard let header = headers.first(where: { number(start, $0, 4) == 3 }) else { return nil }
+        let place = isLong ? number(start, header &+ 8, 8) : number(start, header &+ 4, 4)
+        guard (1..<start.count).contains(place), let end = start[place...].firstIndex(of: 0) else { return nil }
+        let loader = String(decoding: start[place..<end], as: UTF8.self)
+        return exists(loader) ? nil : "its loader \(EscapedText(loader)) does not exist: it is built for another system"
     }
 
-    /// A little-endian number of a header; 0 where it is beyond what can be read.
+    /// A little-endian number of a header; 0 beyond what was read.
     private static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> Int {
-        Int(exactly: bytes[offset..<offset + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) ?? 0
-    }
-
-    private struct OpenFile: ~Copyable {
-        private let descriptor: Int32
-
-        init?(_ path: String) {
-            descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
-            if descriptor < 0 { return nil }
-        }
-
-        deinit { close(descriptor) }
-
-        func read(_ count: Int, at offset: Int) -> [UInt8] {
-            var bytes = [UInt8](repeating: 0, count: count)
-            let read = unsafe bytes.withUnsafeMutableBytes { buffer in
-                retrying { unsafe pread(descriptor, buffer.baseAddress, buffer.count, offset) }
-            }
-            return Array(bytes.prefix(max(read, 0)))
-        }
+        guard offset >= 0, offset <= bytes.count - count else { return 0 }
+        return Int(exactly: bytes[offset..<offset + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) ?? 0
     }
 }
