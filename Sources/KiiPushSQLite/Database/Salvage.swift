@@ -104,9 +104,8 @@ struct Salvage {
     /// Makes sure that assigned numbers are not assigned again.
     private static func copyLastNumbers(from old: inout Connection, into new: inout Connection) throws(SQLiteError) {
         for table in ["inbox", "deadLetters"] {
-            let last = try? old.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table))
-            let own = try new.lastNumber(of: table)
-            guard let last, last > own, last < SQLValue.mostNumber else { continue }
+            let last = (try? old.lastNumber(of: table)) ?? 0
+            guard try last > new.lastNumber(of: table), last < SQLValue.mostNumber else { continue }
             try new.run("DELETE FROM sqlite_sequence WHERE name = ?", .text(table))
             try new.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(table), .integer(last))
         }

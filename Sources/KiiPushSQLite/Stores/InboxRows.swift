@@ -146,63 +146,39 @@ extension Connection {
     private mutating func entries(
         _ condition: String, _ values: [SQLValue], _ scale: TimeScale
     ) throws(SQLiteError) -> [InboxEntry] {
-        var (entries, areHandled) = ([InboxEntry](), false)
-        try each(
-            """
-            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-                attempts, crashes, crashedAlone, mqtt, isInFlight,
-                EXISTS (SELECT 1 FROM inboxHandled WHERE inboxHandled.payload = id)
-                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id WHERE \(condition)
-            """, values
-        ) { row in
-            entries.append(InboxEntry(row, scale))
-            areHandled = areHandled || row.integer(13) != 0
-        }
-        // Most payloads were not tried yet.
-        guard areHandled else { return entries }
-        var handled: [UInt64: HandledRoutes] = [:]
+        var handled: [Int64: [(route: String, answer: Answer?)]] = [:]
         try each(
             """
             SELECT payload, route, answer FROM inboxHandled
                 WHERE payload IN (SELECT id FROM inbox WHERE \(condition)) ORDER BY payload, position
             """, values
         ) { row in
-            handled[UInt64(bitPattern: row.integer(0)), default: HandledRoutes()].add(row.text(1) ?? "", row.text(2))
+            handled[row.integer(0), default: []].append((row.text(1) ?? "", row.text(2).flatMap { Answer(json: $0) }))
         }
-        return entries.map { entry in handled[entry.id].map { InboxEntry(entry, $0) } ?? entry }
-    }
-}
-
-/// The routes that have handled a payload, and what they have answered.
-private struct HandledRoutes {
-    var routes: [String] = []
-    var answers: [Answer?] = []
-
-    mutating func add(_ route: String, _ answer: String?) {
-        routes.append(route)
-        answers.append(answer.flatMap { Answer(json: $0) })
+        var entries: [InboxEntry] = []
+        try each(
+            """
+            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
+                attempts, crashes, crashedAlone, mqtt, isInFlight
+                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id WHERE \(condition)
+            """, values
+        ) { row in entries.append(InboxEntry(row, scale, handled[row.integer(0)] ?? [])) }
+        return entries
     }
 }
 
 extension InboxEntry {
-    /// Reads a row of the statement above.
-    fileprivate init(_ row: borrowing SQLRow, _ scale: TimeScale) {
+    /// Reads a row of the statement above, of a payload that these routes have handled.
+    fileprivate init(_ row: borrowing SQLRow, _ scale: TimeScale, _ handled: [(route: String, answer: Answer?)]) {
         var payload = RawPayload(
             row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
             isRedelivered: row.integer(6) != 0, arrivedAt: scale.instant(row.time(1)))
         payload.mqtt = row.text(11).flatMap { MQTTPublish(json: $0) }
         self.init(
             id: UInt64(bitPattern: row.integer(0)), payload: payload, attempts: Int(row.integer(8)),
-            crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
+            handled: handled.map(\.route), answers: handled.map(\.answer), crashes: Int(row.integer(9)),
+            crashedAlone: row.integer(10) != 0)
         isSuspect = row.integer(12) == 2
-    }
-
-    /// The same entry, with the routes that have handled it.
-    fileprivate init(_ entry: InboxEntry, _ handled: HandledRoutes) {
-        self.init(
-            id: entry.id, payload: entry.payload, attempts: entry.attempts, handled: handled.routes,
-            answers: handled.answers, crashes: entry.crashes, crashedAlone: entry.crashedAlone)
-        isSuspect = entry.isSuspect
     }
 }
 #endif
