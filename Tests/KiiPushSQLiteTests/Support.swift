@@ -8,26 +8,15 @@ import Testing
 
 /// A machine whose clocks a test sets, and which it can boot again.
 final class Machine: Sendable {
-    private let time: Mutex<MachineTime>
-
-    init(boot: String = "first", monotonic: Int64 = 1_000, wall: Int64 = 1_800_000_000) {
-        time = Mutex(MachineTime(boot: boot, monotonic: monotonic * 1_000_000_000, wall: wall * 1_000_000_000))
-    }
+    private let time = Mutex(
+        MachineTime(boot: "first", monotonic: 1_000_000_000_000, wall: 1_800_000_000_000_000_000))
 
     var now: MachineTime { time.withLock { $0 } }
 
-    /// Lets seconds go by, on both clocks.
-    func pass(_ seconds: Int64) {
-        time.withLock { time in
-            time.monotonic += seconds * 1_000_000_000
-            time.wall += seconds * 1_000_000_000
-        }
-    }
-
-    /// Lets seconds go by, then sets the wall clock, and boots where a boot is named.
+    /// Lets seconds go by on both clocks, then sets the wall clock, and boots where a boot is named.
     func pass(_ seconds: Int64, jumping jump: Int64 = 0, boot: String? = nil) {
-        pass(seconds)
-        self.jump(jump)
+        time.withLock { $0.monotonic += seconds * 1_000_000_000 }
+        self.jump(seconds + jump)
         if let boot { self.boot(boot) }
     }
 

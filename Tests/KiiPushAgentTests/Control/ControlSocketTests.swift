@@ -9,6 +9,22 @@ import Testing
 
 @Suite("The socket of an agent's commands", .timeLimit(.minutes(5)))
 struct ControlSocketTests {
+    /// Runs a body while `serve` serves a socket, from the moment at which clients can connect; then that ends.
+    private func serving(
+        _ serve: @escaping @Sendable (ControlSocket, _ listening: @escaping @Sendable () -> Void) async throws -> Void,
+        _ body: (ControlSocket, Folder) async throws -> Void
+    ) async throws {
+        let folder = try Folder()
+        let control = ControlSocket(state: folder.path)
+        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let serving = Task { try await serve(control) { listen.finish() } }
+        for await _ in ready {}
+        try await body(control, folder)
+        serving.cancel()
+        try await serving.value
+        #expect(folder.names == [])
+    }
+
     @Test("it ends when the answers under way have been sent")
     func ends() async throws {
         let folder = try Folder()
@@ -56,35 +72,24 @@ struct ControlSocketTests {
 
     @Test("silent clients that take all places make way for a command, however long they may be silent")
     func crowd() async throws {
-        let folder = try Folder()
-        let control = ControlSocket(state: folder.path)
-        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
-        let serving = Task {
-            try await control.serve(patience: .seconds(3600), listening: { listen.finish() }) { _, _ in 7 }
+        try await serving { control, listening in
+            try await control.serve(patience: .seconds(3600), listening: listening) { _, _ in 7 }
+        } _: { control, _ in
+            let silent = try (0..<8).map { _ in try SocketPeer(control.path) }
+            #expect(try await control.firstLine(of: ["status"], patience: .seconds(60)).code == 7)
+            withExtendedLifetime(silent) {}
         }
-        for await _ in ready {}
-        let silent = try (0..<8).map { _ in try SocketPeer(control.path) }
-        #expect(try await control.firstLine(of: ["status"], patience: .seconds(60)).code == 7)
-        withExtendedLifetime(silent) {}
-        serving.cancel()
-        try await serving.value
     }
 
     @Test("it listens again when somebody has removed the socket")
     func removed() async throws {
-        let folder = try Folder()
-        let control = ControlSocket(state: folder.path)
-        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
-        let serving = Task {
-            try await control.serve(lookEvery: .milliseconds(1), listening: { listen.finish() }) { _, _ in 7 }
+        try await serving { control, listening in
+            try await control.serve(lookEvery: .milliseconds(1), listening: listening) { _, _ in 7 }
+        } _: { control, folder in
+            try folder.remove("control.sock")
+            #expect(await comes { folder.names == ["control.sock"] })
+            #expect(try await control.firstLine(of: ["status"]).code == 7)
         }
-        for await _ in ready {}
-        try folder.remove("control.sock")
-        #expect(await comes { folder.names == ["control.sock"] })
-        #expect(try await control.firstLine(of: ["status"]).code == 7)
-        serving.cancel()
-        try await serving.value
-        #expect(folder.names == [])
     }
 
     @Test(
@@ -122,14 +127,10 @@ struct ControlSocketTests {
 
     @Test("a client that leaves too much of its answer unread is disconnected, and that is reported once")
     func unread() async throws {
-        let folder = try Folder()
-        let control = ControlSocket(state: folder.path)
-        let told = Mutex<[String]>([])
-        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
+        let told = EventLog()
         let (performed, perform) = AsyncStream.makeStream(of: Bool.self)
-        let dropped: @Sendable (String) -> Void = { what in told.withLock { $0.append(what) } }
-        let serving = Task {
-            try await control.serve(mostUnread: 2 << 20, listening: { listen.finish() }, dropped: dropped) {
+        try await serving { control, listening in
+            try await control.serve(mostUnread: 2 << 20, listening: listening, dropped: { told.add($0) }) {
                 arguments, reply in
                 guard arguments == ["show"] else { return 7 }
                 // The system buffers less than a MiB.
@@ -138,59 +139,49 @@ struct ControlSocketTests {
                 perform.yield(reply.isHeard)
                 return 0
             }
-        }
-        for await _ in ready {}
-        let gate = ThreadSemaphore()
-        let rest: @Sendable (String) -> Void = { _ in
-            while !gate.wait(for: .seconds(20)) {}
+        } _: { control, _ in
+            let gate = ThreadSemaphore()
+            let rest: @Sendable (String) -> Void = { _ in
+                while !gate.wait(for: .seconds(20)) {}
+                gate.raise()
+            }
+            let answer = Task { try await control.ask(["show"], print: rest, error: rest) }
+            #expect(await performed.first { _ in true } == false)
+            let code = try await control.firstLine(of: ["status"]).code
+            #expect(code == 7)
             gate.raise()
+            let cut = SocketError.nobodyAnswers(path: control.path, SocketError.brokenOff)
+            await #expect(throws: cut) { try await answer.value }
+            let why = "a command's answer was cut off: all unread answers have at most 2097152 bytes together"
+            #expect(told.events == [why])
         }
-        async let answer = control.ask(["show"], print: rest, error: rest)
-        #expect(await performed.first { _ in true } == false)
-        #expect(try await control.firstLine(of: ["status"]).code == 7)
-        gate.raise()
-        do {
-            _ = try await answer
-            Issue.record("the answer is whole")
-        } catch { #expect(error as? SocketError == .nobodyAnswers(path: control.path, SocketError.brokenOff)) }
-        #expect(
-            told.withLock { $0 } == [
-                "a command's answer was cut off: all unread answers have at most 2097152 bytes together"
-            ])
-        serving.cancel()
-        try await serving.value
     }
 
     @Test("a slow reader delays no other command and gets its whole answer")
     func resting() async throws {
-        let folder = try Folder()
-        let control = ControlSocket(state: folder.path)
         // More than the system buffers.
         let lines = (0..<64).map { "\($0) " + String(repeating: "x", count: 65_536) }
-        let (ready, listen) = AsyncStream.makeStream(of: Void.self)
         let (performed, perform) = AsyncStream.makeStream(of: Void.self)
-        let serving = Task {
-            try await control.serve(listening: { listen.finish() }) { _, reply in
+        try await serving { control, listening in
+            try await control.serve(listening: listening) { _, reply in
                 for line in lines { reply.print(line) }
                 perform.finish()
                 return 7
             }
-        }
-        for await _ in ready {}
-        let gate = ThreadSemaphore()
-        let heard = Mutex<[String]>([])
-        let hear: @Sendable (String) -> Void = { line in
-            while !gate.wait(for: .seconds(20)) {}
+        } _: { control, _ in
+            let gate = ThreadSemaphore()
+            let heard = EventLog()
+            let hear: @Sendable (String) -> Void = { line in
+                while !gate.wait(for: .seconds(20)) {}
+                gate.raise()
+                heard.add(line)
+            }
+            let answer = Task { try await control.ask(["show"], print: hear, error: hear) }
+            for await _ in performed {}
+            #expect(heard.events.isEmpty)
             gate.raise()
-            heard.withLock { $0.append(line) }
+            let code = try await answer.value
+            #expect(code == 7 && heard.events == lines)
         }
-        async let answer = control.ask(["show"], print: hear, error: hear)
-        for await _ in performed {}
-        #expect(heard.withLock { $0.isEmpty })
-        gate.raise()
-        #expect(try await answer == 7)
-        #expect(heard.withLock { $0 } == lines)
-        serving.cancel()
-        try await serving.value
     }
 }

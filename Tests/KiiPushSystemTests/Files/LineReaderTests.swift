@@ -57,49 +57,32 @@ struct LineReaderTests {
         pipe.write("6789\nnext\n")
         #expect(try reader.next() == .bytes(Array("next".utf8), number: 2))
     }
-
-    @Test("a directory is an error at the first line")
-    func directoryIsAnError() throws {
-        let path = folder.path
-        var reader = LineReader(try ByteReader(path: path), limit: 4)
-        do {
-            _ = try reader.next()
-            Issue.record("a directory was read")
-        } catch {
-            #expect(error == .unreadable(name: path, ErrorNumber(rawValue: EISDIR)))
-        }
-    }
 }
 
 struct LineSplitterTests {
-    /// The lines of a text that comes in so many bytes at a time.
-    private func lines(_ text: String, limit: Int = 4, step: Int) -> [InputLine] {
+    /// The lines of a text that comes in so many bytes at a time, and the starts of those that are too long.
+    private func split(_ text: String, limit: Int, step: Int) -> (lines: [InputLine], starts: [String]) {
         var splitter = LineSplitter(limit: limit)
-        var lines: [InputLine] = []
+        var (lines, starts): ([InputLine], [String]) = ([], [])
         let bytes = Array(text.utf8)
         for start in stride(from: 0, to: bytes.count, by: step) {
             splitter.append(bytes[start..<min(start + step, bytes.count)])
-            while let line = splitter.next() { lines.append(line) }
+            while let line = splitter.next() {
+                lines.append(line)
+                if case .tooLong = line { starts.append(String(decoding: splitter.tooLongStart, as: UTF8.self)) }
+            }
         }
         if let line = splitter.finish() { lines.append(line) }
         #expect(!splitter.hasPartialLine)
-        return lines
+        return (lines, starts)
     }
 
     private func bytes(_ text: String, _ number: Int) -> InputLine { .bytes(Array(text.utf8), number: number) }
 
     @Test("knows the beginning of a line that is too long", arguments: [1, 3, 4, 5, 6, 100])
     func tooLongStart(step: Int) {
-        var splitter = LineSplitter(limit: 20)
-        let bytes = Array("a\nanswer failed because it is broken\nb".utf8)
-        var starts: [String] = []
-        for start in stride(from: 0, to: bytes.count, by: step) {
-            splitter.append(bytes[start..<min(start + step, bytes.count)])
-            while let line = splitter.next() {
-                if case .tooLong = line { starts.append(String(decoding: splitter.tooLongStart, as: UTF8.self)) }
-            }
-        }
-        #expect(starts == ["answer failed be"])
+        let text = "a\nanswer failed because it is broken\nb"
+        #expect(split(text, limit: 20, step: step).starts == ["answer failed be"])
     }
 
     @Test("splits equally however the bytes arrive", arguments: 1...12)
@@ -114,15 +97,9 @@ struct LineSplitterTests {
             ("a\rb\n\rc", [bytes("a\rb", 1), bytes("\rc", 2)]), ("abcdefgh", [.tooLong(number: 1)]),
             ("a\r\r\n", [bytes("a\r", 1)]), ("abcd\r\r\n", [.tooLong(number: 1)]), ("\r", [bytes("\r", 1)]),
         ]
-        for (text, expected) in cases { #expect(lines(text, step: step) == expected, "\(text.debugDescription)") }
-        #expect(lines("\na\n\r\n", limit: 0, step: step) == [.tooLong(number: 2)])
-    }
-
-    @Test("passes invalid UTF-8 and NUL unchanged")
-    func invalidUTF8() {
-        var splitter = LineSplitter(limit: 10)
-        splitter.append([0xFF, 0x00, 0xC3, 0x0A, 0x80])
-        #expect(splitter.next() == .bytes([0xFF, 0x00, 0xC3], number: 1))
-        #expect(splitter.next() == nil && splitter.finish() == .bytes([0x80], number: 2))
+        for (text, lines) in cases {
+            #expect(split(text, limit: 4, step: step).lines == lines, "\(text.debugDescription)")
+        }
+        #expect(split("\na\n\r\n", limit: 0, step: step).lines == [.tooLong(number: 2)])
     }
 }
