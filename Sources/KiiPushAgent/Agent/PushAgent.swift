@@ -165,7 +165,8 @@ public final class PushAgent: HandlerRegistry, Sendable {
     /// To stop, it accepts no more payloads, lets handlers finish, and keeps the rest for the next start. If it cannot
     /// start or go on, or loses messages that were only in memory, it logs why and ends the process with exit code 1,
     /// as `kiipush receive` does. If its sources have ended, dead letters in memory are lost messages, too. A second
-    /// signal ends the process at once. SIGHUP is caught as well: it loads the rules file again.
+    /// signal ends the process at once. SIGHUP is caught as well: it loads the rules file again. From then on the
+    /// process ignores SIGPIPE and SIGXFSZ, and no longer ignores SIGCHLD if whoever started it did.
     ///
     /// It is for the `main` of a program that is nothing but this agent. A program with services of its own, or a test,
     /// calls ``exitCode(_:)``, which never ends the process, except by a second signal.
