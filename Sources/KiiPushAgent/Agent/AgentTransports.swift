@@ -77,7 +77,7 @@ public struct MQTTSource: PushTransport {
     public func run(_ intake: PushIntake) async throws { try await transport(nil).run(intake) }
 
     /// The transport, whose client id and session the state directory has.
-    fileprivate func transport(_ files: SessionFiles?) throws -> any PushTransport {
+    func transport(_ files: SessionFiles?) throws -> any PushTransport {
         #if MQTT
         var settings = try settings()
         if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
@@ -87,7 +87,7 @@ public struct MQTTSource: PushTransport {
                 !settings.subscriptions.contains { $0.filter.isExactly(filter) }
             }
         }
-        settings.retainedFile = files?.retainedFile
+        settings.retainedFile = settings.retainedFile ?? files?.retainedFile
         return try MQTTTransport(settings)
         #else
         throw AgentError("this program has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")

@@ -136,4 +136,19 @@ struct SessionFilesTests {
         try folder.makeFolder("mqtt-session")
         #expect(throws: (any Error).self) { try files.filtersOfSession(settings) }
     }
+
+    #if MQTT
+    @Test("retained messages are remembered in the file that settings name, else in the state directory")
+    func retained() throws {
+        var settings = MQTTSettings(host: "h", topic: "t")
+        settings.clientID = "c"
+        for (named, files, kept) in [
+            (nil, files, files.retainedFile), ("/own", files, "/own"), ("/own", nil, "/own"), (nil, nil, nil),
+        ] as [(String?, SessionFiles?, String?)] {
+            settings.retainedFile = named
+            let transport = try MQTTSource.mqtt(settings).transport(files) as? MQTTTransport
+            #expect(transport?.settings.retainedFile == kept)
+        }
+    }
+    #endif
 }
