@@ -6,6 +6,10 @@ import KiiPushSystem
 struct Tool {
     static func main() async {
         occupyStandardDescriptors()
+        // Swift reads them from there.
+        guard !CommandLine.arguments.isEmpty else {
+            exitProcess(Console.standard.fail("kiipush: its arguments are unknown without /proc; mount it"))
+        }
         let arguments = Array(CommandLine.arguments.dropFirst())
         // Swift has repaired them: they would name other files.
         let words = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: arguments.count + 1)

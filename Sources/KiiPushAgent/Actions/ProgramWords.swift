@@ -70,7 +70,8 @@ struct ProgramWords {
     private static let answer = "answer "
     private static let failed = "failed"
 
-    /// Answers the message's sender: with JSON, or after `failed` with the reason why it cannot be done; nil is no UTF-8.
+    /// Answers the message's sender: with JSON, or after `failed` with the reason why it cannot be done; a text that is
+    /// not UTF-8 is nil.
     private mutating func answer(_ text: String?) throws {
         if let text, text.begins(exactlyWith: Self.failed) {
             let reason = text.droppingFirst(bytes: Self.failed.utf8.count).drop { $0 == " " }

@@ -22,7 +22,7 @@ struct FirstStart: Sendable {
 
     /// Removes what was created; keeps everything if somebody else has added a file, such as a kill, meanwhile.
     func undo() {
-        guard let names = StateDirectory.names(in: directory),
+        guard let names = entries(ofDirectory: directory),
             names.allSatisfy({ AgentState.owns($0) && !$0.hasPrefix(KillFile.name) })
         else { return }
         // The lock last: until then no other agent starts here.

@@ -111,7 +111,7 @@ struct DatabaseHealer {
     private func removeOldest(but aside: String) {
         let start = "\(SQLiteDatabase.fileName).\(Self.infix)"
         let names = Set(
-            (StateDirectory.names(in: directory) ?? []).filter { $0.hasPrefix(start) }.map { name in
+            (entries(ofDirectory: directory) ?? []).filter { $0.hasPrefix(start) }.map { name in
                 Self.companions.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
             }
         ).subtracting([String(aside.dropFirst(directory.count))])

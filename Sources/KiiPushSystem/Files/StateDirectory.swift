@@ -19,21 +19,6 @@ package enum StateDirectory {
     /// The directory from systemd, in this process's environment; nil if systemd sets none.
     package static var ofService: String? { environmentVariable("STATE_DIRECTORY") == nil ? nil : standard }
 
-    /// The names in a directory, unordered; nil if it cannot be read.
-    package static func names(in path: String) -> [String]? {
-        guard let stream = unsafe opendir(path) else { return nil }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            // The name ends with a zero byte within its 256, and is copied before the next entry is read.
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
-    }
-
     /// Whether there is a directory, or this user may not know.
     package static func isThere(_ path: String) -> Bool {
         let stamp = FileStamp(path)

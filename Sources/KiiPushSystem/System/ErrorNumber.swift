@@ -43,3 +43,18 @@ package func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
 package func environmentVariable(_ name: String) -> String? {
     unsafe getenv(name).flatMap { unsafe String(validatingCString: $0) }
 }
+
+/// The names in a directory, unordered; nil if it cannot be read.
+package func entries(ofDirectory path: String) -> [String]? {
+    guard let stream = unsafe opendir(path) else { return nil }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+        // The name ends with a zero byte within its 256, and is copied before the next entry is read.
+        let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+}

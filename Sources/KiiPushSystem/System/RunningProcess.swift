@@ -142,7 +142,7 @@ package struct RunningProcess: ~Copyable {
     /// The descriptors besides the standard ones that do not close on exec: who started this process may have left some
     /// open, such as a lock, and other code of it may open some.
     private static var inherited: [Int32] {
-        (StateDirectory.names(in: "/proc/self/fd") ?? []).compactMap { Int32($0) }.filter { descriptor in
+        (entries(ofDirectory: "/proc/self/fd") ?? []).compactMap { Int32($0) }.filter { descriptor in
             descriptor > STDERR_FILENO && fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0
         }
     }

@@ -155,7 +155,7 @@ struct OrphanTests {
     }
 
     private static func children(of process: pid_t) throws -> [pid_t] {
-        try #require(StateDirectory.names(in: "/proc/\(process)/task")).flatMap { thread in
+        try #require(entries(ofDirectory: "/proc/\(process)/task")).flatMap { thread in
             let bytes = try ByteReader(regularFile: "/proc/\(process)/task/\(thread)/children").readAll(limit: 4096)
             return String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
         }
@@ -168,14 +168,25 @@ struct UnusualStartTests {
     private func run(_ start: String, _ options: String) throws -> (end: ChildProcess.End, log: String) {
         let rules = try TemporaryFile(#"{"version":1,"rules":[{"id":"all","then":{"run":["true"]}}]}"#, name: "r.json")
         let (input, log) = (try TemporaryFile(#"{"a":1}"#), try TemporaryFile("", name: "log"))
-        let command = "\(try toolPath()) receive --rules \(rules.path) --stdin \(options) <\(input.path) 2>\(log.path)"
-        return (try ChildProcess.run("/bin/sh", ["-c", "\(start) \(command)"], limit: .seconds(40)), try log.contents())
+        let command = "\(start) \(try toolPath()) receive --rules \(rules.path) --stdin \(options)"
+        let end = try ChildProcess.run(
+            "/bin/sh", ["-c", "\(command) <\(input.path) 2>\(log.path)"], limit: .seconds(40))
+        return (end, try log.contents())
     }
 
     @Test("it learns how its programs end, also from a process that ignores the end of its own")
     func ignoredChildren() throws {
         let (end, log) = try run("env --ignore-signal=CHLD", "")
         #expect(end == .exited(0) && log.contains("message 1: handled"), "\(log)")
+    }
+
+    @Test("a missing /proc is told, in which Swift finds the arguments", .enabled(if: FirstProcessTests.mayUnshare))
+    func withoutProcesses() throws {
+        let log = try TemporaryFile("", name: "log")
+        let script = "umount -l /proc && exec \(try toolPath()) status 2>\(log.path)"
+        let end = try ChildProcess.run("unshare", ["--mount", "/bin/sh", "-c", script], limit: .seconds(20))
+        #expect(end == .exited(1))
+        #expect(try log.contents() == "kiipush: its arguments are unknown without /proc; mount it\n")
     }
 
     @Test("a limit of file sizes that is too small for its state is told")
