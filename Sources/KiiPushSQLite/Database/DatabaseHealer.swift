@@ -29,22 +29,22 @@ struct DatabaseHealer {
     /// Whether a database's file is empty or missing, though there was one.
     static func isEmptied(_ path: String, _ marker: DatabaseMarker?) -> Bool {
         // SQLite removes the log of an empty database when it opens it, and treats a file of one byte as empty.
-        (size(path) ?? 0) <= 1 && (marker != nil || (size("\(path)-wal") ?? 0) > 0)
+        FileStamp(path).size <= 1 && (marker != nil || FileStamp("\(path)-wal").size > 0)
     }
 
-    /// Whether the old file of a healing still exists.
-    static func isThere(_ path: String) -> Bool { size(path) != nil }
+    /// Whether a file exists, such as the old one of a healing.
+    static func isThere(_ path: String) -> Bool { FileStamp(path).error == nil }
 
     // MARK: Steps
 
     /// Resumes an interrupted healing; nil if there is none.
     func resume(_ marker: DatabaseMarker?) throws(SQLiteError) -> DatabaseHealing? {
         // A file that has been created in the old one's place since is not touched.
-        guard (Self.size(path) ?? 0) <= 1 else { return nil }
+        guard FileStamp(path).size <= 1 else { return nil }
         switch marker {
-        case .healing(let aside, let cause) where Self.size(directory + aside) != nil:
+        case .healing(let aside, let cause) where Self.isThere(directory + aside):
             return try finish(directory + aside, cause)
-        case .healed(var healing) where Self.size(new) != nil:
+        case .healed(var healing) where Self.isThere(new):
             try place()
             healing.isNew = true
             return healing
@@ -62,7 +62,7 @@ struct DatabaseHealer {
     }
 
     private func finish(_ aside: String, _ cause: DatabaseHealing.Cause) throws(SQLiteError) -> DatabaseHealing {
-        for end in Self.companions where Self.size(path + end) != nil { try move(path + end, aside + end) }
+        for end in Self.companions where Self.isThere(path + end) { try move(path + end, aside + end) }
         try sync()
         step(.movedLog)
         removeOldest(but: aside)
@@ -103,7 +103,7 @@ struct DatabaseHealer {
         while true {
             let date = UTCDate(milliseconds: second * 1000)?.shortText ?? "\(second)"
             let name = "\(SQLiteDatabase.fileName).\(Self.infix)\(date.filter { $0 != "-" && $0 != ":" })"
-            if ([""] + Self.companions).allSatisfy({ Self.size(directory + name + $0) == nil }) { return name }
+            if !([""] + Self.companions).contains(where: { Self.isThere(directory + name + $0) }) { return name }
             second += 1
         }
     }
@@ -119,12 +119,6 @@ struct DatabaseHealer {
         for name in names.sorted().dropLast(Self.most - 1) {
             for end in [""] + Self.companions { try? remove(directory + name + end) }
         }
-    }
-
-    /// The size of a file in bytes; nil if it does not exist.
-    private static func size(_ path: String) -> Int64? {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 ? Int64(status.st_size) : nil
     }
 
     private func move(_ from: String, _ to: String) throws(SQLiteError) {

@@ -81,15 +81,22 @@ struct ServiceManagerTests {
         let listener = try DatagramSocket(path: folder["notify"])
         let manager = manager(["NOTIFY_SOCKET": folder["notify"], "WATCHDOG_USEC": "20000000"])
         let clock = ManualClock()
-        let work = Work()
-        let keeping = Task { await manager.keepAlive(clock: clock) { work.makesProgress } }
+        let work = Mutex((makesProgress: true, asked: 0))
+        let keeping = Task {
+            await manager.keepAlive(clock: clock) {
+                work.withLock { work in
+                    work.asked += 1
+                    return work.makesProgress
+                }
+            }
+        }
         var told: [String?] = []
         for turn in 1...4 {
-            #expect(await comes { work.asked == turn && clock.nextWake != nil })
+            #expect(await comes { work.withLock(\.asked) == turn && clock.nextWake != nil })
             told.append(listener.next)
-            work.goOn(turn != 2)
+            work.withLock { $0.makesProgress = turn != 2 }
             clock.advance(by: .seconds(9))
-            #expect(work.asked == turn)
+            #expect(work.withLock(\.asked) == turn)
             clock.advance(by: .seconds(1))
         }
         #expect(told == ["WATCHDOG=1", "WATCHDOG=1", nil, "WATCHDOG=1"])
@@ -97,20 +104,4 @@ struct ServiceManagerTests {
         await keeping.value
         await self.manager([:]).keepAlive(clock: clock) { true }
     }
-}
-
-/// Work of which a test says whether it makes progress.
-private final class Work: Sendable {
-    private let state = Mutex((makesProgress: true, asked: 0))
-
-    var asked: Int { state.withLock { $0.asked } }
-
-    var makesProgress: Bool {
-        state.withLock { state in
-            state.asked += 1
-            return state.makesProgress
-        }
-    }
-
-    func goOn(_ makesProgress: Bool) { state.withLock { $0.makesProgress = makesProgress } }
 }
