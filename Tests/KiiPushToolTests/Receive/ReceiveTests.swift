@@ -189,7 +189,7 @@ struct UnusualStartTests {
         #expect(try log.contents() == "kiipush: its arguments are unknown without /proc; mount it\n")
     }
 
-    @Test("a limit of file sizes that is too small for its state is told")
+    @Test("a limit of file sizes that is too small for its state is told", .enabled(if: AgentState.isDurable))
     func smallFiles() throws {
         let folder = try Folder()
         let (end, log) = try run("ulimit -f 16;", "--state \(folder["state"])")
