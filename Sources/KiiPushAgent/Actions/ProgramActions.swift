@@ -30,7 +30,8 @@ public import KiiPushSystem
 ///   ends by itself are not touched.
 ///
 /// When this process ends while programs run, even by SIGKILL, they and their process groups get SIGKILL, from a shell
-/// that is started with the first program.
+/// that is started with the first program. This process must not ignore SIGCHLD, or it could not learn how they end; an
+/// agent sees to that.
 ///
 /// *`{"print": true}`* prints the same JSON object on its own line, with one `write` call if the system accepts it. A
 /// line whose turn comes after its task was cancelled is not printed: the message is printed when it is tried again.

@@ -31,8 +31,25 @@ package enum DescriptorLimit {
         return fitting(programs, Int(min(limit.rlim_cur, rlim_t(Int32.max))))
     }
 
+    /// The two descriptors that a call makes, which returns 0; `EMFILE` if they do not leave the reserve free.
+    package static func pair(_ make: (inout [Int32]) -> Int32) throws(ErrorNumber) -> (Int32, Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard make(&ends) == 0 else { throw .current }
+        guard isBelowReserve(max(ends[0], ends[1])) else {
+            for end in ends { close(end) }
+            throw ErrorNumber(rawValue: EMFILE)
+        }
+        return (ends[0], ends[1])
+    }
+
+    /// Two connected sockets that close on exec; where a pipe would do, too, since not every system has `pipe2`.
+    package static func socketPair(_ flags: Int32 = 0) throws(ErrorNumber) -> (Int32, Int32) {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | flags
+        return try pair { unsafe socketpair(AF_UNIX, kind, 0, &$0) }
+    }
+
     /// Whether a newly opened descriptor leaves the reserve free: the system assigns the lowest free number.
-    package static func isBelowReserve(_ descriptor: Int32) -> Bool {
+    private static func isBelowReserve(_ descriptor: Int32) -> Bool {
         guard let limit = current else { return true }
         return UInt64(max(descriptor, 0)) + UInt64(reserve) < UInt64(limit.rlim_cur)
     }

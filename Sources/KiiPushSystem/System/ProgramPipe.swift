@@ -10,14 +10,9 @@ package struct ProgramPipe: ~Copyable {
     /// Makes a pipe; both ends close on exec.
     package init() throws(ErrorNumber) {
         (readEnd, writeEnd) = try startingPrograms.withLock { _ throws(ErrorNumber) -> (Int32, Int32) in
-            var ends: [Int32] = [-1, -1]
-            guard unsafe pipe(&ends) == 0 else { throw .current }
-            guard DescriptorLimit.isBelowReserve(max(ends[0], ends[1])) else {
-                for end in ends { close(end) }
-                throw ErrorNumber(rawValue: EMFILE)
-            }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            return (ends[0], ends[1])
+            let ends = try DescriptorLimit.pair { unsafe pipe(&$0) }
+            for end in [ends.0, ends.1] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            return ends
         }
     }
 

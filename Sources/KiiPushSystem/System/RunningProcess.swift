@@ -47,28 +47,22 @@ package struct RunningProcess: ~Copyable {
         guard let program = vector.first, !program.isEmpty, !program.utf8.contains(0) else {
             throw ErrorNumber(rawValue: ENOENT)
         }
-        // A socket pair serves as the pipe: it is close-on-exec from the start.
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
+        let (end, writeEnd) = try DescriptorLimit.socketPair()
         let process: pid_t
         do throws(ErrorNumber) {
-            guard DescriptorLimit.isBelowReserve(max(ends[0], ends[1])) else { throw ErrorNumber(rawValue: EMFILE) }
             process = try Self.spawn(program, vector, surroundings)
+            if !startWaiting(for: process, closing: writeEnd, reaps: surroundings.isLeft) {
+                kill(surroundings.isGroup ? -process : process, SIGKILL)
+                _ = retrying { waitpid(process, nil, 0) }
+                throw ErrorNumber(rawValue: EAGAIN)
+            }
         } catch {
-            close(ends[0])
-            close(ends[1])
-            throw error
-        }
-        do throws(ErrorNumber) { try startWaiting(for: process, closing: ends[1], reaps: surroundings.isLeft) } catch {
-            kill(surroundings.isGroup ? -process : process, SIGKILL)
-            _ = retrying { waitpid(process, nil, 0) }
-            close(ends[0])
-            close(ends[1])
+            close(end)
+            close(writeEnd)
             throw error
         }
         id = process
-        endDescriptor = ends[0]
+        endDescriptor = end
         isGroup = surroundings.isGroup
     }
 
@@ -176,18 +170,17 @@ package struct RunningProcess: ~Copyable {
     }
 }
 
-/// Starts a thread that waits for a program's end and then closes a pipe, which can be polled.
+/// Starts a thread that waits for a program's end and then closes a pipe, which can be polled; false if there is none.
 ///
 /// The program itself does not get the pipe: it could close it early, or pass it on and end. If the thread does not
 /// reap a detached program, one that waits for any child finds it again and again.
-private func startWaiting(for process: pid_t, closing writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
-    let isStarted = createThread {
+private func startWaiting(for process: pid_t, closing writeEnd: Int32, reaps: Bool) -> Bool {
+    createThread {
         var information = unsafe siginfo_t()
         // A program that is not detached is not reaped here: until then its id is not reused, and may get signals.
         _ = retrying { unsafe waitid(P_PID, id_t(process), &information, WEXITED | (reaps ? 0 : WNOWAIT)) }
         close(writeEnd)
     }
-    if !isStarted { throw ErrorNumber(rawValue: EAGAIN) }
 }
 
 /// Runs a program to its end, within a time limit, without input and output.

@@ -11,15 +11,8 @@ package final class ThreadSignal: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     package init() throws(ErrorNumber) {
-        // A socket pair, since Swift's Glibc has no eventfd.
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
-        guard DescriptorLimit.isBelowReserve(max(ends[0], ends[1])) else {
-            for end in ends { close(end) }
-            throw ErrorNumber(rawValue: EMFILE)
-        }
-        (descriptor, writer) = (ends[0], ends[1])
+        // Swift's Glibc has no eventfd.
+        (descriptor, writer) = try DescriptorLimit.socketPair(Int32(SOCK_NONBLOCK.rawValue))
     }
 
     deinit {
