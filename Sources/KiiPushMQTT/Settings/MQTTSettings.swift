@@ -76,8 +76,9 @@ public struct MQTTSettings: Sendable, Hashable {
     public var risksMQTT5 = false
     /// Seconds without traffic after which the connection is tested, from 5 to 65,535; 60 by default.
     ///
-    /// A broker of MQTT 5 may demand others. A dead connection is noticed after at most twice that time; while the
-    /// inbox is full, or acknowledgements wait for messages to end, only when the system gives it up.
+    /// A broker of MQTT 5 may demand others. A dead connection is noticed after at most twice that time, above a minute
+    /// 30 seconds later; while the inbox is full, or acknowledgements wait for messages to end, only when the system
+    /// gives it up.
     public var keepAlive = 60
     /// Whether the broker discards the session, with all messages sent in between, at a disconnect; false by default.
     ///
