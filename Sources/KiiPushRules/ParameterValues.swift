@@ -43,7 +43,7 @@ public struct ParameterValues: Sendable, Hashable {
         }
         let source = RulesSource(bytes, file: file)
         var reader = RulesReader(source)
-        self = reader.values(try RoutingRules.checkedRoot(source), "an object with the values of parameters")
+        self = reader.values(try source.root(), "an object with the values of parameters")
         if let error = reader.error { throw error }
     }
 

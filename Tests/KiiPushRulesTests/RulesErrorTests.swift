@@ -42,7 +42,7 @@ struct RulesErrorTests {
             ),
             ("[]", "1:1: expected an object with the rules, found a list"),
             ("\"a\"", "1:1: expected an object with the rules, found a string"),
-            ("{\"version\":1,\"rules\":[]}\n\nx", "3:1: expected the end of the file"),
+            ("{\"version\":1,\"rules\":[]}\n\nx", "3:1: expected the end"),
             ("\u{FEFF}{}", "1:1: the file begins with a byte order mark; save it as UTF-8 without one"),
             ("{\"a\":\"\u{E9}\u{E9}\" x}", "1:13: expected a comma or a closing bracket"),
         ])
@@ -220,8 +220,8 @@ struct RulesErrorTests {
             {"all":[{}]} => 2:9: expected a condition, found none
             {"not":{"topc":"t"}} => 2:9: unknown key 'topc'; did you mean 'topic'?
             {"not":{"certainty":"*"}} => 2:9: 'certainty' concerns the whole rule; write it directly in 'when'
-            {"data.temp":1} => 2:2: unknown key 'data.temp'; known: kind, scope, scopeID, bucket, object, topic, \#
-            events, sender, certainty, transport, data, format, type, command, mqtt, any and 2 more; write the key of \#
+            {"data.temp":1} => 2:2: unknown key 'data.temp'; known: kind, bucket, object, topic, scope, scopeID, \#
+            events, sender, format, type, command, transport, mqtt, certainty, data, any and 2 more; write the key of \#
             the data inside "data": {…}
             {"data":{"a":{"not":{"not":{"exits":true}}}}} => 2:29: unknown operator 'exits'; did you mean 'exists'?
             """#))
