@@ -76,7 +76,7 @@ final class AgentRun: Sendable {
 
     /// Runs until the transports have ended or it is asked to stop.
     func run() async throws -> ExitCode {
-        tellOfChain()
+        tellOfSettings()
         var rulesWatch: RulesWatch?
         if let rules {
             rulesWatch = await load(rules)
@@ -110,7 +110,7 @@ final class AgentRun: Sendable {
         let inUse = reports.rules
         let first = Mutex<RulesUpdate?>(nil)
         let gate = settings.gate(receiver, rules.params, log)
-        let rulesWatch = RulesWatch(path: rules.path, gate: gate) { update in
+        let rulesWatch = RulesWatch(path: rules.path, gate: gate) { [weak self] update in
             let isFirst = first.withLock { first in
                 defer { first = first ?? update }
                 return first == nil
@@ -128,7 +128,9 @@ final class AgentRun: Sendable {
                 inUse.set(rules)
             case .overtaken: break
             }
-            if !isFirst { log.tell(update) }
+            guard !isFirst else { return }
+            log.tell(update)
+            if case .loaded = update { self?.tellOfUnknownRoutes() }
         }
         await rulesWatch.look()
         host.onHangUp { Task { await rulesWatch.look() } }
