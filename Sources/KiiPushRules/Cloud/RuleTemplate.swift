@@ -158,9 +158,6 @@ package struct RuleTarget: Sendable, Hashable {
             parts.append(template)
             return template.source
         }
-        if uri.bucket == nil, uri.topic == nil {
-            throw RuleTemplateError(what: "a URI that names nothing to write or send to")
-        }
         self.uri = filled ?? uri
         self.parts = parts
     }
