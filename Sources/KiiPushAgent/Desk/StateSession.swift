@@ -24,20 +24,17 @@ package struct DeskConsole: Sendable {
 /// The session of commands on a state directory: the stores of its running agent, or the files themselves.
 package struct StateSession: Sendable {
     let deadLetters: any DeadLetterStore
-    let receiver: PushReceiver?
-    /// Its service, which enforces the handlers' time limits.
+    /// The agent's service, which enforces the handlers' time limits; nil if none runs.
     var service: PushService?
-    var agent: AgentIdentity?
-    /// Asks for the agent's status; nil if none runs.
-    var status: (@Sendable () -> AgentStatus)?
-    var lookAtKills: @Sendable () -> Void = {}
+    /// The agent, for questions about it; nil if none runs.
+    var agent: AgentReports?
 }
 
 extension AgentState {
     /// The session for commands while no agent runs.
     package func session() throws -> StateSession {
         #if SQLite
-        return StateSession(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil)
+        return StateSession(deadLetters: try SQLiteDeadLetterStore(database))
         #else
         throw AgentError("\(escaped(directory)): this kiipush keeps nothing there; build it with the trait SQLite")
         #endif
@@ -54,8 +51,9 @@ package enum DeskCommand {
             let code = await DeadLetterDesk.run(arguments, session, console)
             if code != .usage { tellWho(session, console) }
             return code
-        case "who": return who(arguments, session, console)
-        case "status": return status(session, console)
+        case "who", "status":
+            guard let agent = session.agent else { return console.fail("kiipush: no agent runs here", .nobody) }
+            return name == "who" ? who(arguments, agent, console) : status(agent, console)
         default:
             return console.fail("kiipush: the agent does not know the command '\(escaped(name))'", .usage)
         }
@@ -63,7 +61,7 @@ package enum DeskCommand {
 
     /// Reports which agent has answered, separately from the answer, which scripts read.
     private static func tellWho(_ session: StateSession, _ console: DeskConsole) {
-        if let agent = session.agent {
+        if let agent = session.agent?.identity {
             console.error(
                 "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
         } else {
@@ -71,21 +69,19 @@ package enum DeskCommand {
         }
     }
 
-    private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard let status = session.status?() else { return console.fail("kiipush: no agent runs here", .nobody) }
+    private static func status(_ agent: AgentReports, _ console: DeskConsole) -> ExitCode {
+        let status = agent.checkedStatus
         console.print(status.json)
         return status.isHealthy ? .fine : .failed
     }
 
     /// Checks the kill file, and prints the agent's identity and what is off in it as one line of JSON.
-    private static func who(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard var identity = session.agent, let receiver = session.receiver else {
-            return console.fail("kiipush: no agent runs here", .nobody)
-        }
-        session.lookAtKills()
-        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
+    private static func who(_ arguments: [String], _ agent: AgentReports, _ console: DeskConsole) -> ExitCode {
+        var identity = agent.identity
+        agent.kills?.look()
+        identity.killed = agent.receiver.loopGuard?.killed.map(\.description).sorted()
         let target = arguments.first.flatMap { KillTarget($0) }
-        identity.instead = target?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
+        identity.instead = target?.lack(of: agent.receiver.routes.map { ($0.id, $0.criteria) })
         console.print(identity.json)
         return .fine
     }
