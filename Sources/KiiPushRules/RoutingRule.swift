@@ -30,7 +30,6 @@ package struct RoutingRule: Sendable {
     package let id: String
     package let action: Action
     package let options: RouteOptions
-    /// The declared writes of its handler.
     package let writes: [Target]
     package let position: SourcePosition
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.

@@ -83,7 +83,6 @@ package struct RulesReader {
         return object
     }
 
-    /// Reports the unknown keys of an object.
     package mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
         for member in object.members where !keys.contains(where: { $0.isExactly(member.key) }) {
             report(member.keyOffset, Suggestion.unknown("key", member.key, known: keys))
@@ -154,7 +153,6 @@ package struct RulesReader {
         return Int(number)
     }
 
-    /// A duration in a range.
     mutating func duration(_ node: PlacedValue, isPositive: Bool = false) -> Duration? {
         let expected = "a duration such as \"10s\": a number and ms, s, m, h or d, at most 36500d"
         guard let text = string(node, expected) else { return nil }
@@ -193,7 +191,6 @@ package struct RulesSource: Sendable {
     let file: String
     let bytes: [UInt8]
     private let firstLine: Int
-    /// Where each line begins.
     private let lineStarts: [Int32]
 
     /// Uses a whole file, or a part of it that begins with a line.

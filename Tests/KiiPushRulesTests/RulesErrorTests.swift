@@ -278,7 +278,7 @@ struct RulesErrorTests {
             "outcom":"handled" => 4:1: unknown key 'outcom'; did you mean 'outcome'?
             "outcome":"handeld" => 4:11: unknown outcome 'handeld'; did you mean 'handled'?
             "outcome":"quarantined" => 4:11: unknown outcome 'quarantined'; known: handled, duplicate, looped, paced, \#
-            refused, unrouted, failed, deadLettered, superseded, expired, undecodable
+            deadLettered, superseded, expired, refused, unrouted, failed, undecodable
             "layer":"pace" => 4:9: unknown layer 'pace'; known: identity, echo, lineage, killSwitch, ownBucket
             "code":"emty" => 4:8: unknown code 'emty'; did you mean 'empty'?
             "rules":"ab" => 4:9: expected a list of rules' ids, found a string

@@ -11,7 +11,6 @@ package struct OptionTable<Target>: Sendable {
 
     private var options: [CommandOption<Target>] { groups.flatMap(\.options) }
 
-    /// The options' names, with their dashes, in order.
     package var names: [String] { options.map(\.text.name) }
 
     /// The descriptions of the options, including the one that every command has.
@@ -57,7 +56,6 @@ package struct OptionTable<Target>: Sendable {
     }
 }
 
-/// The descriptions of a group of options.
 package struct OptionTexts: Sendable {
     package var heading: String?
     package var options: [OptionText]

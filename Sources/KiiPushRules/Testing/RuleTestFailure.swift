@@ -10,7 +10,6 @@ package struct RuleTestFailure: Error, Sendable {
     package internal(set) var test: String?
     /// The step's number in the test, from 1; nil if no step is at fault.
     package internal(set) var step: Int?
-    /// Where the step begins.
     package internal(set) var stepPosition: SourcePosition?
     /// The number of the row of the test's values, from 1; nil if it has none.
     package internal(set) var row: Int?
@@ -20,7 +19,6 @@ package struct RuleTestFailure: Error, Sendable {
     package internal(set) var expected: DataValue?
     /// The actual value; nil without a key, or if there is none.
     package internal(set) var actual: DataValue?
-    /// What is wrong, in words.
     package let what: String
     /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
     package internal(set) var stages: [String] = []
