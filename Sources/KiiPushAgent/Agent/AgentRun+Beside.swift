@@ -86,16 +86,40 @@ struct AgentCommands: Sendable {
 
     private func serve(_ listening: @escaping @Sendable () -> Void) async throws {
         let (log, receiver) = (reports.log, reports.receiver)
-        let session = StateSession(deadLetters: receiver.deadLetters, service: reports.service, agent: reports)
+        let session = StateSession(
+            deadLetters: receiver.deadLetters, service: reports.service, agent: reports.identity)
         let dropped: @Sendable (String) -> Void = { log.trouble($0) }
         try await control.serve(shortages: log.shortages, listening: listening, dropped: dropped) { arguments, reply in
             let rest = Array(arguments.dropFirst())
-            if arguments.first == "tap" {
+            switch arguments.first ?? "" {
+            case "tap":
                 return await taps.serve(rest, app: receiver.app, routes: receiver.routes.map(\.id), reply).rawValue
+            case "dead-letters":
+                let console = DeskConsole(
+                    print: { reply.print($0) }, error: { reply.error($0) }, isHeard: { reply.isHeard })
+                return await DeadLetterDesk.answer(rest, session, console).rawValue
+            case "status":
+                let status = reports.checkedStatus
+                reply.print(status.json)
+                return (status.isHealthy ? ExitCode.fine : .failed).rawValue
+            case "who":
+                reply.print(identity(for: rest.first).json)
+                return ExitCode.fine.rawValue
+            case let name:
+                reply.error("kiipush: the agent does not know the command '\(escaped(name))'")
+                return ExitCode.usage.rawValue
             }
-            let console = DeskConsole(
-                print: { reply.print($0) }, error: { reply.error($0) }, isHeard: { reply.isHeard })
-            return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
         }
+    }
+
+    /// The agent's identity, with what is off after a look at the kill file, and why it lacks a target.
+    private func identity(for target: String?) -> AgentIdentity {
+        let receiver = reports.receiver
+        var identity = reports.identity
+        reports.kills?.look()
+        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
+        let target = target.flatMap { KillTarget($0) }
+        identity.instead = target?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
+        return identity
     }
 }
