@@ -81,11 +81,7 @@ public struct RoutingRules: Sendable {
     public init(
         _ bytes: some Sequence<UInt8>, file: String = "rules.json", params: ParameterValues = [:]
     ) throws(RulesError) {
-        let bytes = Array(bytes)
-        guard bytes.count <= Self.mostBytes else {
-            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
-        }
-        let source = RulesSource(bytes, file: file)
+        let source = RulesSource(Array(bytes), file: file)
         try self.init(source, params, readsTests: true)
         if !self.params.isEmpty { try makeVariants(source) }
     }

@@ -217,9 +217,12 @@ package struct RulesSource: Sendable {
     }
 
     /// The value that the text is, if its syntax is valid.
-    package func root() throws(RulesError) -> PlacedValue {
+    package func root(mostBytes: Int = RoutingRules.mostBytes) throws(RulesError) -> PlacedValue {
         let text = bytes.span
         func fail(_ offset: Int, _ what: String) -> RulesError { RulesError(file, position(of: offset), what) }
+        if text.count > mostBytes {
+            throw fail(0, "the file has \(text.count) bytes; at most \(mostBytes) are read")
+        }
         if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
             throw fail(0, "the file begins with a byte order mark; save it as UTF-8 without one")
         }

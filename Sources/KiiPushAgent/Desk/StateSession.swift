@@ -39,21 +39,3 @@ extension AgentState {
         #endif
     }
 }
-
-extension DeadLetterDesk {
-    /// Runs a command, in the agent's process or in one that opened its files, and reports which it was, separately
-    /// from the answer, which scripts read.
-    package static func answer(
-        _ arguments: [String], _ session: StateSession, _ console: DeskConsole
-    ) async -> ExitCode {
-        let code = await run(arguments, session, console)
-        if code == .usage { return code }
-        if let agent = session.agent {
-            console.error(
-                "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
-        } else {
-            console.error("no agent runs here; its files were read")
-        }
-        return code
-    }
-}

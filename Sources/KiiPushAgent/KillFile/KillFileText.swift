@@ -39,9 +39,11 @@ extension RulesReader {
 
     /// A kill; nil for one with a missing, wrong or duplicate part, which is reported.
     fileprivate mutating func kill(_ node: PlacedValue) -> (target: KillTarget, end: UTCDate)? {
-        let what = #"a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#
-        guard let object = object(node, what), object.members.count == node.members?.count else { return nil }
-        refuseKeys(of: object, otherThan: ["target", "until"])
+        let (what, keys) = (#"a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#, ["target", "until"])
+        guard let object = object(node, what) else { return nil }
+        refuseKeys(of: object, otherThan: keys)
+        // Of two, nobody knows which one is meant.
+        if (node.members ?? []).count(where: { keys.containsExactly($0.key) }) > keys.count { return nil }
         // Both, so that each gets its problem.
         let target = required("target", of: object).flatMap { node in
             value(node, #"a route's id without "*" or "://", a bucket's URI, or "*""#) { KillTarget($0) }
