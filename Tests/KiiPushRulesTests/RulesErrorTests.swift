@@ -92,7 +92,6 @@ struct RulesErrorTests {
             "dedupe":{"count":"5"} => 2:19: \#(count) a string
             "dedupe":null => 2:10: expected an object with window, count and weak, found null
             "loop":{"rate":{"messages":0}} => 2:16: \#(rate)
-            "loop":{"rate":false} => 2:16: \#(rate)
             "loop":{"ownBucket":"warn"} => 2:9: unknown key 'ownBucket'; known: hops, echo, writesAs, rate
             "loop":{"writesAs":["x"]} => 2:21: \#(identity), found 'x'
             "delivery":{"attempts":0} => 2:24: expected a whole number from 1 to 1000, found 0
@@ -121,8 +120,6 @@ struct RulesErrorTests {
             {"id":"kiicloud://x/buckets/b","then":{"print":true}} => 2:7: expected the rule's id, found what the \#
             kill switch treats as a URI
             {"id":"a*b","then":{"print":true}} => 2:7: expected the rule's id without '*' and '://', which the kill \#
-            switch does not take
-            {"id":"x://y","then":{"print":true}} => 2:7: expected the rule's id without '*' and '://', which the kill \#
             switch does not take
             {"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}} => 2:40: a second rule 'a'; the first \#
             is at 2:7
@@ -183,7 +180,6 @@ struct RulesErrorTests {
             #"""
             [] => 2:1: expected an object with conditions, found a list
             {"buckt":"a"} => 2:2: unknown key 'buckt'; did you mean 'bucket'?
-            {"Bukcet":"a"} => 2:2: unknown key 'Bukcet'; did you mean 'bucket'?
             {"bucket":7} => 2:11: expected the name of a bucket, or a list of them, found a number
             {"bucket":""} => 2:11: expected the name of a bucket, found an empty string, which matches nothing; "*" \#
             matches any
@@ -204,8 +200,6 @@ struct RulesErrorTests {
             {"data":[]} => 2:9: expected an object with keys of the data, found a list
             {"data":{"a":{}}} => 2:14: expected an operator: equals, anyOf, prefix, suffix, greater, less, exists, not
             {"data":{"a":{"gretaer":1}}} => 2:15: unknown operator 'gretaer'; did you mean 'greater'?
-            {"data":{"a":{"matches":".*"}}} => 2:15: unknown operator 'matches'; known: equals, anyOf, prefix, \#
-            suffix, greater, less, exists, not
             {"data":{"a":{"greater":"x"}}} => 2:25: expected a number, found 'x'
             {"data":{"a":{"less":true}}} => 2:22: expected a number, found true
             {"data":{"a":{"exists":1}}} => 2:24: expected true or false, found a number
