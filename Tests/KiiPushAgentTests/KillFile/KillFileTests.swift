@@ -197,7 +197,8 @@ struct KillFileTests {
         let error = #expect(throws: KillFileError.self) { try lost.kill(.everything, until: now, now: now) }
         #expect(error?.description == "\(folder["x"])/kill.json.lock: cannot be written: No such file or directory")
         try folder.makeFolder("kill.json")
-        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.kill(.everything, until: now, now: now) }
+        let folderError = KillFileError.unreadable(.notAFile(name: file.path))
+        #expect(throws: folderError) { try file.kill(.everything, until: now, now: now) }
     }
 
     @Test("an interrupted edit does not disturb the next")
