@@ -37,13 +37,9 @@ public struct ParameterValues: Sendable, Hashable {
     ///   - file: the name of the file in errors.
     /// - Throws: ``RulesError`` with every problem.
     public init(_ bytes: some Sequence<UInt8>, file: String = "params.json") throws(RulesError) {
-        let bytes = Array(bytes)
-        guard bytes.count <= Self.mostBytes else {
-            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
-        }
-        let source = RulesSource(bytes, file: file)
+        let source = RulesSource(Array(bytes), file: file)
         var reader = RulesReader(source)
-        self = reader.values(try RoutingRules.checkedRoot(source), "an object with the values of parameters")
+        self = reader.values(try source.root(mostBytes: Self.mostBytes), "an object with the values of parameters")
         if let error = reader.error { throw error }
     }
 

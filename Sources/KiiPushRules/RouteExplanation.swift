@@ -37,48 +37,34 @@ extension RouteCriteria {
         return [check] + checks
     }
 
-    /// The first check that fails, without the texts of the others, which take most of the time.
+    /// The first check that fails, without the texts of those behind it, which take most of the time.
     fileprivate func firstMiss(_ message: PushMessage) -> RouteCheck? {
         guard isGap == message.storage.isGap else { return explain(message).first }
-        return conditions(isRoot: true).first { !holds($0, message) }.flatMap { explain([$0], message, path: "").first }
-    }
-
-    private func holds(_ condition: RuleCondition, _ message: PushMessage) -> Bool {
-        switch condition {
-        case .key(let key): key.holds(self, message)
-        case .data(let data): data.holds(for: message)
-        case .group(let group):
-            group.holds(
-                group.parts.count { part in
-                    part.conditions(isRoot: false).allSatisfy { part.holds($0, message) }
-                })
-        }
+        return conditions(isRoot: true).lazy.map { explain($0, message, path: "") }.first { !$0.holds }
     }
 
     private func explain(_ message: PushMessage, path: String) -> [RouteCheck] {
-        explain(conditions(isRoot: path.isEmpty), message, path: path)
+        conditions(isRoot: path.isEmpty).map { explain($0, message, path: path) }
     }
 
-    private func explain(_ conditions: [RuleCondition], _ message: PushMessage, path: String) -> [RouteCheck] {
-        conditions.map { condition in
-            let name = path + condition.name
-            func check(_ actual: String?, _ holds: Bool, _ reason: String?, _ parts: [RouteCheck] = []) -> RouteCheck {
-                RouteCheck(
-                    name: name, key: condition.key, expected: condition.text(self), actual: actual, holds: holds,
-                    reason: reason, parts: parts)
-            }
-            switch condition {
-            case .key(let key):
-                let actual = key == .mqtt ? mqtt?.found(in: message) : key.actual(message)?.quotedAsJSON
-                return check(actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
-            case .data(let data):
-                let actual = data.actual(message)
-                return check(actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
-            case .group(let group):
-                let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
-                let held = parts.count { $0.allSatisfy(\.holds) }
-                return check(nil, group.holds(held), group.words(held), Array(parts.joined()))
-            }
+    private func explain(_ condition: RuleCondition, _ message: PushMessage, path: String) -> RouteCheck {
+        let name = path + condition.name
+        func check(_ actual: String?, _ holds: Bool, _ reason: String?, _ parts: [RouteCheck] = []) -> RouteCheck {
+            RouteCheck(
+                name: name, key: condition.key, expected: condition.text(self), actual: actual, holds: holds,
+                reason: reason, parts: parts)
+        }
+        switch condition {
+        case .key(let key):
+            let actual = key == .mqtt ? mqtt?.found(in: message) : key.actual(message)?.quotedAsJSON
+            return check(actual, key.holds(self, message), actual == nil ? key.reasonForNothing(message) : nil)
+        case .data(let data):
+            let actual = data.actual(message)
+            return check(actual, data.holds(for: message), actual == nil ? data.reasonForNothing(message) : nil)
+        case .group(let group):
+            let parts = group.paths(name).map { $0.criteria.explain(message, path: $0.path) }
+            let held = parts.count { $0.allSatisfy(\.holds) }
+            return check(nil, group.holds(held), group.words(held), Array(parts.joined()))
         }
     }
 }

@@ -30,7 +30,6 @@ package struct RoutingRule: Sendable {
     package let id: String
     package let action: Action
     package let options: RouteOptions
-    /// The declared writes of its handler.
     package let writes: [Target]
     package let position: SourcePosition
     /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
@@ -251,18 +250,22 @@ extension RoutingRule.Target {
 }
 
 extension RuleTemplate {
-    /// The texts that it can become in a message that satisfies these conditions.
-    fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern {
+    /// The texts between the placeholders, with an empty one on each side of a placeholder.
+    var literalPieces: [String] {
         var pieces = [""]
         for part in parts {
             switch part {
             case .text(let text): pieces[pieces.count - 1] += text
-            case .field(let field):
-                if parts.count == 1, let known = field.pattern(taken) { return known }
-                pieces.append("")
-            case .secret: pieces.append("")
+            case .field, .secret: pieces.append("")
             }
         }
+        return pieces
+    }
+
+    /// The texts that it can become in a message that satisfies these conditions.
+    fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern {
+        if parts.count == 1, let known = fields.first?.pattern(taken) { return known }
+        let pieces = literalPieces
         return pieces.count == 1 ? .exactly(pieces[0]) : TextPattern([.pieces(pieces)])
     }
 }

@@ -81,23 +81,19 @@ public struct RoutingRules: Sendable {
     public init(
         _ bytes: some Sequence<UInt8>, file: String = "rules.json", params: ParameterValues = [:]
     ) throws(RulesError) {
-        let bytes = Array(bytes)
-        guard bytes.count <= Self.mostBytes else {
-            throw RulesError(file, .start, "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
-        }
-        let source = RulesSource(bytes, file: file)
+        let source = RulesSource(Array(bytes), file: file)
         try self.init(source, params, readsTests: true)
         if !self.params.isEmpty { try makeVariants(source) }
     }
 
     private init(_ source: RulesSource, _ given: ParameterValues, readsTests: Bool) throws(RulesError) {
         var reader = RulesReader(source)
-        let root = try Self.checkedRoot(source)
+        let root = try source.root()
         file = source.file
         self.given = given
         // For an unknown version, this library cannot report other problems.
         guard let object = reader.object(root, "an object with the rules"), let version = reader.version(object) else {
-            throw reader.error ?? RulesError(file, .start, "no rules")
+            throw reader.failure
         }
         self.version = version
         reader.refuseKeys(of: object, otherThan: Self.keys)
@@ -178,29 +174,6 @@ public struct RoutingRules: Sendable {
                 }, omitted: error.omitted)
         }
     }
-
-    /// Checks the syntax of the whole text.
-    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> PlacedValue {
-        let text = source.bytes.span
-        func fail(_ offset: Int, _ what: String) -> RulesError {
-            RulesError(source.file, source.position(of: offset), what)
-        }
-        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
-            throw fail(0, "the file begins with a byte order mark; save it as UTF-8 without one")
-        }
-        if text.count >= 2, [0xFE, 0xFF].contains(text[0]), text[0] ^ text[1] == 1 {
-            throw fail(0, "the file is UTF-16; save it as UTF-8")
-        }
-        var reader = JSONReader(limits: limits)
-        do throws(DecodeError) {
-            guard reader.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
-            let token = try reader.readValue(text, depth: 0)
-            if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the file") }
-            return PlacedValue(source.bytes, token)
-        } catch {
-            throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
-        }
-    }
 }
 
 extension RoutingRules {
@@ -210,7 +183,7 @@ extension RoutingRules {
 
 extension RulesReader {
     /// The version, if it is supported; otherwise no other problem is reported.
-    fileprivate mutating func version(_ object: RulesObject) -> Int? {
+    package mutating func version(_ object: RulesObject) -> Int? {
         guard let node = required("version", of: object) else { return nil }
         guard node.token.kind == .number else { return refuse(node, expected: "the version of the format, 1") }
         guard JSONNumber.integer(source.bytes.span, node.token.range) == 1 else {

@@ -34,7 +34,6 @@ struct RuleCompiler {
     let actions: (any RuleActions)?
     /// The maximum age of messages for a rule without delivery settings of its own.
     let maxAge: Duration?
-    /// The values of secrets that actions use.
     let secrets: RuleSecrets
 
     /// A route for each rule, in order; `taken` knows the ids of the routes that code declares.

@@ -15,7 +15,7 @@ package struct RuleCorpus: Sendable {
     /// - Throws: ``RulesError`` with every problem of the line; later lines can still be read.
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file, firstLine: number)
-        let root = try RoutingRules.checkedRoot(source)
+        let root = try source.root()
         var reader = RulesReader(source)
         var time = now
         let step = reader.step(root, &time, RuleNames([], isComplete: false))

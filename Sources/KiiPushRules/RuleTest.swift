@@ -87,10 +87,7 @@ package struct RuleExpectation: Sendable {
     }
 
     /// The outcomes that a test may name; only a service quarantines, and a test has none.
-    static let outcomes = [
-        "handled", "duplicate", "looped", "paced", "refused", "unrouted", "failed", "deadLettered", "superseded",
-        "expired", "undecodable",
-    ]
+    static let outcomes = OutcomeCounters.outcomes.filter { $0 != "quarantined" }
 }
 
 extension RulesReader {

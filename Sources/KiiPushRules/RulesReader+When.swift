@@ -11,10 +11,8 @@ struct RulesText {
 }
 
 extension RulesReader {
-    static let whenKeys = [
-        "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
-        "format", "type", "command", "mqtt", "any", "all", "not",
-    ]
+    private static let whenKeys =
+        WhenCondition.allCases.map(\.rawValue) + ["data"] + ConditionGroup.Operator.allCases.map(\.rawValue)
 
     /// The key `when` of a rule, and the positions of its conditions.
     mutating func when(_ node: PlacedValue) -> (RouteCriteria, [RoutingRule.Condition]) {

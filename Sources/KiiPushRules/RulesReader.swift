@@ -1,4 +1,4 @@
-import KiiPush
+package import KiiPush
 
 extension PlacedValue {
     var kindName: String {
@@ -15,24 +15,24 @@ extension PlacedValue {
 }
 
 /// The members of an object, by key.
-struct RulesObject {
+package struct RulesObject {
     let node: PlacedValue
-    let members: [PlacedValue.Member]
+    package let members: [PlacedValue.Member]
 
     subscript(key: String) -> PlacedValue? { member(key)?.value }
 
     func member(_ key: String) -> PlacedValue.Member? { members.first { $0.key.isExactly(key) } }
 }
 
-/// Reads a syntactically valid rules file, and collects every problem with its position.
-struct RulesReader {
+/// Reads a syntactically valid rules file, or another one of that kind, and collects every problem with its position.
+package struct RulesReader {
     let source: RulesSource
     private var problems = RulesError.Collected()
     /// The parameters that placeholders may name.
     var parameters = ParameterTable()
 
     /// Starts with a text whose syntax is valid.
-    init(_ source: RulesSource) { self.source = source }
+    package init(_ source: RulesSource) { self.source = source }
 
     // MARK: Problems
 
@@ -50,7 +50,7 @@ struct RulesReader {
     }
 
     /// Records a problem; returns nil for what cannot be read.
-    mutating func refuse<Value>(_ offset: Int, _ what: @autoclosure () -> String) -> Value? {
+    package mutating func refuse<Value>(_ offset: Int, _ what: @autoclosure () -> String) -> Value? {
         report(offset, what())
         return nil
     }
@@ -62,12 +62,15 @@ struct RulesReader {
     }
 
     /// Records that a text is not what was expected; returns nil for it.
-    mutating func refuse<Value>(_ node: PlacedValue, _ expected: String, found: String) -> Value? {
+    package mutating func refuse<Value>(_ node: PlacedValue, _ expected: String, found: String) -> Value? {
         refuse(node.offset, "expected \(expected), found '\(Suggestion.shown(found))'")
     }
 
     /// All problems so far, as one error.
-    var error: RulesError? { problems.error }
+    package var error: RulesError? { problems.error }
+
+    /// The same, after a problem that ends the reading.
+    package var failure: RulesError { error ?? RulesError(source.file, .start, "it cannot be read") }
 
     func position(_ offset: Int) -> SourcePosition { source.position(of: offset) }
 
@@ -80,15 +83,14 @@ struct RulesReader {
         return object
     }
 
-    /// Reports the unknown keys of an object.
-    mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
+    package mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
         for member in object.members where !keys.contains(where: { $0.isExactly(member.key) }) {
             report(member.keyOffset, Suggestion.unknown("key", member.key, known: keys))
         }
     }
 
     /// The members of an object with any keys; the first of duplicate keys counts.
-    mutating func object(_ node: PlacedValue, _ what: String) -> RulesObject? {
+    package mutating func object(_ node: PlacedValue, _ what: String) -> RulesObject? {
         guard let members = node.members else { return refuse(node, expected: what) }
         var seen: Set<ExactText> = []
         let different = members.filter { member in
@@ -100,11 +102,11 @@ struct RulesReader {
     }
 
     /// The elements of a list; reports another type.
-    mutating func list(_ node: PlacedValue, _ what: String) -> [PlacedValue]? {
+    package mutating func list(_ node: PlacedValue, _ what: String) -> [PlacedValue]? {
         node.elements ?? refuse(node, expected: what)
     }
 
-    mutating func required(_ key: String, of object: RulesObject) -> PlacedValue? {
+    package mutating func required(_ key: String, of object: RulesObject) -> PlacedValue? {
         if let node = object[key] { return node }
         return refuse(object.node.offset, "the key '\(key)' is missing")
     }
@@ -114,7 +116,7 @@ struct RulesReader {
     /// The text of any value as written; of a string, unescaped.
     func text(_ node: PlacedValue) -> String { node.token.string(in: source.bytes.span) }
 
-    mutating func string(_ node: PlacedValue, _ what: String, fills: Bool = false) -> String? {
+    package mutating func string(_ node: PlacedValue, _ what: String, fills: Bool = false) -> String? {
         guard node.token.kind == .string else { return refuse(node, expected: what) }
         return fills ? filled(text(node), at: node) : text(node)
     }
@@ -151,7 +153,6 @@ struct RulesReader {
         return Int(number)
     }
 
-    /// A duration in a range.
     mutating func duration(_ node: PlacedValue, isPositive: Bool = false) -> Duration? {
         let expected = "a duration such as \"10s\": a number and ms, s, m, h or d, at most 36500d"
         guard let text = string(node, expected) else { return nil }
@@ -186,15 +187,14 @@ struct RulesReader {
 }
 
 /// The text of a rules file, with the line and column of each byte.
-struct RulesSource: Sendable {
+package struct RulesSource: Sendable {
     let file: String
     let bytes: [UInt8]
     private let firstLine: Int
-    /// Where each line begins.
     private let lineStarts: [Int32]
 
     /// Uses a whole file, or a part of it that begins with a line.
-    init(_ bytes: [UInt8], file: String, firstLine: Int = 1) {
+    package init(_ bytes: [UInt8], file: String, firstLine: Int = 1) {
         self.file = file
         self.bytes = bytes
         self.firstLine = firstLine
@@ -214,5 +214,23 @@ struct RulesSource: Sendable {
             if lineStarts[middle] <= offset { line = middle } else { end = middle }
         }
         return SourcePosition(line: firstLine + line, column: offset - Int(lineStarts[line]) + 1)
+    }
+
+    /// The value that the text is, if its syntax is valid.
+    package func root(mostBytes: Int = RoutingRules.mostBytes) throws(RulesError) -> PlacedValue {
+        let text = bytes.span
+        func fail(_ offset: Int, _ what: String) -> RulesError { RulesError(file, position(of: offset), what) }
+        if text.count > mostBytes {
+            throw fail(0, "the file has \(text.count) bytes; at most \(mostBytes) are read")
+        }
+        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
+            throw fail(0, "the file begins with a byte order mark; save it as UTF-8 without one")
+        }
+        if text.count >= 2, [0xFE, 0xFF].contains(text[0]), text[0] ^ text[1] == 1 {
+            throw fail(0, "the file is UTF-16; save it as UTF-8")
+        }
+        do throws(DecodeError) { return try PlacedValue(bytes, limits: RoutingRules.limits) } catch {
+            throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
+        }
     }
 }

@@ -238,13 +238,15 @@ struct PushAgentTests {
         #expect(errors == "kiipush: the path of the state directory is empty; name one, or use .memory\n")
     }
 
-    @Test("a reload that leaves a setting for the next start warns of it; the status names it, and a refused file")
+    @Test("a reload warns of settings that wait for the next start or name no route; the status has a refused file")
     func needsRestart() async throws {
-        let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[]}"#, to: "rules.json")
+        let door = #"{"id":"door","then":{"print":true}}"#
+        let file = try folder.write(#"{"version":1,"app":"0123abcd","rules":[\#(door)]}"#, to: "rules.json")
         let (host, log) = Self.host(isQuiet: true)
         let state = folder["state"]
-        let agent = try PushAgent(
-            host, RoutingRules(contentsOf: file), app: nil, .directory(state), AgentSettings())
+        var settings = AgentSettings()
+        settings.silentAfter = [SilenceLimit(route: "door", length: .seconds(60))]
+        let agent = try PushAgent(host, RoutingRules(contentsOf: file), app: nil, .directory(state), settings)
         agent.rules = .file(file)
         let seen = Mutex<[AgentStatus.Rules]>([])
         let source = asking { [folder] in
@@ -261,6 +263,8 @@ struct PushAgentTests {
         let rules = seen.withLock { $0 }
         #expect(rules.map(\.needRestart) == [["app"], ["app"], ["app"]] && Set(rules.map(\.digest)).count == 1)
         #expect(rules.map { $0.refused?.contains("rules.json:1:2: the text ends") } == [nil, true, nil])
+        // The new rules have no such route.
+        #expect(log.events.count { $0.contains("limits of silence: unknown route 'door'") } == 2)
     }
 
     @Test("the log names the transport that failed, and those that share a name")

@@ -60,7 +60,7 @@ struct DeadLetterReplayTests {
         let service = PushService(receiver, [transport])
         let running = Task { try await service.run() }
         _ = await transport.intake()
-        let answer = await command(StateSession(deadLetters: letters, receiver: receiver, service: service))
+        let answer = await command(StateSession(deadLetters: letters, service: service))
         running.cancel()
         _ = try await running.value
         return (answer, receiver)
@@ -75,8 +75,7 @@ struct NothingDoneTests {
 
     private func session(letters: Int) async throws -> StateSession {
         let store = InMemoryDeadLetterStore()
-        let receiver = PushReceiver(deadLetters: store) {}
-        let session = StateSession(deadLetters: store, receiver: receiver)
+        let session = StateSession(deadLetters: store)
         for number in 0..<letters {
             let payload = RawPayload(Array("{\(number)".utf8), transport: .mqtt)
             _ = try store.add(

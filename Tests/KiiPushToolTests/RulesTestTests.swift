@@ -72,7 +72,7 @@ struct RulesTestTests {
             run.output == [
                 "\(file.path): 1 test passed", "\(file.path): covered 66.6% (2 of 3 points)",
                 "  \(file.path):1:41: rule 'a': topic was never missed",
-                "  outcomes: 1 handled; never duplicate, looped, paced, refused, unrouted, failed, deadLettered, undecodable",
+                "  outcomes: 1 handled; never duplicate, looped, paced, deadLettered, refused, unrouted, failed, undecodable",
             ])
         if code == .failed {
             #expect(run.errors[0].hasPrefix("\(file.path):1:1: the tests cover 66.6% (2 of 3 points), and "))

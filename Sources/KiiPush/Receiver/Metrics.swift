@@ -96,6 +96,11 @@ package final class OutcomeCounters: Sendable {
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
+    /// The names of all outcomes, each once, as ``Outcome/name``.
+    package static let outcomes = labels.map(\.outcome).reduce(into: [String]()) { names, name in
+        if names.last != name { names.append(name) }
+    }
+
     private let counters = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }

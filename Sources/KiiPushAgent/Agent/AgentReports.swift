@@ -95,7 +95,7 @@ extension AgentReports {
     private var failures: [String] {
         let isForgetful = deduplicator?.counts.isStoreFailing == true
         return (isForgetful ? ["the deduplication store fails: messages may be handled twice"] : [])
-            + (kills?.failure.map { ["no kill can be applied: \($0)"] } ?? [])
+            + (kills?.failure.map { ["no new kill is applied: \($0)"] } ?? [])
     }
 
     private func fillQueue(_ status: inout AgentStatus) {
@@ -119,7 +119,7 @@ extension AgentReports {
             AgentStatus.Outcome(outcome: count.outcome, reason: count.reason, messages: Int64(count.messages))
         }
         status.routes = metrics.routes.map { count in
-            let times = times[count.route] ?? RouteLatencies.Times()
+            let times = times[ExactText(count.route)] ?? RouteLatencies.Times()
             return AgentStatus.Route(
                 id: count.route, handled: Int64(count.handled), failed: Int64(count.failed), paced: Int64(count.paced),
                 expired: Int64(count.expired), p50: Self.milliseconds(times.handling, 0.5),

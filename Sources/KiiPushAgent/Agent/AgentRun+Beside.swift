@@ -20,19 +20,14 @@ extension AgentRun {
 
     /// Starts all tasks beside the service; returns when the control socket listens, or cannot be created now.
     func startBeside(_ rulesWatch: RulesWatch?) async -> Beside {
-        let (log, service, reports, manager) = (log, service, reports, manager)
+        let (service, manager) = (service, manager)
         var beside = Beside()
         if let state {
-            var session = StateSession(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
-            session.agent = reports.identity
-            session.status = { reports.checkedStatus }
             if let kills = reports.kills {
                 kills.look()
-                session.lookAtKills = { kills.look() }
                 host.onHangUp { kills.look() }
             }
-            let commands = AgentCommands(
-                control: state.control, session: session, taps: taps, app: receiver.app, log: log)
+            let commands = AgentCommands(control: state.control, reports: reports, taps: taps)
             let (tries, tried) = AsyncStream.makeStream(of: Void.self)
             beside.awaited.append(Task { await commands.run { tried.finish() } })
             for await _ in tries {}
@@ -69,10 +64,8 @@ extension AgentRun {
 
 struct AgentCommands: Sendable {
     let control: ControlSocket
-    let session: StateSession
+    let reports: AgentReports
     let taps: TapBoard
-    let app: String?
-    let log: AgentLog
 
     /// Serves commands on the control socket until its task is cancelled.
     ///
@@ -84,7 +77,7 @@ struct AgentCommands: Sendable {
         while !Task.isCancelled {
             do { return try await serve(tried) } catch {
                 tried()
-                if !isTold { log.trouble("the control socket is unavailable, retrying: \(error)") }
+                if !isTold { reports.log.trouble("the control socket is unavailable, retrying: \(error)") }
                 isTold = true
             }
             try? await Task.sleep(for: .seconds(5))
@@ -92,16 +85,41 @@ struct AgentCommands: Sendable {
     }
 
     private func serve(_ listening: @escaping @Sendable () -> Void) async throws {
+        let (log, receiver) = (reports.log, reports.receiver)
+        let session = StateSession(
+            deadLetters: receiver.deadLetters, service: reports.service, agent: reports.identity)
         let dropped: @Sendable (String) -> Void = { log.trouble($0) }
         try await control.serve(shortages: log.shortages, listening: listening, dropped: dropped) { arguments, reply in
             let rest = Array(arguments.dropFirst())
-            if arguments.first == "tap" {
-                let routes = session.receiver?.routes.map(\.id) ?? []
-                return await taps.serve(rest, app: app, routes: routes, reply).rawValue
+            switch arguments.first ?? "" {
+            case "tap":
+                return await taps.serve(rest, app: receiver.app, routes: receiver.routes.map(\.id), reply).rawValue
+            case "dead-letters":
+                let console = DeskConsole(
+                    print: { reply.print($0) }, error: { reply.error($0) }, isHeard: { reply.isHeard })
+                return await DeadLetterDesk.answer(rest, session, console).rawValue
+            case "status":
+                let status = reports.checkedStatus
+                reply.print(status.json)
+                return (status.isHealthy ? ExitCode.fine : .failed).rawValue
+            case "who":
+                reply.print(identity(for: rest.first).json)
+                return ExitCode.fine.rawValue
+            case let name:
+                reply.error("kiipush: the agent does not know the command '\(escaped(name))'")
+                return ExitCode.usage.rawValue
             }
-            let console = DeskConsole(
-                print: { reply.print($0) }, error: { reply.error($0) }, isHeard: { reply.isHeard })
-            return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
         }
+    }
+
+    /// The agent's identity, with what is off after a look at the kill file, and why it lacks a target.
+    private func identity(for target: String?) -> AgentIdentity {
+        let receiver = reports.receiver
+        var identity = reports.identity
+        reports.kills?.look()
+        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
+        let target = target.flatMap { KillTarget($0) }
+        identity.instead = target?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
+        return identity
     }
 }

@@ -5,8 +5,9 @@ import Synchronization
 
 // The agent's reports to its log, its service manager and its watchers.
 extension AgentRun {
-    /// Reports what the chain lacks: that nothing can be switched off from outside, and that it forgets.
-    func tellOfChain() {
+    /// Reports what the chain lacks, such as that nothing can be switched off from outside, and which settings have no
+    /// effect.
+    func tellOfSettings() {
         if state != nil, receiver.loopGuard == nil {
             log.trouble("no kill switch: the receiver's chain has no loop guard")
         }
@@ -16,6 +17,8 @@ extension AgentRun {
                     + "the state, which its builder is given")
         }
         for problem in receiver.chainProblems { log.trouble("\(problem)") }
+        let (count, most) = (settings.silentAfter.count, SilenceWatch.mostLimits)
+        if count > most { log.trouble("limits of silence: of \(count), only the first \(most) count") }
     }
 
     /// Reports each route that is watched for silence but does not exist: it would seem silent forever.
@@ -24,8 +27,6 @@ extension AgentRun {
         for limit in settings.silentAfter where !limit.route.isEmpty && !known.containsExactly(limit.route) {
             log.trouble("limits of silence: \(Suggestion.unknown("route", limit.route, known: known))")
         }
-        let (count, most) = (settings.silentAfter.count, SilenceWatch.mostLimits)
-        if count > most { log.trouble("limits of silence: of \(count), only the first \(most) count") }
     }
 
     func watch() {

@@ -76,14 +76,14 @@ final class AgentRun: Sendable {
 
     /// Runs until the transports have ended or it is asked to stop.
     func run() async throws -> ExitCode {
-        tellOfChain()
+        tellOfSettings()
         var rulesWatch: RulesWatch?
         if let rules {
             rulesWatch = await load(rules)
             if rulesWatch == nil { return .failed }
+        } else {
+            tellOfUnknownRoutes()
         }
-        reports.latencies.keep(receiver.routes.map(\.id))
-        tellOfUnknownRoutes()
         watch()
         // Clients may connect when readiness is reported; they are accepted once the service runs.
         defer { for socket in transports.sockets { socket.stopListening() } }
@@ -106,46 +106,43 @@ final class AgentRun: Sendable {
 
     /// Loads the rules file for the first time, and makes the watch that follows it; nil if they are refused.
     private func load(_ rules: AgentRules) async -> RulesWatch? {
-        let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
-        let inUse = reports.rules
-        let first = Mutex<RulesUpdate?>(nil)
         let gate = settings.gate(receiver, rules.params, log)
-        let rulesWatch = RulesWatch(path: rules.path, gate: gate) { update in
-            let isFirst = first.withLock { first in
-                defer { first = first ?? update }
-                return first == nil
-            }
-            switch update {
-            case .loaded(let loaded):
-                for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
-                for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
-                inUse.set(AgentStatus.Rules(loaded))
-                service.setDelivery(loaded.rules.delivery)
-                latencies.keep(receiver.routes.map(\.id))
-            case .refused(let problems):
-                guard var rules = inUse.value, let problem = problems.first else { break }
-                rules.refused = "since \(UTCDate.now.wholeSeconds): \(problem)"
-                inUse.set(rules)
-            case .overtaken: break
-            }
-            if !isFirst { log.tell(update) }
-        }
+        let rulesWatch = RulesWatch(path: rules.path, gate: gate) { [weak self] in self?.follow($0) }
         await rulesWatch.look()
         host.onHangUp { Task { await rulesWatch.look() } }
-        switch first.withLock({ $0 }) {
-        case .loaded(let loaded)?:
-            log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(rules.path))")
-            // A receiver made by code keeps its own settings.
-            if !loaded.needRestart.isEmpty {
-                log.trouble(
-                    "\(escaped(rules.path)) states other settings than the program, whose hold: "
-                        + loaded.needRestart.joined(separator: ", "))
-            }
-            return rulesWatch
-        case .refused(let problems)?: for problem in problems { log.line(escaped("\(problem)")) }
-        case .overtaken?, nil: break
+        return reports.rules.value == nil ? nil : rulesWatch
+    }
+
+    /// Applies the settings of loaded rules that concern more than the receiver, and reports the update.
+    private func follow(_ update: RulesUpdate) {
+        let former = reports.rules.value
+        switch update {
+        case .loaded(let loaded):
+            for problem in loaded.rules.programProblems { log.trouble(escaped(problem)) }
+            for problem in loaded.rules.unusedValues { log.trouble(escaped("\(problem)")) }
+            reports.rules.set(AgentStatus.Rules(loaded))
+            service.setDelivery(loaded.rules.delivery)
+            reports.latencies.keep(receiver.routes.map(\.id))
+            if former == nil { tellOfFirst(loaded) } else { log.tell(update) }
+            tellOfUnknownRoutes()
+        case .refused(let problems):
+            guard var former else { return problems.forEach { log.line(escaped("\($0)")) } }
+            former.refused = problems.first.map { "since \(UTCDate.now.wholeSeconds): \($0)" }
+            reports.rules.set(former)
+            log.tell(update)
+        case .overtaken: break
         }
-        return nil
+    }
+
+    private func tellOfFirst(_ loaded: RulesUpdate.Loaded) {
+        let file = escaped(loaded.rules.file)
+        log.note("\(counted(loaded.rules.rules.count, "rule")) of \(file)")
+        // A receiver made by code keeps its own settings.
+        if !loaded.needRestart.isEmpty {
+            log.trouble(
+                "\(file) states other settings than the program, whose hold: "
+                    + loaded.needRestart.joined(separator: ", "))
+        }
     }
 
     /// Ends the agent if its state is found damaged: only a new process can heal it.

@@ -30,7 +30,6 @@ public struct AlertPresenter: Sendable, Hashable {
     /// The title of an alert without a title.
     let appName: String
 
-    /// Where alerts are shown.
     let destination: Destination
 
     /// Makes a presenter.

@@ -4,6 +4,22 @@ import KiiPushSystem
 
 /// Performs `kiipush dead-letters` on the stores of an agent: lists, replays or drops dead letters.
 package enum DeadLetterDesk {
+    /// Runs a command, in the agent's process or in one that opened its files, and reports which it was, separately
+    /// from the answer, which scripts read.
+    package static func answer(
+        _ arguments: [String], _ session: StateSession, _ console: DeskConsole
+    ) async -> ExitCode {
+        let code = await run(arguments, session, console)
+        if code == .usage { return code }
+        if let agent = session.agent {
+            console.error(
+                "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
+        } else {
+            console.error("no agent runs here; its files were read")
+        }
+        return code
+    }
+
     package static func run(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) async -> ExitCode {
         let options: StateOptions
         do throws(Arguments.Mistake) { options = try StateOptions(words: arguments) } catch {

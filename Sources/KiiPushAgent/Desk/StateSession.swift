@@ -24,69 +24,18 @@ package struct DeskConsole: Sendable {
 /// The session of commands on a state directory: the stores of its running agent, or the files themselves.
 package struct StateSession: Sendable {
     let deadLetters: any DeadLetterStore
-    let receiver: PushReceiver?
-    /// Its service, which enforces the handlers' time limits.
+    /// The agent's service, which enforces the handlers' time limits; nil if none runs.
     var service: PushService?
     var agent: AgentIdentity?
-    /// Asks for the agent's status; nil if none runs.
-    var status: (@Sendable () -> AgentStatus)?
-    var lookAtKills: @Sendable () -> Void = {}
 }
 
 extension AgentState {
     /// The session for commands while no agent runs.
     package func session() throws -> StateSession {
         #if SQLite
-        return StateSession(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil)
+        return StateSession(deadLetters: try SQLiteDeadLetterStore(database))
         #else
         throw AgentError("\(escaped(directory)): this kiipush keeps nothing there; build it with the trait SQLite")
         #endif
-    }
-}
-
-/// Runs a typed command on an agent's session: in the agent's process, or in one that opened its files.
-package enum DeskCommand {
-    package static func run(
-        _ name: String, _ arguments: [String], _ session: StateSession, _ console: DeskConsole
-    ) async -> ExitCode {
-        switch name {
-        case "dead-letters":
-            let code = await DeadLetterDesk.run(arguments, session, console)
-            if code != .usage { tellWho(session, console) }
-            return code
-        case "who": return who(arguments, session, console)
-        case "status": return status(session, console)
-        default:
-            return console.fail("kiipush: the agent does not know the command '\(escaped(name))'", .usage)
-        }
-    }
-
-    /// Reports which agent has answered, separately from the answer, which scripts read.
-    private static func tellWho(_ session: StateSession, _ console: DeskConsole) {
-        if let agent = session.agent {
-            console.error(
-                "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
-        } else {
-            console.error("no agent runs here; its files were read")
-        }
-    }
-
-    private static func status(_ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard let status = session.status?() else { return console.fail("kiipush: no agent runs here", .nobody) }
-        console.print(status.json)
-        return status.isHealthy ? .fine : .failed
-    }
-
-    /// Checks the kill file, and prints the agent's identity and what is off in it as one line of JSON.
-    private static func who(_ arguments: [String], _ session: StateSession, _ console: DeskConsole) -> ExitCode {
-        guard var identity = session.agent, let receiver = session.receiver else {
-            return console.fail("kiipush: no agent runs here", .nobody)
-        }
-        session.lookAtKills()
-        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
-        let target = arguments.first.flatMap { KillTarget($0) }
-        identity.instead = target?.lack(of: receiver.routes.map { ($0.id, $0.criteria) })
-        console.print(identity.json)
-        return .fine
     }
 }

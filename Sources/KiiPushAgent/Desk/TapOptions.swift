@@ -14,8 +14,8 @@ package struct TapOptions: Sendable {
     package static let table = OptionTable<TapOptions>([
         .value("--route", "ID", "shows only messages of this route") { $0.route = $1 },
         .choice(
-            "--outcome", "NAME", "shows only this outcome: \(outcomes.joined(separator: ", "))",
-            of: outcomes.map { ($0, $0) }
+            "--outcome", "NAME", "shows only this outcome: \(OutcomeCounters.outcomes.joined(separator: ", "))",
+            of: OutcomeCounters.outcomes.map { ($0, $0) }
         ) { $0.outcome = $1 },
         .choice(
             "--kind", "KIND", "shows only this kind: pushToApp, pushToUser or directPush",
@@ -42,12 +42,6 @@ package struct TapOptions: Sendable {
     package static func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands, hint: "pass a route with --route")
     }
-
-    /// The names of all outcomes, as ``KiiPush/Outcome/name``.
-    package static let outcomes = [
-        "handled", "duplicate", "looped", "paced", "deadLettered", "quarantined", "superseded", "expired", "refused",
-        "unrouted", "failed", "undecodable",
-    ]
 
     func takes(_ trace: Trace) -> Bool {
         if let outcome, trace.outcome.name != outcome { return false }

@@ -31,11 +31,8 @@ package struct KillFile: Sendable, Hashable {
     package func read() throws(KillFileError) -> KillFileText {
         let bytes: [UInt8]
         do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: Self.largestSize) } catch {
-            switch error {
-            case .unreadable(_, let number) where number.rawValue == ENOENT: bytes = []
-            case .notAFile: throw .notAFile(path: path)
-            case .unreadable, .tooLarge: throw .unreadable(error)
-            }
+            guard case .unreadable(_, let number) = error, number.rawValue == ENOENT else { throw .unreadable(error) }
+            bytes = []
         }
         return try KillFileText(bytes, path: path)
     }
@@ -127,10 +124,8 @@ package struct KillFile: Sendable, Hashable {
 
 /// Why a kill file was not read or not written.
 package enum KillFileError: Error, Sendable, Hashable {
-    /// It cannot be opened or read, or has more than ``KillFile/largestSize`` bytes.
+    /// It cannot be opened or read, is no regular file, or has more than ``KillFile/largestSize`` bytes.
     case unreadable(ReadError)
-    /// The path is not a regular file, but a directory or a pipe, for example.
-    case notAFile(path: String)
     /// It is not a kill file, so none of its kills are known.
     case malformed(RulesError.Problem)
     /// It cannot be written; its old contents are unchanged.
@@ -147,12 +142,9 @@ extension KillFileError: CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable(.tooLarge(let path, let limit)):
-            "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"
-        case .unreadable(let error):
-            if case .unreadable(_, let number) = error { "\(error)\(number.advice)" } else { "\(error)" }
-        case .notAFile(let path):
-            "\(EscapedText(path)): cannot be read: not a regular file; \(Self.wayOut)"
+        case .unreadable(.unreadable(let path, let number)):
+            "\(EscapedText(path)): cannot be read: \(number)\(number.advice)"
+        case .unreadable(let error): "\(error); \(Self.wayOut)"
         case .malformed(let problem): "\(problem); \(Self.wayOut)"
         case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)\(number.advice)"
         case .locked(let path, let limit):

@@ -14,7 +14,6 @@ package struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case error = 3
         /// Something went wrong and is being handled.
         case warning = 4
-        /// Normal operation.
         case information = 6
     }
 

@@ -12,7 +12,7 @@ package struct MetricsFile {
     let status: ServiceStatus
     var counts: ServiceCounts?
     var paced: [PacedKey] = []
-    var latencies: [String: RouteLatencies.Times] = [:]
+    var latencies: [ExactText: RouteLatencies.Times] = [:]
     var deadLetters: Int?
     var areDeadLettersFull: Bool?
     /// The number of targets that the kill switch has off.
@@ -103,13 +103,13 @@ package struct MetricsFile {
     }
 
     private var times: String {
-        let routes = latencies.sorted { $0.key < $1.key }
+        let routes = latencies.map { (id: $0.key.text, times: $0.value) }.sorted { $0.id < $1.id }
         return Self.histograms(
             "route_waiting_seconds", "From a message's arrival to a route's first attempt.",
-            routes.map { ($0.key, $0.value.waiting) })
+            routes.map { ($0.id, $0.times.waiting) })
             + Self.histograms(
                 "route_handling_seconds", "The duration of each run of a route's handler.",
-                routes.map { ($0.key, $0.value.handling) })
+                routes.map { ($0.id, $0.times.handling) })
     }
 
     private var gauges: String {

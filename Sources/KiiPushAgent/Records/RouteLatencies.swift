@@ -21,9 +21,9 @@ package final class RouteLatencies: Sendable {
     }
 
     static let mostRoutes = 1024
-    static let others = "other"
+    static let others = ExactText("other")
 
-    private let routes = Mutex<[String: Times]>([:])
+    private let routes = Mutex<[ExactText: Times]>([:])
 
     package init() {}
 
@@ -33,21 +33,22 @@ package final class RouteLatencies: Sendable {
         guard !calls.isEmpty else { return }
         routes.withLock { routes in
             for (index, call) in calls.enumerated() {
-                let isFirst = !calls[..<index].contains { $0.route == call.route }
-                let isKnown = routes.count < Self.mostRoutes || routes[call.route] != nil
-                routes[isKnown ? call.route : Self.others, default: Times()].add(call, isFirst: isFirst)
+                let route = ExactText(call.route)
+                let isFirst = !calls[..<index].contains { $0.route.isExactly(call.route) }
+                let isKnown = routes.count < Self.mostRoutes || routes[route] != nil
+                routes[isKnown ? route : Self.others, default: Times()].add(call, isFirst: isFirst)
             }
         }
     }
 
     /// Removes routes that no longer exist, after rules have been loaded again.
     package func keep(_ ids: some Sequence<String>) {
-        let ids = Set(ids)
+        let ids = Set(ids.map { ExactText($0) })
         routes.withLock { routes in routes = routes.filter { ids.contains($0.key) } }
     }
 
     /// The histograms by route; omits routes without a call.
-    package var times: [String: Times] { routes.withLock { $0 } }
+    package var times: [ExactText: Times] { routes.withLock { $0 } }
 }
 
 /// Counts durations in buckets from 0.1 ms to 60 s, in steps of one, two and five, and one for longer ones.

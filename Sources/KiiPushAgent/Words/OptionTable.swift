@@ -1,30 +1,21 @@
 /// A command's options, for its parser.
 package struct OptionTable<Target>: Sendable {
     /// Options under a heading of the help, or without one.
-    package struct Group: Sendable {
-        package var heading: String?
-        package let options: [CommandOption<Target>]
+    package typealias Group = (heading: String?, options: [CommandOption<Target>])
 
-        package init(heading: String? = nil, options: [CommandOption<Target>]) {
-            (self.heading, self.options) = (heading, options)
-        }
-    }
+    private let groups: [Group]
 
-    package let groups: [Group]
-
-    package init(_ options: [CommandOption<Target>]) { groups = [Group(options: options)] }
+    package init(_ options: [CommandOption<Target>]) { groups = [(nil, options)] }
 
     package init(groups: [Group]) { self.groups = groups }
 
     private var options: [CommandOption<Target>] { groups.flatMap(\.options) }
 
-    /// The options' names, with their dashes, in order.
     package var names: [String] { options.map(\.text.name) }
 
     /// The descriptions of the options, including the one that every command has.
     package var texts: [OptionTexts] {
         var texts = groups.map { OptionTexts(heading: $0.heading, options: $0.options.map(\.text)) }
-        if texts.isEmpty { texts = [OptionTexts(options: [])] }
         texts[texts.count - 1].options.append(.help)
         return texts
     }
@@ -65,7 +56,6 @@ package struct OptionTable<Target>: Sendable {
     }
 }
 
-/// The descriptions of a group of options.
 package struct OptionTexts: Sendable {
     package var heading: String?
     package var options: [OptionText]

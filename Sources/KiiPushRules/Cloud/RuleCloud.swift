@@ -116,7 +116,6 @@ extension CloudError {
     }
 }
 
-/// A rule's write: fields of an object.
 package struct RuleWrite: Sendable, Hashable {
     package let object: RuleTarget
     /// The fields that the object gets; values may contain `${…}` placeholders.

@@ -57,7 +57,6 @@ package struct RuleTemplate: Sendable, Hashable {
         }
     }
 
-    /// The placeholders in it, in order.
     package var fields: [RuleField] {
         parts.compactMap { part in
             if case .field(let field) = part { field } else { nil }
@@ -71,7 +70,6 @@ package struct RuleTemplate: Sendable, Hashable {
         return .string(try text(message, secrets))
     }
 
-    /// The text for a message.
     func text(_ message: PushMessage, _ secrets: RuleSecrets = .none) throws(MissingRuleValue) -> String {
         var whole = ""
         for part in parts {
@@ -111,7 +109,6 @@ package indirect enum RuleValue: Sendable, Hashable {
         }
     }
 
-    /// The placeholders in it.
     package var fields: [RuleField] {
         switch self {
         case .fixed: []
@@ -121,7 +118,6 @@ package indirect enum RuleValue: Sendable, Hashable {
         }
     }
 
-    /// The value for a message.
     func filled(_ message: PushMessage, _ secrets: RuleSecrets) throws(MissingRuleValue) -> DataValue {
         switch self {
         case .fixed(let value): return value
@@ -158,17 +154,12 @@ package struct RuleTarget: Sendable, Hashable {
             parts.append(template)
             return template.source
         }
-        if uri.bucket == nil, uri.topic == nil {
-            throw RuleTemplateError(what: "a URI that names nothing to write or send to")
-        }
         self.uri = filled ?? uri
         self.parts = parts
     }
 
-    /// The placeholders in it.
     package var fields: [RuleField] { parts.flatMap(\.fields) }
 
-    /// The URI for a message.
     func filled(_ message: PushMessage) throws(MissingRuleValue) -> KiiURI {
         var rest = parts.makeIterator()
         return try uri.replacingParts { text throws(MissingRuleValue) in

@@ -97,20 +97,6 @@ extension TextPattern.Alternative {
     fileprivate var isOfNoID: Bool { literalPieces.contains(where: \.isOfNoID) }
 }
 
-extension RuleTemplate {
-    /// The texts between the placeholders, with an empty one on each side of a placeholder.
-    fileprivate var literalPieces: [String] {
-        var pieces = [""]
-        for part in parts {
-            switch part {
-            case .text(let text): pieces[pieces.count - 1] += text
-            case .field, .secret: pieces.append("")
-            }
-        }
-        return pieces
-    }
-}
-
 extension String {
     fileprivate var isOfNoID: Bool { utf8.contains { $0 == UInt8(ascii: "/") || $0 <= UInt8(ascii: " ") } }
 }

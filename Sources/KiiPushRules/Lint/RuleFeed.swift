@@ -112,7 +112,6 @@ private struct RulesByName {
 }
 
 extension SenderPattern {
-    /// Whether the profile accepts an identity.
     func takes(_ identity: Sender) -> Bool {
         alternatives.contains { $0.kind == identity.kind && $0.id.matches(identity.id) }
     }

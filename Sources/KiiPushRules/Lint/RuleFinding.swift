@@ -95,13 +95,11 @@ public struct RuleFinding: Sendable, Hashable {
 
     /// A related place in the file.
     package struct Related: Sendable, Hashable {
-        /// The position.
         package let position: SourcePosition
         /// What is at the position, such as the rule that takes the messages first.
         package let what: String
     }
 
-    /// The kind of finding.
     package internal(set) var code: Code
     /// The file, as the caller named it.
     public let file: String

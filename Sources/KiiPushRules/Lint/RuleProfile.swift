@@ -133,7 +133,6 @@ struct PossibleScope {
     let kind: MessageScope.Kind
     /// Patterns of the id, all of which hold; the conditions `scope` and `scopeID` may each add one.
     let ids: [TextPattern]
-    /// Whether the id may be missing.
     let mayLackID: Bool
 
     /// False only if no scope is both.

@@ -167,7 +167,6 @@ package struct CoveredCondition: Sendable {
         parts = group.paths(name).map { Self.all($0.criteria, path: $0.path, places) }
     }
 
-    /// The condition, and those inside it.
     fileprivate var withParts: [CoveredCondition] { [self] + parts.joined().flatMap(\.withParts) }
 
     /// Evaluates conditions in order until one fails.

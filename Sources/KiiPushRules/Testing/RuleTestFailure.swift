@@ -7,25 +7,23 @@ package struct RuleTestFailure: Error, Sendable {
     /// The position of the expectation, or of the step or the test if that is wrong.
     package let position: SourcePosition
     /// The test's name; nil if the failure concerns the whole file.
-    package let test: String?
+    package internal(set) var test: String?
     /// The step's number in the test, from 1; nil if no step is at fault.
-    package let step: Int?
-    /// Where the step begins.
-    package let stepPosition: SourcePosition?
+    package internal(set) var step: Int?
+    package internal(set) var stepPosition: SourcePosition?
     /// The number of the row of the test's values, from 1; nil if it has none.
-    package let row: Int?
+    package internal(set) var row: Int?
     /// The key of `expect`; nil if something else is wrong.
-    package let key: String?
+    package internal(set) var key: String?
     /// The expected value, as the rules file writes it; nil without a key.
-    package let expected: DataValue?
+    package internal(set) var expected: DataValue?
     /// The actual value; nil without a key, or if there is none.
-    package let actual: DataValue?
-    /// What is wrong, in words.
+    package internal(set) var actual: DataValue?
     package let what: String
     /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
-    package let stages: [String]
+    package internal(set) var stages: [String] = []
     /// Each rule's verdict on the message, in order; empty if nothing was received or decoded.
-    package let rules: [RuleVerdict]
+    package internal(set) var rules: [RuleVerdict] = []
 }
 
 extension RuleTestFailure: CustomStringConvertible {

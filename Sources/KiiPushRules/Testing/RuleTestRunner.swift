@@ -50,10 +50,7 @@ package final class RuleTestRunner: Sendable {
     package var missingTests: RuleTestFailure? {
         guard rules.tests.isEmpty else { return nil }
         return RuleTestFailure(
-            file: rules.file, position: SourcePosition(line: 1, column: 1), test: nil, step: nil, stepPosition: nil,
-            row: nil, key: nil, expected: nil, actual: nil,
-            what: "the file has no tests; add a list 'tests'",
-            stages: [], rules: [])
+            file: rules.file, position: .start, what: "the file has no tests; add a list 'tests'")
     }
 }
 

@@ -32,7 +32,9 @@ struct KillCommand {
         let command = KillCommand(
             name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
         guard command.hasDirectory() else { return .failed }
-        do throws(KillFileError) { return try await command.run(options) } catch { return console.fail("\(error)") }
+        do throws(KillFileError) { return try await command.run(options) } catch {
+            return console.fail(escaped("\(error)"))
+        }
     }
 
     private func run(_ options: KillOptions) async throws(KillFileError) -> ExitCode {
@@ -184,7 +186,7 @@ struct KillCommand {
     // MARK: Texts
 
     private func report(_ problems: [RulesError.Problem], areGone: Bool = false) {
-        for problem in problems { console.error("\(problem)") }
+        for problem in problems { console.error(escaped("\(problem)")) }
         if areGone, !problems.isEmpty { console.error("kiipush \(name): what had no effect is no longer in the file") }
     }
 

@@ -76,7 +76,7 @@ enum DeadLettersCommand {
                     "kiipush \(name): no agent runs on \(escaped(options.directory)), and this kiipush keeps nothing "
                         + "there without one; build it with the trait SQLite", .nobody)
             case .opened(let state):
-                return await DeskCommand.run(name, words, try state.session(), console.desk)
+                return await DeadLetterDesk.answer(words, try state.session(), console.desk)
             }
         } catch { return console.fail("kiipush \(name): \(error)") }
     }

@@ -6,9 +6,9 @@ import KiiPushMQTT
 extension ReceiveOptions {
     /// Its options, in the order in which people look for them: sources first.
     static let table = OptionTable<ReceiveOptions>(groups: [
-        OptionTable.Group(heading: "SOURCE is one of", options: sources),
-        OptionTable.Group(heading: "Options of MQTT", options: ofMQTT),
-        OptionTable.Group(heading: "Options", options: ofAgents),
+        (heading: "SOURCE is one of", options: sources),
+        (heading: "Options of MQTT", options: ofMQTT),
+        (heading: "Options", options: ofAgents),
     ])
 
     private static let sources: [CommandOption<ReceiveOptions>] = [

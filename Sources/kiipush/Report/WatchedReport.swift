@@ -52,7 +52,7 @@ struct WatchedReport {
 
     private mutating func fill(_ entry: inout ReportMessage, _ value: DataValue, _ outcome: String) {
         entry.route = report.routes.number(of: value["route"]?.string ?? Report.noRoute)
-        entry.outcome = report.outcomes.number(of: TapOptions.outcomes.contains(outcome) ? outcome : "failed")
+        entry.outcome = report.outcomes.number(of: OutcomeCounters.outcomes.contains(outcome) ? outcome : "failed")
         entry.reason = report.reasons.number(of: value["reason"]?.string ?? "")
         var way = ReportWay()
         func add(_ name: String, _ verdict: String?) {

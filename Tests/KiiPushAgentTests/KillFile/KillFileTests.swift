@@ -53,31 +53,24 @@ struct KillFileTests {
         #expect(try KillFile(directory: folder["x/y"]).read().kills.isEmpty)
     }
 
-    private static let noTarget =
-        #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
-        + #""kiicloud://users/U/buckets/b", or "*""#
+    private static let noTarget = #"4:11: expected a route's id without "*" or "://", a bucket's URI, or "*", found"#
+    private static let noTime = #"4:23: expected a time such as "2026-11-21T12:00:00Z", found"#
 
     @Test(
         "reports a bad entry with its position, and keeps the others",
         arguments: [
-            ("7", #"4:1: expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}"#),
-            (#"{"until":"2027-01-01T00:00:00Z"}"#, #"4:1: the key "target" is missing"#),
-            (#"{"target":"b"}"#, #"4:1: the key "until" is missing"#),
-            (#"{"target":"kiicloud://topics/t","until":"2027-01-01T00:00:00Z"}"#, noTarget),
-            (#"{"target":"","until":"2027-01-01T00:00:00Z"}"#, noTarget),
-            (#"{"target":["b"],"until":"2027-01-01T00:00:00Z"}"#, noTarget),
-            (
-                #"{"target":"b","until":"tomorrow"}"#,
-                #"4:23: "tomorrow" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
-            ),
-            (
-                #"{"target":"b","until":"\u001b[2J\u202e"}"#,
-                #"4:23: "\u001b[2J\u{202E}" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
-            ),
-            (#"{"target":"b","until":1763726400}"#, #"4:23: a time is a string such as "2026-11-21T12:00:00Z""#),
+            ("7", #"4:1: expected a kill: {"target":"…","until":"2026-11-21T12:00:00Z"}, found a number"#),
+            (#"{"until":"2027-01-01T00:00:00Z"}"#, "4:1: the key 'target' is missing"),
+            (#"{"target":"b"}"#, "4:1: the key 'until' is missing"),
+            (#"{"target":"kiicloud://topics/t","until":"2027-01-01T00:00:00Z"}"#, "\(noTarget) 'kiicloud://topics/t'"),
+            (#"{"target":"","until":"2027-01-01T00:00:00Z"}"#, "\(noTarget) ''"),
+            (#"{"target":["b"],"until":"2027-01-01T00:00:00Z"}"#, "\(noTarget) a list"),
+            (#"{"target":"b","until":"tomorrow"}"#, "\(noTime) 'tomorrow'"),
+            (#"{"target":"b","until":"\u001b[2J"}"#, #"\#(noTime) '\u001b[2J'"#),
+            (#"{"target":"b","until":1763726400}"#, "\(noTime) a number"),
             (
                 #"{"target":"b","target":"c","until":"2027-01-01T00:00:00Z"}"#,
-                "4:15: duplicate key in one kill; remove one"
+                "4:15: the key 'target' is a duplicate in this object"
             ),
         ])
     func badEntry(entry: String, problem: String) throws {
@@ -93,47 +86,24 @@ struct KillFileTests {
         #expect(try Set(file.read().kills.keys) == [.route("a"), .route("z")])
     }
 
-    @Test("reports unknown keys, and the kill counts")
-    func unknownKeys() throws {
-        try write(#"{"version":1,"note":1,"kills":[{"target":"a","why":"","until":"2027-01-01T00:00:00Z"}]}"#)
-        #expect(
-            try problems() == [
-                "1:14: unknown key; the keys are version and kills",
-                "1:46: unknown key; the keys of a kill are target and until",
-            ])
-        #expect(try file.read().kills.count == 1)
-    }
-
     @Test(
         "refuses a malformed file at the error",
         arguments: [
-            ("[]", #"1:1: expected {"version":1,"kills":[…]}"#),
-            ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: expected a value"),
-            (#"{"kills":[]}"#, #"1:1: the key "version" is missing; it is 1"#),
-            (#"{"version":1}"#, #"1:1: the key "kills" is missing; it is a list"#),
-            (#"{"version":2,"kills":[]}"#, "1:12: expected version 1, the only supported one"),
-            (#"{"version":"1","kills":[]}"#, "1:12: expected version 1, the only supported one"),
-            (#"{"version":1,"kills":{}}"#, "1:22: expected a list of kills"),
-            (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: duplicate key; remove one"),
-            (
-                #"{"version":1,"kills":[{"target":"a""#,
-                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is expected; it may have been cut"
-            ),
+            ("[]", #"1:1: expected {"version":1,"kills":[…]}, found a list"#),
+            ("\u{FEFF}{}", "1:1: the file begins with a byte order mark; save it as UTF-8 without one"),
+            ("{\n \"version\":1,\n \"kills\":[}", "3:11: expected a value"),
+            (#"{"kills":[]}"#, "1:1: the key 'version' is missing"),
+            (#"{"version":1}"#, "1:1: the key 'kills' is missing"),
+            (#"{"version":2,"kills":[]}"#, "1:12: unknown version 2; this library reads version 1"),
+            (#"{"version":"1","kills":[]}"#, "1:12: expected the version of the format, 1, found a string"),
+            (#"{"version":1,"kills":{}}"#, "1:22: expected a list of kills, found an object"),
+            (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: the key 'kills' is a duplicate in this object"),
         ])
     func malformed(text: String, what: String) throws {
         try write(text)
         let error = #expect(throws: KillFileError.self) { try file.read() }
-        guard case .malformed = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        // Where a text ends, and what is due there, is the reader's business.
-        if what.contains("unexpectedEnd") {
-            #expect(error?.description.hasPrefix("\(file.path):1:36: unexpectedEnd: the text ends") == true)
-        } else {
-            #expect(
-                error?.description.hasPrefix("\(file.path):\(what); remove it or repair it; 'kiipush kill ") == true)
-        }
+        guard case .malformed(let problem) = error else { return #expect(Bool(false), "\(String(describing: error))") }
+        #expect(problem.description == "\(file.path):\(what)")
         // An edit would lose what a person meant.
         #expect(error == #expect(throws: KillFileError.self) { try file.kill(.everything, until: now, now: now) })
         #expect(try folder.read("kill.json") == text)
@@ -185,7 +155,7 @@ struct KillFileTests {
         #expect(try folder.read("kill.json") == "{\"version\":1,\"kills\":[]}\n")
     }
 
-    @Test("an edit drops expired kills, and reports and drops what has no effect")
+    @Test("an edit drops expired kills, and reports and drops what has no effect, such as unknown keys")
     func keeps() throws {
         try write(
             """
@@ -193,7 +163,7 @@ struct KillFileTests {
               {"target":"over","until":"2026-11-21T12:00:00Z"},
               {"target":"odd",  "until":"tomorrow"},
               [1,  2],
-              {"target":"stays","until":"2026-11-21T12:00:01Z", "why":"é"}
+              {"target":"stays","until":"2026-11-21T12:00:01Z", "why":"é", "why":2}
             ]}
             """)
         let edit = try file.kill(.route("new"), until: now.advanced(by: .seconds(60)), now: now)
@@ -205,7 +175,7 @@ struct KillFileTests {
                 ]}
 
                 """)
-        #expect(edit.problems.map(\.position.line) == [1, 3, 4, 5])
+        #expect(edit.problems.map(\.position.line) == [1, 3, 4, 5, 5])
         #expect(try file.read().problems.isEmpty)
     }
 
@@ -227,7 +197,8 @@ struct KillFileTests {
         let error = #expect(throws: KillFileError.self) { try lost.kill(.everything, until: now, now: now) }
         #expect(error?.description == "\(folder["x"])/kill.json.lock: cannot be written: No such file or directory")
         try folder.makeFolder("kill.json")
-        #expect(throws: KillFileError.notAFile(path: file.path)) { try file.kill(.everything, until: now, now: now) }
+        let folderError = KillFileError.unreadable(.notAFile(name: file.path))
+        #expect(throws: folderError) { try file.kill(.everything, until: now, now: now) }
     }
 
     @Test("an interrupted edit does not disturb the next")

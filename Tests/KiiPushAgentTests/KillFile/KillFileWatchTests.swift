@@ -118,8 +118,7 @@ struct KillFileWatchTests {
 
     /// Ways to spoil a file, and how the report of it begins.
     private static let spoiled: [(report: String, spoil: @Sendable (Folder) throws -> Void)] = [
-        ("kill.json:1:2: unexpectedEnd: ", { try $0.write("{", to: "kill.json") }),
-        ("kill.json:1:1: expected {\"version\":1,\"kills\":[…]}", { try $0.replace("kill.json", with: "[]") }),
+        ("kill.json:1:2: the text ends ", { try $0.write("{", to: "kill.json") }),
         (
             "kill.json: cannot be read: not a regular file",
             {
@@ -130,13 +129,6 @@ struct KillFileWatchTests {
         (
             "kill.json: larger than 65536 bytes",
             { try $0.replace("kill.json", with: String(repeating: " ", count: 65_537)) }
-        ),
-        (
-            "kill.json: cannot be read: Too many levels of symbolic links",
-            {
-                try $0.remove("kill.json")
-                try $0.link("kill.json", to: "kill.json")
-            }
         ),
     ]
 
@@ -173,8 +165,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.route("b")])
         #expect(
             scene.takeReports() == [
-                #"\#(folder.path)/kill.json:1:91: "soon" is not a time; a time is a string such as "#
-                    + #""2026-11-21T12:00:00Z""#
+                #"\#(folder.path)/kill.json:1:91: expected a time such as "2026-11-21T12:00:00Z", found 'soon'"#
             ])
     }
 }

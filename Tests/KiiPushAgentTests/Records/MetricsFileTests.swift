@@ -93,14 +93,11 @@ struct MetricsFileTests {
         for event in events { counts.count(event) }
         try MetricsFile(metrics: metrics, status: status, counts: counts).write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n").suffix(19).filter { !$0.hasPrefix("#") }
+        #expect(lines.count == 13)
         #expect(
-            lines == [
+            lines.filter { !$0.hasSuffix(" 0") } == [
                 "kiipush_retries_total 1", "kiipush_overruns_total 1", "kiipush_store_failures_total 2",
                 #"kiipush_transport_events_total{transport="a",event="connected"} 1"#,
-                #"kiipush_transport_events_total{transport="a",event="disconnected"} 0"#,
-                #"kiipush_transport_events_total{transport="a",event="refused"} 0"#,
-                #"kiipush_transport_events_total{transport="a",event="possibleGap"} 0"#,
-                #"kiipush_transport_events_total{transport="a",event="ignored"} 0"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="connected"} 1"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="disconnected"} 1"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="refused"} 1"#,
@@ -121,19 +118,13 @@ struct MetricsFileTests {
         let file = MetricsFile(metrics: metrics, status: status, shortages: shortages, droppedLines: 7)
         try file.write(to: folder["m"])
         let lines = try folder.read("m").split(separator: "\n").filter {
-            $0.contains("shortage") || $0.contains("dropped")
+            !$0.hasPrefix("#") && ($0.contains("shortage") || $0.contains("dropped"))
         }
+        #expect(lines.count == 2 * Shortage.Kind.allCases.count + 1)
         #expect(
-            lines.filter { !$0.hasPrefix("#") } == [
-                #"kiipush_shortage{kind="descriptors"} 0"#, #"kiipush_shortage{kind="memory"} 0"#,
-                #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="output"} 0"#,
-                #"kiipush_shortage{kind="log"} 1"#,
-                #"kiipush_shortage{kind="broker"} 0"#,
-                #"kiipush_shortages_total{kind="descriptors"} 0"#, #"kiipush_shortages_total{kind="memory"} 0"#,
-                #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="output"} 0"#,
-                #"kiipush_shortages_total{kind="log"} 1"#,
-                #"kiipush_shortages_total{kind="broker"} 0"#,
-                "kiipush_log_lines_dropped_total 7",
+            lines.filter { !$0.hasSuffix(" 0") } == [
+                #"kiipush_shortage{kind="log"} 1"#, #"kiipush_shortages_total{kind="disk"} 2"#,
+                #"kiipush_shortages_total{kind="log"} 1"#, "kiipush_log_lines_dropped_total 7",
             ])
     }
 

@@ -112,7 +112,7 @@ struct AgentTests {
         let agent = try agent()
         #expect(try tool("status").code == 0)
         #expect(unsafe mkdir(state + "/kill.json", 0o700) == 0)
-        try agent.wait { _ in (try? tool("status"))?.output.contains("no kill can be applied") == true }
+        try agent.wait { _ in (try? tool("status"))?.output.contains("no new kill is applied") == true }
         #expect(try tool("status").code == 1)
         #expect(unsafe rmdir(state + "/kill.json") == 0)
         try agent.wait { _ in (try? tool("status"))?.code == 0 }

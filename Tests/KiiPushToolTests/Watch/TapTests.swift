@@ -184,11 +184,6 @@ struct TapBoardTests {
         #expect(again.messages.isEmpty)
     }
 
-    @Test("the outcomes that can be asked for are all there are")
-    func outcomes() {
-        #expect(Set(receiver().metrics.outcomes.map(\.outcome)) == Set(TapOptions.outcomes))
-    }
-
     @Test("what comes faster than it is read is left out beyond a bound, and counted")
     func slow() async throws {
         let reader = try #require(try board.add(TapOptions()))
