@@ -45,7 +45,7 @@ struct Tool {
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
             KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
             SendCommand.command, RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
-            CompletionsCommand.command, ManualCommand.command,
+            CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 
     private static let versionOption = OptionText(name: "--version", short: "-V", help: "prints the version")

@@ -8,12 +8,12 @@ enum CompletionsCommand {
     /// The word behind which the scripts pass a command line.
     private static let offer = "offer"
 
-    private static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+    static func run(_ arguments: [String], of tool: Command, _ console: Console) -> ExitCode {
         if arguments.first == offer {
-            for line in CompletionOffer(Array(arguments.dropFirst()), Tool.command).lines { console.print(line) }
+            for line in CompletionOffer(Array(arguments.dropFirst()), tool).lines { console.print(line) }
             return .fine
         }
-        let reading = command.read(arguments, by: OptionTable<String>([]), into: "", console) {
+        let reading = description.read(arguments, by: OptionTable<String>([]), into: "", console) {
             script, operands throws(Arguments.Mistake) in
             let names = shells.map(\.name).joined(separator: ", ")
             guard let name = operands.first else { throw Arguments.Mistake(text: "name a shell: \(names)") }
@@ -28,7 +28,13 @@ enum CompletionsCommand {
         return .fine
     }
 
-    static let command = Command(
+    static func command(of tool: @escaping @Sendable () -> Command) -> Command {
+        var command = description
+        command.action = { arguments, console in run(arguments, of: tool(), console) }
+        return command
+    }
+
+    private static let description = Command(
         name: "completions", summary: "prints completions for bash, zsh or fish",
         usage: ["bash|zsh|fish"], options: OptionTable<Void>([]).texts, operands: .words(shells.map(\.name)),
         notes: ["The first example loads them into this shell, the others into every new one; DIR is one of $fpath."],
@@ -38,8 +44,7 @@ enum CompletionsCommand {
             "kiipush completions bash > ~/.local/share/bash-completion/completions/kiipush",
             "kiipush completions zsh > DIR/_kiipush",
             "kiipush completions fish > ~/.config/fish/completions/kiipush.fish",
-        ],
-        action: { arguments, console in run(arguments, console) })
+        ])
 }
 
 /// What a shell offers for the last word of a command line.

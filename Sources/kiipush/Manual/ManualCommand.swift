@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushAgent
 import KiiPushSystem
 
-struct ManualCommand: CommandWithOptions {
+struct ManualCommand {
     private var page: String?
     private var directory: String?
 
@@ -10,26 +10,30 @@ struct ManualCommand: CommandWithOptions {
         .value("--page", "NAME", "prints the page of this command, such as receive or rules") { $0.page = $1 }
     ])
 
-    private static var names: [String] { ["kiipush"] + Tool.command.commands.map(\.name) }
-
-    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
-        guard operands.count <= 1 else { throw Arguments.Mistake(text: "it takes one directory") }
-        directory = operands.first
-        if let directory, Self.names.contains(directory) {
-            throw Arguments.Mistake(text: "--page \(directory) prints that page; ./\(directory) is a directory")
+    static func run(_ arguments: [String], of tool: Command, _ console: Console) -> ExitCode {
+        let names = ["kiipush"] + tool.commands.map(\.name)
+        let reading = description.read(arguments, by: table, into: ManualCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count <= 1 else { throw Arguments.Mistake(text: "it takes one directory") }
+            options.directory = operands.first
+            if let name = operands.first, names.contains(name) {
+                throw Arguments.Mistake(text: "--page \(name) prints that page; ./\(name) is a directory")
+            }
+            if let page = options.page {
+                if options.directory != nil { throw Arguments.Mistake(text: "--page prints, and needs no directory") }
+                guard names.contains(page) else {
+                    throw Arguments.Mistake(text: Suggestion.unknown("page", page, known: names))
+                }
+            }
         }
-        guard let page else { return }
-        if directory != nil { throw Arguments.Mistake(text: "--page prints, and needs no directory") }
-        guard Self.names.contains(page) else {
-            throw Arguments.Mistake(text: Suggestion.unknown("page", page, known: Self.names))
+        guard case .options(let options) = reading else { return reading.code }
+        let pages = ManualPage.all(of: tool)
+        guard let directory = options.directory else {
+            let index = names.firstIndex(of: options.page ?? "kiipush") ?? 0
+            console.print(pages[index].text)
+            return .fine
         }
-    }
-
-    func run(_ console: Console) -> ExitCode {
-        let pages = ManualPage.all(of: Tool.command)
-        if let directory { return Self.write(pages, to: directory, console) }
-        console.print(pages[Self.names.firstIndex(of: page ?? "kiipush") ?? 0].text)
-        return .fine
+        return write(pages, to: directory, console)
     }
 
     private static func write(_ pages: [ManualPage], to directory: String, _ console: Console) -> ExitCode {
@@ -48,13 +52,19 @@ struct ManualCommand: CommandWithOptions {
         return .fine
     }
 
-    static let description = Command(
+    static func command(of tool: @escaping @Sendable () -> Command) -> Command {
+        var command = description
+        command.action = { arguments, console in run(arguments, of: tool(), console) }
+        return command
+    }
+
+    private static let description = Command(
         name: "manual", summary: "prints a manual page, or writes all of them", usage: ["[--page NAME]", "DIR"],
         about: [
             "With DIR, the pages are written there as kiipush.1, kiipush-receive.1 and so on; DIR is created if it "
                 + "does not exist."
         ],
-        operands: .directory,
+        options: table.texts, operands: .directory,
         exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],
         examples: [
             "kiipush manual --page receive | man -l -",
