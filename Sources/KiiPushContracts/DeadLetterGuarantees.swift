@@ -45,8 +45,25 @@ extension DeadLetterGuarantee {
             trial.expect(try !trial.store.remove(read), "it should be kept, since it represents two now")
             let merged = try trial.store.letters()
             trial.expect(merged.map(\.count) == [2], "one letter should represent two messages")
-            for letter in merged { trial.expect(try trial.store.remove(letter), "it should be removed as it is now") }
+            for letter in merged {
+                trial.expect(try trial.store.remove(letter), "it should be removed as it is now")
+                trial.expect(try !trial.store.remove(letter), "it should be gone then")
+            }
             try trial.expectLetters([], "afterwards")
+        },
+        Self("routes are recorded for the letter that was read, or for none", capacity: 10) { trial in
+            let read = try trial.add(letter(0, keys: [1]))
+            let other = try trial.add(letter(1, keys: [2]))
+            try trial.store.setRoutes(["left"], of: other)
+            let routes = try trial.store.letters().map(\.routes)
+            trial.expect(
+                [[["r0"], ["left"]], [["r0"], ["r1"]]].contains(routes),
+                "the second letter should have them, the routes are \(routes)")
+            _ = try trial.store.add(letter(2, keys: [1]))
+            try trial.store.setRoutes(["left"], of: read)
+            trial.expect(
+                try trial.store.letters().first?.routes == ["r2"],
+                "a letter that was merged since should have the routes of the newest")
         },
     ]
 
@@ -150,7 +167,11 @@ extension DeadLetterGuarantee {
             try trial.expectFull(letter(30, keys: [30, 31]), "with other keys in a full store")
             try trial.expectFull(letter(30), "without keys in a full store")
             let last = try trial.store.add(letter(31, keys: [200, 99]))
-            trial.expect(ids.contains(last), "a letter of the wider key should still be counted")
+            trial.expect(last == ids.max(), "the last letter of the wider key should still represent another one")
+        },
+        Self("a wider key may use half of the bytes, whatever its narrow keys", bytes: 1000) { trial in
+            let ids = try (0..<5).map { try trial.store.add(letter($0, size: 150, keys: [UInt64($0), 99])) }
+            trial.expect(Set(ids).count == 3, "3 of 150 bytes should be kept, \(Set(ids).count) were")
         },
     ]
 

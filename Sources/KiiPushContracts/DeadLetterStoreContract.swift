@@ -66,10 +66,12 @@ struct DeadLetterTrial: Sendable {
         if !condition { fail(otherwise) }
     }
 
-    /// Adds a letter and returns it with its expected number.
+    /// Adds a letter that is merged into no other one, and returns it with its expected number.
     func add(_ letter: DeadLetter) throws -> DeadLetter {
+        let wasFull = try store.isFull
         var letter = letter
         letter.id = try store.add(letter)
+        expect(!wasFull || letter.payload.bytes.isEmpty, "a store that says that it is full should refuse a letter")
         return letter
     }
 
@@ -85,7 +87,8 @@ struct DeadLetterTrial: Sendable {
     }
 
     func expectLetters(_ letters: [DeadLetter], _ when: String) throws {
-        let found = try store.letters()
+        let (found, count) = (try store.letters(), try store.count)
+        expect(count == found.count, "\(when) the count should be \(found.count), it is \(count)")
         guard found.map(\.id) == letters.map(\.id) else {
             return fail("\(when) there should be the letters \(letters.map(\.id)), there are \(found.map(\.id))")
         }

@@ -106,12 +106,17 @@ final class InboxTrial: Sendable {
         }
     }
 
-    /// Simulates the end of the process and the start of another; returns what the new process finds.
-    @discardableResult
-    func restart() throws -> [InboxEntry] {
+    /// Simulates the end of the process and the start of another, which has read nothing yet.
+    func reopen() throws {
         close()
         let next = try open()
         opened.withLock { $0 = next }
+    }
+
+    /// The same; returns what the new process finds.
+    @discardableResult
+    func restart() throws -> [InboxEntry] {
+        try reopen()
         return try inbox.entries()
     }
 
@@ -167,6 +172,8 @@ extension InboxGuarantee {
             let left = Array(ids.dropLast())
             try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when one had failed and one had ended")
             try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when none was in flight since")
+            try await trial.record(.begun(left[1], attempt: 2), .failed(left[1], handled: []))
+            try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when it has failed since")
         },
         Self("asking again counts no crash", needsDurable: true) { trial in
             let ids = try trial.add(1)

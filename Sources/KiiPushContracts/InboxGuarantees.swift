@@ -3,7 +3,7 @@ import KiiPushDelivery
 
 extension InboxGuarantee {
     /// Every guarantee, in the order of the protocol's documentation.
-    static let all = numbers + keeping + reading + records + answers + crashes + atOnce
+    static let all = numbers + keeping + reading + checks + records + answers + crashes + atOnce
 
     // MARK: Numbers
 
@@ -90,17 +90,22 @@ extension InboxGuarantee {
     // MARK: Reading
 
     private static let reading = [
-        Self("the payloads of an earlier process are read in pages", needsDurable: true) { trial in
+        Self("the payloads of an earlier process, and their crashes, are read in pages", needsDurable: true) { trial in
             var ids = try trial.add(7)
-            try await trial.record(.ended(ids.remove(at: 3)))
-            try trial.restart()
-            var pages: [[UInt64]] = []
+            try await trial.record(
+                .ended(ids.remove(at: 3)), .begun(ids[1], attempt: 1), .begun(ids[4], attempt: 1))
+            try trial.reopen()
+            var pages: [[InboxEntry]] = []
             while pages.count < 3 {
-                pages.append(try trial.inbox.entries(after: pages.last?.last ?? 0, limit: 3).map(\.id))
+                pages.append(try trial.inbox.entries(after: pages.last?.last?.id ?? 0, limit: 3))
             }
-            let expected = [Array(ids[..<3]), Array(ids[3...]), []]
+            let (expected, found) = ([Array(ids[..<3]), Array(ids[3...]), []], pages.map { $0.map(\.id) })
+            trial.expect(found == expected, "pages of 3 should be \(expected), they are \(found)")
+            let entries = pages.flatMap { $0 }
+            let crashes = entries.map(\.crashes)
             trial.expect(
-                pages == expected, "pages of 3 should be \(expected), they are \(pages)")
+                crashes == [0, 1, 0, 0, 1, 0] && !entries.contains(where: \.crashedAlone),
+                "two should have crashed, not alone; the crashes are \(crashes)")
         },
         Self("payloads are read again by their numbers, in that order, with their records", needsDurable: true) {
             trial in
@@ -134,6 +139,17 @@ extension InboxGuarantee {
         },
     ]
 
+    // MARK: Checks
+
+    private static let checks = [
+        Self("a check throws nothing while there is room, and changes nothing") { trial in
+            try trial.inbox.check()
+            let ids = try trial.add(2)
+            try trial.inbox.check()
+            if trial.isDurable { try trial.expectLeft(ids, "after two checks") }
+        }
+    ]
+
     // MARK: Records
 
     private static let records = [
@@ -141,11 +157,12 @@ extension InboxGuarantee {
             let ids = try trial.add(3)
             try await trial.record(
                 .begun(ids[0], attempt: 1), .failed(ids[0], handled: ["b"]), .begun(ids[0], attempt: 2),
-                .failed(ids[0], handled: ["b", "a", "", "e\u{301}", "\u{E9}"]), .begun(ids[1], attempt: 7))
+                .failed(ids[0], handled: ["b", "a", "", "e\u{301}", "\u{E9}"]), .begun(ids[0], attempt: 3),
+                .begun(ids[1], attempt: 7))
             for when in ["at first", "once more"] {
                 let entries = try trial.expectLeft(ids, when)
                 trial.expect(
-                    entries.map(\.attempts) == [2, 7, 0], "\(when) the attempts are \(entries.map(\.attempts))")
+                    entries.map(\.attempts) == [3, 7, 0], "\(when) the attempts are \(entries.map(\.attempts))")
                 let handled = entries.map { $0.handled.map { Array($0.utf8) } }
                 let expected = [["b", "a", "", "e\u{301}", "\u{E9}"], [], []].map { $0.map { Array($0.utf8) } }
                 trial.expect(handled == expected, "\(when) the handled routes are \(entries.map(\.handled))")
@@ -198,66 +215,13 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: Answers
-
-    private static func answer(
-        _ id: UInt64, _ number: Int, of payload: RawPayload, to sender: String = "a"
-    ) -> UnsentAnswer {
-        let data = DataValue.object([(key: "e\u{301}", value: .number("\(number)"))])
-        var answer = Answer(number == 0 ? .failed : .succeeded, data: data, reason: number == 0 ? "\u{0}why" : nil)
-        if number == 0 { answer[failureOf: "power"] = "no" }
-        return UnsentAnswer(id: id, sender: sender, payload: payload, answer: answer)
-    }
-
-    private static let answers = [
-        Self("an answer is kept for its sender from its payload's end until it was delivered") { trial in
-            let ids = try trial.inbox.add(Array(odd.prefix(4)))
-            guard ids.count == 4 else { return trial.fail("for 4 payloads there are \(ids.count) numbers") }
-            for (number, id) in ids.enumerated() {
-                try await trial.record(.answer(answer(id, number, of: odd[number], to: number == 3 ? "b" : "a")))
-            }
-            if trial.isDurable {
-                trial.expect(try trial.inbox.answers(of: "a", limit: 9).isEmpty, "none of the payloads has ended")
-            }
-            for id in ids { try await trial.record(.ended(id)) }
-            for when in ["at first", "in a later process"] {
-                try trial.expectAnswers(ids.prefix(3).enumerated().map { answer($1, $0, of: odd[$0]) }, when)
-                trial.expect(try trial.inbox.answers(of: "a", limit: 2).count == 2, "\(when) the limit should hold")
-                trial.expect(try trial.inbox.answers(of: "b", limit: 9).map(\.id) == [ids[3]], "\(when) b has one")
-                trial.expect(try trial.inbox.answers(of: "A", limit: 9).isEmpty, "\(when) nobody else has one")
-                guard trial.isDurable else { break }
-                try trial.restart()
-            }
-            try await trial.record(.answered(ids[0]), .answered(ids[3]), .answered(77))
-            let left = try trial.inbox.answers(of: "a", limit: 9) + trial.inbox.answers(of: "b", limit: 9)
-            trial.expect(left.map(\.id) == [ids[1], ids[2]], "those that were delivered should be gone")
-        },
-        Self("of two answers of a payload the first counts") { trial in
-            let ids = try trial.add(1)
-            let first = answer(ids[0], 1, of: payload(0))
-            let second = answer(ids[0], 2, of: payload(0))
-            try await trial.record(.answer(first), .answer(second), .ended(ids[0]))
-            try trial.expectAnswers([first], "when the first was kept")
-        },
-        Self("answers of routes are returned with their payload", needsDurable: true) { trial in
-            let ids = try trial.add(2)
-            let answers: [Answer?] = [.failed("no"), nil, .succeeded(.bool(true))]
-            // The names of two routes may look the same.
-            try await trial.record(.failed(ids[0], handled: ["e\u{301}", "b", "\u{E9}"], answers: answers))
-            let entries = try trial.expectLeft(ids, "afterwards")
-            let (expected, found) = ([answers, []], entries.map(\.answers))
-            func text(_ answers: [[Answer?]]) -> String { "\(answers.map { $0.map { $0?.jsonText ?? "nil" } })" }
-            trial.expect(found == expected, "the answers should be \(text(expected)), they are \(text(found))")
-        },
-    ]
-
     // MARK: Fixtures
 
     /// A payload of one byte.
     static func payload(_ number: Int) -> RawPayload { RawPayload([UInt8(truncatingIfNeeded: number)]) }
 
     /// Payloads with values that are easily lost; the transports' ids of two are canonically equivalent.
-    private static let odd: [RawPayload] = {
+    static let odd: [RawPayload] = {
         var again = RawPayload("{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
         again.isRedelivered = true
         again.mqtt = .odd
@@ -270,7 +234,7 @@ extension InboxGuarantee {
     }()
 
     /// The parts of a payload, and whether they are equal; two spellings of one character are not.
-    fileprivate static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
+    static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             one.map { Array($0.utf8) } == other.map { Array($0.utf8) }
         }
@@ -292,22 +256,4 @@ extension MQTTPublish {
         publish.userProperties = [("", "\n"), ("a", ""), ("a", "1")].map { .init(name: $0.0, value: $0.1) }
         return publish
     }()
-}
-
-extension InboxTrial {
-    /// Expects these answers for the sender `a`, with all that it needs; an inbox need not keep a payload's arrival.
-    fileprivate func expectAnswers(_ expected: [UnsentAnswer], _ when: String) throws {
-        let due = try inbox.answers(of: "a", limit: 9)
-        let (wanted, found) = (expected.map(\.id), due.map(\.id))
-        expect(found == wanted, "\(when) there should be the answers of \(wanted), there are those of \(found)")
-        for (answer, expected) in zip(due, expected) where answer.id == expected.id {
-            let (text, wanted) = (answer.answer.jsonText, expected.answer.jsonText)
-            expect(text.isExactly(wanted), "\(when) answer \(answer.id) should be \(wanted), it is \(text)")
-            for (part, isSame) in InboxGuarantee.parts(answer.payload, expected.payload) where !isSame {
-                if !["redelivery", "transport's id"].contains(part) {
-                    fail("\(when) answer \(answer.id) should have its payload's \(part) as it was")
-                }
-            }
-        }
-    }
 }

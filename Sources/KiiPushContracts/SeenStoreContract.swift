@@ -69,7 +69,11 @@ struct SeenStoreTrial: Sendable {
     @discardableResult
     func begin(_ keys: DedupeKeys, at seconds: Int64, _ when: String) throws -> SeenLease {
         let state = try store.begin(keys, now: .seconds(seconds))
-        if case .fresh(let lease) = state { return lease }
+        if case .fresh(let lease) = state {
+            expect(lease.keys == keys, "\(when) a lease should have the keys of its message")
+            expect(lease.arrivedAt == .seconds(seconds), "\(when) a lease should have the arrival of its message")
+            return lease
+        }
         fail("\(when) a message should be fresh, it was \(state.name)")
         return SeenLease(number: .max, keys: keys, arrivedAt: .seconds(seconds))
     }

@@ -180,7 +180,7 @@ public final class InMemoryInbox: Inbox {
                 switch record {
                 case .answer(let answer) where !answers.contains { $0.id == answer.id }:
                     if answers.count == Self.mostAnswers { answers.removeFirst() }
-                    answers.append(answer)
+                    answers.insert(answer, at: answers.firstIndex { $0.id > answer.id } ?? answers.endIndex)
                 case .answered(let id): answers.removeAll { $0.id == id }
                 default: break
                 }

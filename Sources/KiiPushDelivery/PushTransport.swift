@@ -11,7 +11,8 @@ public import KiiPush
 /// - It holds no more payloads than the intake accepts: while the intake is full, it stops reading.
 /// - Payloads of one sender are submitted in order.
 ///
-/// To test a transport of yours, run `TransportContract` from KiiPushContracts; it checks each of these.
+/// To test a transport of yours, run `TransportContract` from KiiPushContracts; it checks those that can be seen from
+/// outside.
 public protocol PushTransport: Sendable {
     /// Its name in logs and metrics, such as `mqtt` or `stdin`; without secrets or addresses.
     var name: String { get }

@@ -42,8 +42,8 @@ public struct PayloadFixture: Sendable {
 
     /// A Push to App; `object` may be nil, as when a bucket is deleted.
     ///
-    /// Each `sentAt` makes another event. The sender and `modifiedAt` are encoded with long keys only, since APNs omits
-    /// them.
+    /// Each `modifiedAt` makes another event; without it, each `sentAt` does. The sender and `modifiedAt` are encoded
+    /// with long keys only, since APNs omits them.
     public static func pushToApp(
         bucket: String = "settings", object: String? = "o-1", event: KiiEvent = .objectUpdated, scope: KiiScope = .app,
         sender: String? = "U-sender", sentAt: Int64 = 1_700_000_000_033, modifiedAt: Int64? = 1_700_000_000_000,

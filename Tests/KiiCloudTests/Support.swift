@@ -36,8 +36,6 @@ enum Samples {
         message.mqtt.isEnabled = false
         return message
     }
-
-    static func value(_ text: String) throws -> DataValue { try PushMessage(RawPayload(text)).rawObject }
 }
 
 extension TestCloud {

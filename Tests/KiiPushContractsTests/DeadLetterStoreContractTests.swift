@@ -49,7 +49,8 @@ final class FaultyLetters: DeadLetterStore {
     enum Fault: CaseIterable, Sendable {
         case losesTime, normalises, losesCause, forgetsLast, newestFirst, usesNumbersAgain, skipsNumbers, removesFirst
         case saysGone, changesWhenFull, neverFull, ignoresBytes, foldsNothing, losesSummary, keepsOldest
-        case forgetsWideKeys, removesMerged
+        case forgetsWideKeys, forgetsWideBytes, removesMerged, removesTwice
+        case countsMessages, fullTooEarly, movesRoutes, movesMergedRoutes
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -61,13 +62,15 @@ final class FaultyLetters: DeadLetterStore {
             case .skipsNumbers: "numbers go up from 1"
             case .removesFirst: "a letter is removed once by its number"
             case .saysGone: "removing an unknown letter"
-            case .changesWhenFull: "beyond its count"
+            case .changesWhenFull, .fullTooEarly: "beyond its count"
             case .neverFull: "a store of capacity 0"
             case .ignoresBytes: "beyond its bytes"
             case .foldsNothing: "one key may use a fifth of the bytes"
-            case .losesSummary, .keepsOldest: "one key may use a tenth of the letters"
-            case .removesMerged: "a letter into which another one was merged"
+            case .losesSummary, .keepsOldest, .countsMessages: "one key may use a tenth of the letters"
+            case .removesMerged, .removesTwice: "a letter into which another one was merged"
             case .forgetsWideKeys: "a wider key may use half of the letters"
+            case .forgetsWideBytes: "a wider key may use half of the bytes"
+            case .movesRoutes, .movesMergedRoutes: "routes are recorded for the letter that was read"
             }
         }
     }
@@ -93,10 +96,10 @@ final class FaultyLetters: DeadLetterStore {
             _ = try store.add(letter)
             return UInt64(store.letters().count)
         case .skipsNumbers: return try store.add(letter) * 2
-        case .foldsNothing, .forgetsWideKeys:
-            var letter = letter
-            letter.keys = fault == .foldsNothing ? [] : Array(letter.keys.prefix(1))
-            return try store.add(letter)
+        case .foldsNothing, .forgetsWideKeys, .forgetsWideBytes:
+            var changed = letter
+            changed.keys = fault == .foldsNothing ? [] : Array(letter.keys.prefix(1))
+            return try store.add(fault == .forgetsWideBytes && letter.payload.bytes.count <= 8 ? letter : changed)
         case .keepsOldest:
             let before = store.letters()
             let id = try store.add(letter)
@@ -140,8 +143,29 @@ final class FaultyLetters: DeadLetterStore {
     }
 
     func remove(_ letter: DeadLetter) throws -> Bool {
-        fault == .removesMerged ? store.remove(letter.id) : store.remove(letter)
+        switch fault {
+        case .removesMerged: store.remove(letter.id)
+        case .removesTwice: store.remove(letter) || !store.contains(letter.id)
+        case .neverFull: spare.remove(letter)
+        default: store.remove(letter)
+        }
     }
+
+    func setRoutes(_ routes: [String], of letter: DeadLetter) throws {
+        switch fault {
+        case .movesRoutes:
+            if let first = store.letters().first { store.setRoutes(routes, of: first) }
+        case .movesMergedRoutes:
+            if let found = store.letters().first(where: { $0.id == letter.id }) { store.setRoutes(routes, of: found) }
+        default: store.setRoutes(routes, of: letter)
+        }
+    }
+
+    var count: Int {
+        get throws { try letters().reduce(0) { $0 + (fault == .countsMessages ? $1.count : 1) } }
+    }
+
+    var isFull: Bool { fault == .fullTooEarly ? !store.letters().isEmpty : store.isFull }
 
     func remove(_ id: UInt64) throws -> Bool {
         switch fault {

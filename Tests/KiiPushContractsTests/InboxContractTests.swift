@@ -69,6 +69,8 @@ struct PlainInbox: Inbox {
         case newestFirst, keepsEnded, mixesPayloads, dropsCopies, losesRoutes, addsRoutes, remembersUnknown
         case countsNoCrash, neverAlone, crashesTheFailed, forgetsAlone, countsTwice, dropsSome, forgetsLaterNotes
         case ignoresLimit, readsInOwnOrder, crashesTheRead
+        case beginsAnew, forgetsCrashes, countsFirstPage, aloneOfItsPage, checkAdds, checkThrows
+        case losesUnendedAnswers, newestAnswers
         case keepsNoAnswer, keepsLastAnswer, answersTooEarly, answersAgain, answersAnybody, losesAnswersOfRoutes
 
         /// How the text of the promise that it breaks begins.
@@ -82,19 +84,21 @@ struct PlainInbox: Inbox {
             case .movesArrivals: "payloads keep the time between"
             case .newestFirst, .keepsEnded, .mixesPayloads: "unended payloads are returned"
             case .dropsCopies: "a payload added twice"
-            case .losesRoutes: "attempts and handled routes"
+            case .losesRoutes, .beginsAnew: "attempts and handled routes"
             case .addsRoutes: "the last record of a payload counts"
             case .remembersUnknown: "a record of an unknown payload"
             case .countsNoCrash, .neverAlone: "a payload in flight at a crash"
-            case .crashesTheFailed, .forgetsAlone: "a payload not in flight"
+            case .crashesTheFailed, .forgetsAlone, .forgetsCrashes: "a payload not in flight"
             case .countsTwice: "asking again"
             case .dropsSome: "concurrent calls are atomic"
             case .forgetsLaterNotes: "records of one call"
-            case .ignoresLimit: "the payloads of an earlier process are read in pages"
+            case .ignoresLimit, .countsFirstPage, .aloneOfItsPage:
+                "the payloads of an earlier process, and their crashes"
             case .readsInOwnOrder: "payloads are read again"
             case .crashesTheRead: "reading again counts no crash"
-            case .keepsNoAnswer, .answersTooEarly, .answersAgain, .answersAnybody: "an answer is kept"
-            case .keepsLastAnswer: "of two answers"
+            case .checkAdds, .checkThrows: "a check"
+            case .keepsNoAnswer, .answersTooEarly, .answersAgain, .answersAnybody, .newestAnswers: "an answer is kept"
+            case .keepsLastAnswer, .losesUnendedAnswers: "of two answers"
             case .losesAnswersOfRoutes: "answers of routes"
             }
         }
@@ -110,6 +114,9 @@ struct PlainInbox: Inbox {
         use { table in
             if fault == .startsAnew, table.rows.isEmpty { table = InboxTable() }
             if fault == .keepsLeftovers { _ = table.add(RawPayload([])) }
+            if fault == .losesUnendedAnswers {
+                for id in table.rows.keys { table.record(.answered(id)) }
+            }
         }
     }
 
@@ -155,6 +162,9 @@ struct PlainInbox: Inbox {
         switch (fault, record) {
         case (.keepsEnded, .ended), (.keepsNoAnswer, .answer), (.answersAgain, .answered): break
         case (.remembersUnknown, .begun(table.last + 1, _)): _ = table.add(RawPayload([]))
+        case (.beginsAnew, .begun(let id, _)):
+            table.record(.failed(id, handled: []))
+            table.record(record)
         case (.losesRoutes, .failed(let id, _, let answers)):
             table.record(.failed(id, handled: [], answers: answers))
         case (.addsRoutes, .failed(let id, let routes, let answers)):
@@ -174,7 +184,16 @@ struct PlainInbox: Inbox {
     }
 
     func answers(of sender: String, limit: Int) -> [UnsentAnswer] {
-        use { $0.answers(of: fault == .answersAnybody ? sender.lowercased() : sender, limit: limit) }
+        use { table in
+            let sender = fault == .answersAnybody ? sender.lowercased() : sender
+            guard fault == .newestAnswers else { return table.answers(of: sender, limit: limit) }
+            return table.answers(of: sender, limit: .max).suffix(limit)
+        }
+    }
+
+    func check() throws {
+        if fault == .checkThrows { throw CancellationError() }
+        if fault == .checkAdds { use { _ = $0.add(RawPayload([])) } }
     }
 
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] {
@@ -194,6 +213,12 @@ struct PlainInbox: Inbox {
                 return entries.map {
                     crashed($0, times: $0.crashes, isAlone: inFlight.count == 1 && inFlight[$0.id] != nil)
                 }
+            case .forgetsCrashes:
+                return entries.map { $0.isSuspect ? $0 : crashed($0, times: 0, isAlone: $0.crashedAlone) }
+            case .countsFirstPage where id > 0: return entries.map { crashed($0, times: 0, isAlone: false) }
+            case .aloneOfItsPage:
+                let isOne = entries.count { inFlight[$0.id] != nil } == 1
+                return entries.map { crashed($0, times: $0.crashes, isAlone: isOne && inFlight[$0.id] != nil) }
             default: return entries
             }
         }

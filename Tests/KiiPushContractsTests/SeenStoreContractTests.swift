@@ -64,6 +64,7 @@ final class PlainSeenStore: SeenStore {
         case renewsOnCommit = "a second commit of a lease does not renew it"
         case renewsOnQuestion = "being asked for again does not make a message remembered longer"
         case countsFromBegin = "the age counts from the commit"
+        case movesArrivals = "messages of a backlog are compared by arrival time"
         case ignoresWeakAge = "a message with a weak key is the same for the weak age"
         case ignoresStrongAge = "a message with strong keys is remembered for the window's age"
         case ignoresCount = "the window's count is remembered, the oldest forgotten first"
@@ -80,7 +81,7 @@ final class PlainSeenStore: SeenStore {
         case ignoresOtherSecondKeys = "where two messages have two keys each, the second key decides"
         case countsWeakFromCommit = "the weak age counts from the arrival, not from the commit"
         case keepsWeakInFlight = "the weak age counts while the first message is in flight too"
-        case knowsOneOfAWeakKey = "messages of a backlog are compared by arrival time"
+        case knowsOneOfAWeakKey = "messages of a backlog"
         case knowsOnlyLaterCopies = "whichever of two messages with a weak key arrived first"
         case forgetsWeakByArrival = "a copy with a weak key may wait for as long as the window's age"
         case givesOneTwice = "if many calls begin one message at once, exactly one gets the lease"
@@ -191,7 +192,8 @@ final class PlainSeenStore: SeenStore {
                 number: state.lastNumber, keys: wanted, strength: keys.strength, begun: now,
                 committed: fault == .marksBeforeTheEnd ? now : nil))
         if fault == .leaseEndsByCount, state.entries.count > 20 { state.entries.removeFirst() }
-        return .fresh(SeenLease(number: state.lastNumber, keys: keys, arrivedAt: now))
+        return .fresh(
+            SeenLease(number: state.lastNumber, keys: keys, arrivedAt: fault == .movesArrivals ? .seconds(0) : now))
     }
 
     func commit(_ lease: SeenLease, now: MonotonicInstant) {

@@ -116,14 +116,4 @@ struct KillAgentTests {
         #expect(run.code == 0 && !run.errors.contains("<4>"))
         #expect(run.errors.contains("kept in memory only, and no command reaches this agent"), "\(run.errors)")
     }
-
-    @Test("who an agent is survives its way as JSON, whatever the directory is called")
-    func identity() throws {
-        var identity = AgentIdentity(directory: "/nowhere/\"a\nb")
-        #expect(AgentIdentity(json: identity.json) == identity)
-        identity.killed = ["*", "kiicloud://buckets/b"]
-        identity.instead = "unknown route 'x'; known: \"a\nb"
-        #expect(AgentIdentity(json: identity.json) == identity)
-        for text in ["", "{}", "[]", "no agent"] { #expect(AgentIdentity(json: text) == nil) }
-    }
 }

@@ -68,7 +68,8 @@ extension CloudError: CustomStringConvertible, CustomReflectable {
         case .objectVersionIsStale: "the object has changed since; read it again"
         case .tooManyRequests: "Kii asks not to retry automatically; send less"
         case .filterNotFound: "there is no such bucket"
-        case .unknown where status < 400, .notUnderstood:
+        case _ where isTemporary: "the server is not available at the moment; try again later"
+        case .unknown where status < 400 || status == 404, .notUnderstood:
             "another server than Kii's may have answered; check the app's site"
         default: nil
         }

@@ -36,21 +36,32 @@ extension KiiClient {
     func write(
         _ object: KiiObject, renewingAfter age: Duration?, _ make: () throws -> ObjectWrite
     ) async throws -> Written {
-        var attempts = WriteAttempts(settings)
+        // The writes sent, in order; at most one per attempt, and one more for each stamp that grew too old.
+        var made: [ObjectWrite] = []
+        // Whether a request was sent and has no answer yet; whether an answer was lost, so that the write may have
+        // happened.
+        var (sent, isOut, hasLost) = (0, false, false)
         while true {
             do {
-                return try await perform(renewingAfter: age, whileOut: { attempts.isOut = $0 }) {
+                return try await perform(renewingAfter: age, whileOut: { isOut = $0 }) {
                     let write = try make()
-                    attempts.made.append(write)
+                    made.append(write)
                     return .writeObject(object, write)
                 }
             } catch {
-                switch attempts.step(after: error, jitter: .random(in: -1...1)) {
-                case .fail: throw error
-                case .wait(let pause): try await clock.sleep(for: pause)
-                case .look(let isCertain):
-                    if let written = try await written(object, attempts.made) { return written }
-                    throw isCertain ? error : UncertainWrite()
+                guard made.last?.happensOnce == true, !(error is CancellationError) else { throw error }
+                let answer = error as? CloudError
+                let isConflict = answer?.isConflict == true
+                if answer?.leavesOpen ?? (isOut && (error as? any TransportError)?.wasSent ?? true) { hasLost = true }
+                // Otherwise the write certainly did not happen.
+                guard isConflict || hasLost else { throw error }
+                sent += 1
+                if answer?.leavesOpen ?? true, sent < settings.attempts {
+                    try await clock.sleep(for: settings.pause(behind: sent, jitter: .random(in: -1...1)))
+                } else if let written = try await written(object, made) {
+                    return written
+                } else {
+                    throw isConflict && !hasLost ? error : UncertainWrite()
                 }
             }
         }
@@ -76,44 +87,6 @@ extension KiiClient {
             }
         }
         throw UncertainWrite()
-    }
-}
-
-/// Decides what to do about a failed write; performs nothing itself.
-struct WriteAttempts {
-    enum Step: Equatable {
-        /// Throws the error to the caller.
-        case fail
-        /// Retries after a pause.
-        case wait(Duration)
-        /// Reads the object to see whether the write had happened; if not, the error is certain, or it is not.
-        case look(isCertain: Bool)
-    }
-
-    /// The writes sent, in order; at most one per attempt, and one more for each stamp that grew too old.
-    var made: [ObjectWrite] = []
-    /// Whether a request was sent and has no answer yet.
-    var isOut = false
-
-    private let settings: RetrySettings
-    private var sent = 0
-    /// Whether an answer was lost, so that the write may have happened.
-    private var hasLost = false
-
-    init(_ settings: RetrySettings) { self.settings = settings }
-
-    /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies the pause by up to a fifth.
-    mutating func step(after error: any Error, jitter: Double) -> Step {
-        guard made.last?.happensOnce == true, !(error is CancellationError) else { return .fail }
-        let answer = error as? CloudError
-        if let answer, answer.isConflict { return .look(isCertain: !hasLost) }
-        if answer?.leavesOpen ?? (isOut && (error as? any TransportError)?.wasSent ?? true) { hasLost = true }
-        // The write certainly did not happen.
-        guard hasLost else { return .fail }
-        sent += 1
-        let mayHelp = answer?.leavesOpen ?? true
-        guard mayHelp, sent < settings.attempts else { return .look(isCertain: false) }
-        return .wait(settings.pause(behind: sent, jitter: jitter))
     }
 }
 

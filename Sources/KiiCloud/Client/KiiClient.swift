@@ -49,7 +49,7 @@ public struct KiiClient: Sendable {
         renewingAfter age: Duration?, whileOut noteOut: (Bool) -> Void = { _ in },
         _ make: () throws -> CloudRequest<Answer>
     ) async throws -> Answer {
-        var attempts = CallAttempts(settings)
+        var (sent, hasRenewed) = (0, false)
         var token = try await tokens.token(replacing: nil)
         var (call, sinceMade) = (try make(), Self.stopwatch(clock))
         while true {
@@ -61,15 +61,18 @@ public struct KiiClient: Sendable {
                 noteOut(false)
                 return try call.answer(response)
             } catch let error as CloudError {
-                switch attempts.step(after: error, jitter: .random(in: -1...1)) {
-                case .fail: throw error
-                case .wait(let pause): try await clock.sleep(for: pause)
-                case .renewToken:
+                // A new token is requested once; the answer to that one is final.
+                if error.isTokenEnded, !hasRenewed {
+                    hasRenewed = true
                     let renewed = try await tokens.token(replacing: token)
                     // The same token would be refused again.
                     guard renewed != token else { throw error }
                     token = renewed
+                    continue
                 }
+                sent += 1
+                guard let pause = settings.pause(behind: sent, error) else { throw error }
+                try await clock.sleep(for: pause)
             }
         }
     }
@@ -142,39 +145,12 @@ public struct RetrySettings: Sendable, Hashable {
     func pause(behind sent: Int, jitter: Double) -> Duration {
         pause.doubled(sent - 1, upTo: longestPause) * (1 + 0.2 * jitter)
     }
-}
 
-/// Decides what to do about a failed call; performs nothing itself.
-struct CallAttempts {
-    enum Step: Equatable {
-        /// Throws the error to the caller.
-        case fail
-        /// Retries after a pause.
-        case wait(Duration)
-        /// Retries with another token.
-        case renewToken
-    }
-
-    private let settings: RetrySettings
-    private var sent = 0
-    private var hasRenewed = false
-
-    init(_ settings: RetrySettings) { self.settings = settings }
-
-    /// Decides the step after a failed attempt; the jitter, from -1 to 1, varies an own pause by up to a fifth.
-    mutating func step(after error: CloudError, jitter: Double) -> Step {
-        // A new token is requested once; the answer to that one is final.
-        if error.isTokenEnded, !hasRenewed {
-            hasRenewed = true
-            return .renewToken
-        }
-        sent += 1
-        guard error.isTemporary, sent < settings.attempts else { return .fail }
-        if let seconds = error.retryAfter {
-            let wait = Duration.seconds(seconds)
-            return wait <= settings.longestPause ? .wait(wait) : .fail
-        }
-        return .wait(settings.pause(behind: sent, jitter: jitter))
+    /// The pause that a server asks for, or else an own one; nil if the call is not to be tried again.
+    fileprivate func pause(behind sent: Int, _ error: CloudError) -> Duration? {
+        guard error.isTemporary, sent < attempts else { return nil }
+        guard let seconds = error.retryAfter else { return pause(behind: sent, jitter: .random(in: -1...1)) }
+        return .seconds(seconds) <= longestPause ? .seconds(seconds) : nil
     }
 }
 

@@ -32,15 +32,15 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
-    package mutating func bool(_ bool: Bool?) { token(bool.map { $0 ? "true" : "false" } ?? "null") }
-    package mutating func null() { token("null") }
+    package mutating func integer(_ number: Int64?) { json(number.map { String($0) } ?? "null") }
+    package mutating func bool(_ bool: Bool?) { json(bool.map { $0 ? "true" : "false" } ?? "null") }
+    package mutating func null() { json("null") }
 
     /// Writes a value of a sender's data as sent: numbers keep their text.
     package mutating func value(_ value: DataValue) {
         switch value {
         case .string(let text): string(text)
-        case .number(let text): token(text)
+        case .number(let text): json(text)
         case .bool(let value): bool(value)
         case .null: null()
         case .array(let elements):
@@ -54,9 +54,10 @@ package struct JSONWriter {
         }
     }
 
-    private mutating func token(_ token: String) {
+    /// Writes a value that is JSON already.
+    package mutating func json(_ value: String) {
         separate()
-        text += token
+        text += value
         needsComma = true
     }
 
@@ -95,7 +96,7 @@ package struct JSONWriter {
     /// Writes a number with a fraction; null for one that is not finite.
     package mutating func member(_ key: String, _ value: Double?) {
         self.key(key)
-        token(value.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null")
+        json(value.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null")
     }
 
     package mutating func member(_ key: String, _ value: Bool?) {

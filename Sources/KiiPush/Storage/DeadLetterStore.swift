@@ -74,7 +74,8 @@ public struct DeadLetter: Sendable, Identifiable {
 /// - Numbers increase from 1 and are never reused, not even that of a dead letter that was removed.
 /// - A call that throws has changed nothing.
 ///
-/// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks each of these.
+/// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks those that can be seen from
+/// outside, in one process.
 public protocol DeadLetterStore: Sendable {
     /// Whether dead letters survive a crash and a loss of power; false, unless you implement it.
     ///

@@ -23,7 +23,8 @@ import Synchronization
 /// - Messages with weak keys never displace those with strong keys.
 /// - A call that throws has changed nothing: a `begin` has reserved nothing, since nobody could end its lease.
 ///
-/// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
+/// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks those that can be seen from
+/// outside.
 public protocol SeenStore: Sendable {
     /// Looks up a message that arrived at `now`, and reserves it if it is new; that time becomes part of the lease.
     ///

@@ -37,11 +37,7 @@ public struct TransportContract: Sendable {
                     report(guarantee.text, $0)
                 }
                 // Before it is ended: the transport's own end may be why the bench failed.
-                do { try await guarantee.check(trial) } catch {
-                    report(
-                        guarantee.text,
-                        "the bench threw \(error)\(trial.error.map { "; the transport threw \($0)" } ?? "")")
-                }
+                do { try await guarantee.check(trial) } catch { trial.fail("the bench threw \(error)") }
                 await trial.end()
             } catch {
                 report(guarantee.text, "the bench could not be made: \(error)")

@@ -99,7 +99,7 @@ extension TransportGuarantee {
             try await trial.expectAnswers(acknowledged: 1, othersAreOpen: true, "when the first has ended")
             trial.intake.end(1, .undecodable(DecodeError(.empty, at: 0, "nothing")))
             try await trial.expectAnswers(
-                acknowledged: 2, othersAreOpen: true, "when the second was rejected, which deals with it,")
+                acknowledged: 2, othersAreOpen: true, "when the second was rejected, which deals with it")
             trial.intake.end(2, .quarantined)
             try await trial.expectAnswers(acknowledged: 3, "when all have ended")
         },

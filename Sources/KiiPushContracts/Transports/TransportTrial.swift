@@ -6,22 +6,30 @@ import Synchronization
 final class TransportTrial: Sendable {
     let bench: any TransportBench
     let intake: TrialIntake
-    /// Reports that the guarantee is broken, and how.
-    let fail: @Sendable (_ what: String) -> Void
-
+    private let report: @Sendable (_ what: String) -> Void
     private let patience: Duration
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// How `run` ended.
     private let outcome = Mutex<Result<Void, any Error>?>(nil)
+    private let isCancelled = Mutex(false)
 
     init(
         _ bench: any TransportBench, isDurable: Bool, patience: Duration,
-        fail: @escaping @Sendable (_ what: String) -> Void
+        report: @escaping @Sendable (_ what: String) -> Void
     ) {
         self.bench = bench
         self.patience = patience
-        self.fail = fail
+        self.report = report
         intake = TrialIntake(isDurable: isDurable)
+    }
+
+    /// Reports that the guarantee is broken, and how; and if the transport has ended by itself, since that may be why.
+    func fail(_ what: String) {
+        switch outcome.withLock({ $0 }) {
+        case .failure(let error): report("\(what); its run threw \(error)")
+        case .success where !isCancelled.withLock { $0 }: report("\(what); its run has returned")
+        case nil, .success: report(what)
+        }
     }
 
     /// Waits for a condition, up to the test case's time limit; returns whether it became true.
@@ -49,21 +57,19 @@ final class TransportTrial: Sendable {
     }
 
     /// Cancels the transport's task.
-    func cancel() { task.withLock { $0 }?.cancel() }
+    func cancel() {
+        isCancelled.withLock { $0 = true }
+        task.withLock { $0 }?.cancel()
+    }
 
     var hasEnded: Bool { outcome.withLock { $0 != nil } }
-
-    /// The error that the transport has thrown, if any.
-    var error: (any Error)? {
-        if case .failure(let error)? = outcome.withLock({ $0 }) { error } else { nil }
-    }
 
     /// Expects that `run` returns within a time limit.
     func expectReturn(_ when: String) async {
         guard await comes({ hasEnded }) else {
             return fail("\(when) it should return, and still ran much later")
         }
-        if let error { fail("\(when) it should return, and threw \(error)") }
+        if case .failure? = outcome.withLock({ $0 }) { fail("\(when) it should return without an error") }
     }
 
     /// Ends the transport, unless it has ended.
@@ -89,11 +95,14 @@ final class TransportTrial: Sendable {
     func expectTaken(_ payloads: [[UInt8]], _ when: String) async {
         let hasCome = await comes { intake.payloads.count >= payloads.count }
         let found = intake.payloads.map(\.bytes)
-        guard hasCome else { return fail("\(when) \(payloads.count) payloads should be taken in, \(found.count) were") }
+        guard hasCome else {
+            return fail("\(when): \(payloads.count) payloads in all should be taken in, \(found.count) were")
+        }
         guard found != payloads else { return }
         let isSameSet = Set(found) == Set(payloads) && found.count == payloads.count
         fail(
-            isSameSet ? "\(when) the payloads should come in their order" : "\(when) other payloads came than were sent"
+            isSameSet
+                ? "\(when): the payloads should come in their order" : "\(when): other payloads came than were sent"
         )
     }
 
@@ -116,13 +125,13 @@ final class TransportTrial: Sendable {
         }
         guard !hasHeard else { return }
         fail(
-            "\(when) the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) "
+            "\(when): the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) "
                 + "refused payloads, and has of \(found.acknowledged) and \(found.refused)")
     }
 
     /// Expects that at most this many payloads were acknowledged.
     func expectNoMoreAcknowledged(than count: Int, _ when: String) throws {
         let found = try bench.answers().acknowledged
-        if found > count { fail("\(when) \(count) payloads may be acknowledged, \(found) were") }
+        if found > count { fail("\(when): \(count) payloads may be acknowledged, \(found) were") }
     }
 }

@@ -14,10 +14,11 @@ import Synchronization
 ///
 /// The tasks of the service, and those of its handlers, run one at a time and inside of these calls, in an order that
 /// the seed chooses: what holds for many seeds does not depend on the order. When a call returns, all of them wait for
-/// time to pass. A handler that waits for something else, such as a thread or the network, is not waited for; it goes
-/// on in the first call after that. Use it from one task.
+/// time to pass. A handler that waits for something else, such as a thread, the main actor or the network, is not
+/// waited for; it goes on in the first call after that. Use it from one task.
 ///
-/// To test a restart, stop it and make another one with the same inbox.
+/// To test a restart, stop it and make another one with the same inbox, which must be durable: one in memory keeps no
+/// payloads.
 public final class TestService: Sendable {
     /// The service.
     public let service: PushService

@@ -41,7 +41,7 @@ struct ReportJSON {
             writer.member("routes", report.routes.all)
             writer.member("outcomes", report.outcomes.all)
             writer.member("reasons", report.reasons.all)
-            writer.objects("ways", report.ways.all) { writer, way in way.write(to: &writer) }
+            writer.list("ways", report.ways.all) { $0.json($1.json) }
             writer.member("payloads", report.payloads)
             writer.member("columns") { writer in writeColumns(&writer) }
         }
@@ -77,32 +77,6 @@ struct ReportJSON {
         ]
         for (name, value) in columns {
             writer.list(name, report.messages) { $0.integer(Int64(value($1))) }
-        }
-    }
-}
-
-extension ReportWay {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.objects("stages", stages) { writer, stage in
-            writer.member("name", stage.name)
-            writer.member("verdict", stage.verdict)
-        }
-        writer.member("words", words)
-        writer.member("certainty", certainty)
-        writer.member("evidence", evidence)
-        writer.member("conflicts", conflicts)
-        writer.objects("rules", rules) { writer, rule in
-            writer.member("id", rule.id)
-            writer.member("standing", rule.standing)
-            writer.member("nearMiss", rule.isNearMiss)
-            writer.objects("checks", rule.checks) { writer, check in
-                writer.member("name", check.name)
-                writer.member("key", check.key)
-                writer.member("expected", check.expected)
-                writer.member("actual", check.actual)
-                writer.member("hidden", check.isHidden)
-                writer.member("holds", check.holds)
-            }
         }
     }
 }

@@ -47,81 +47,70 @@ struct ReportNames {
     }
 }
 
-/// A message's way through the pipeline, in the terms of `rules explain`; messages with the same way share it.
+/// A message's way through the pipeline as a JSON object, in the terms of `rules explain`; messages with the same way
+/// share it.
 struct ReportWay: Hashable {
-    struct Stage: Hashable {
-        let name: String
-        let verdict: String
-    }
-
-    struct Check: Hashable {
-        let name: String
-        let key: String?
-        let expected: String
-        /// The message's value; nil if it has none, or values must not be shown.
-        let actual: String?
-        let isHidden: Bool
-        let holds: Bool
-    }
-
-    struct Rule: Hashable {
-        let id: String
-        let standing: String
-        let isNearMiss: Bool
-        let checks: [Check]
-    }
-
-    var stages: [Stage] = []
-    var words = ""
-    var certainty: String?
-    var evidence: [String] = []
-    var conflicts: [String] = []
-    var rules: [Rule] = []
-
-    var size: Int {
-        let texts =
-            stages.flatMap { [$0.name, $0.verdict] } + evidence + conflicts
-            + rules.flatMap { rule in [rule.id] + rule.checks.flatMap { [$0.expected, $0.actual ?? ""] } }
-        return texts.reduce(words.utf8.count + 64) { $0 + $1.utf8.count + 24 }
-    }
+    let json: String
 }
 
 extension ReportWay {
     private static let mostCharacters = 200
 
-    /// Uses the explanation of `rules explain`; `hasRules` is false for a report's default rules.
-    init(_ explanation: Explanation, hasRules: Bool, showsValues: Bool) {
-        stages = explanation.stages.map { Stage(name: Self.shown($0.name), verdict: Self.shown($0.verdict)) }
-        words = Self.shown(explanation.outcomeInWords)
-        certainty = explanation.message.certainty.rawValue
-        evidence = explanation.message.classification.evidence.map(Self.shown)
-        conflicts = explanation.message.classification.conflicts.map { Self.shown("\($0.name): \($0.reason)") }
-        guard hasRules else { return }
-        rules = explanation.rules.map { rule in
-            let checks = rule.told.flatMap(\.withParts).map { check in
-                // Inside of combined conditions, the name is a path.
-                let field = check.name.split(separator: "/").last.map { String($0) } ?? ""
-                let isHidden =
-                    !showsValues
-                    && (["data", "sender", "scopeID", "scope"].contains(field)
-                        || field == "mqtt" && check.expected.contains(exactly: "userProperties"))
-                return Check(
-                    name: check.name, key: check.key.map(Self.shown), expected: Self.shown(check.expected),
-                    actual: isHidden ? nil : check.actual.map(Self.shown) ?? check.reason.map(Self.shown),
-                    isHidden: isHidden && check.actual != nil, holds: check.holds)
+    init(
+        stages: [(name: String, verdict: String)], words: String, certainty: String? = nil, evidence: [String] = [],
+        conflicts: [String] = [], rules: [Explanation.Rule] = [], showsValues: Bool = false
+    ) {
+        json = JSONWriter.object { writer in
+            writer.objects("stages", stages) { writer, stage in
+                writer.member("name", Self.shown(stage.name))
+                writer.member("verdict", Self.shown(stage.verdict))
             }
-            return Rule(
-                id: Self.shown(rule.rule.id), standing: rule.standing.rawValue, isNearMiss: rule.isNearMiss,
-                checks: rule.standing == .notTried ? [] : checks)
+            writer.member("words", Self.shown(words))
+            writer.member("certainty", certainty)
+            writer.member("evidence", evidence.map(Self.shown))
+            writer.member("conflicts", conflicts.map(Self.shown))
+            writer.objects("rules", rules) { writer, rule in
+                writer.member("id", Self.shown(rule.rule.id))
+                writer.member("standing", rule.standing.rawValue)
+                writer.member("nearMiss", rule.isNearMiss)
+                let checks = rule.standing == .notTried ? [] : rule.told.flatMap(\.withParts)
+                writer.objects("checks", checks) { Self.write($1, showsValues, to: &$0) }
+            }
         }
     }
 
-    init(undecodable error: DecodeError) {
-        stages = [Stage(name: "decode", verdict: "\(error.code.rawValue), at byte \(error.offset)")]
-        words = Self.shown(error.detail)
+    /// Uses the explanation of `rules explain`; `hasRules` is false for a report's default rules.
+    init(_ explanation: Explanation, hasRules: Bool, showsValues: Bool) {
+        let classification = explanation.message.classification
+        self.init(
+            stages: explanation.stages.map { ($0.name, $0.verdict) }, words: explanation.outcomeInWords,
+            certainty: classification.certainty.rawValue, evidence: classification.evidence,
+            conflicts: classification.conflicts.map { "\($0.name): \($0.reason)" },
+            rules: hasRules ? explanation.rules : [], showsValues: showsValues)
     }
 
-    static func shown(_ text: String) -> String {
+    init(undecodable error: DecodeError) {
+        self.init(
+            stages: [("decode", "\(error.code.rawValue), at byte \(error.offset)")], words: error.detail)
+    }
+
+    /// Writes a condition; the message's value is null if it has none, or values must not be shown.
+    private static func write(_ check: RouteCheck, _ showsValues: Bool, to writer: inout JSONWriter) {
+        // Inside of combined conditions, the name is a path.
+        let field = check.name.split(separator: "/").last.map { String($0) } ?? ""
+        let isHidden =
+            !showsValues
+            && (["data", "sender", "scopeID", "scope"].contains(field)
+                || field == "mqtt" && check.expected.contains(exactly: "userProperties"))
+        writer.member("name", check.name)
+        writer.member("key", check.key.map(shown))
+        writer.member("expected", shown(check.expected))
+        writer.member("actual", isHidden ? nil : (check.actual ?? check.reason).map(shown))
+        writer.member("hidden", isHidden && check.actual != nil)
+        writer.member("holds", check.holds)
+    }
+
+    private static func shown(_ text: String) -> String {
         let safe = escaped(text)
         return safe.count <= mostCharacters ? safe : safe.prefix(mostCharacters - 1) + "…"
     }
@@ -139,7 +128,7 @@ struct ReportWays {
     /// The number of a way; -1 if the capacity is used up.
     mutating func number(of way: ReportWay, isDull: Bool) -> Int {
         if let number = numbers[way] { return number }
-        let size = way.size
+        let size = way.json.utf8.count
         guard bytes + size <= (isDull ? Self.mostBytes / 2 : Self.mostBytes) else { return -1 }
         bytes += size
         all.append(way)

@@ -54,19 +54,14 @@ struct WatchedReport {
         entry.route = report.routes.number(of: value["route"]?.string ?? Report.noRoute)
         entry.outcome = report.outcomes.number(of: OutcomeCounters.outcomes.contains(outcome) ? outcome : "failed")
         entry.reason = report.reasons.number(of: value["reason"]?.string ?? "")
-        var way = ReportWay()
-        func add(_ name: String, _ verdict: String?) {
-            guard let verdict, !verdict.isEmpty else { return }
-            way.stages.append(ReportWay.Stage(name: ReportWay.shown(name), verdict: ReportWay.shown(verdict)))
-        }
-        add("decode", value["kind"]?.string)
-        add("route", Self.texts(value["routes"]).joined(separator: ", "))
-        add("agent", value["why"]?.string)
-        add("error", value["error"]?["code"]?.string)
-        way.words = Explanation.words(outcome, reason: value["reason"]?.string)
-        way.certainty = value["certainty"]?.string
-        way.evidence = Self.texts(value["evidence"]).map(ReportWay.shown)
-        way.conflicts = Self.texts(value["conflicts"]).map(ReportWay.shown)
+        let stages = [
+            ("decode", value["kind"]?.string), ("route", Self.texts(value["routes"]).joined(separator: ", ")),
+            ("agent", value["why"]?.string), ("error", value["error"]?["code"]?.string),
+        ].compactMap { name, verdict in verdict.flatMap { $0.isEmpty ? nil : (name: name, verdict: $0) } }
+        let way = ReportWay(
+            stages: stages, words: Explanation.words(outcome, reason: value["reason"]?.string),
+            certainty: value["certainty"]?.string, evidence: Self.texts(value["evidence"]),
+            conflicts: Self.texts(value["conflicts"]))
         entry.way = report.ways.number(of: way, isDull: ["handled", "duplicate"].contains(outcome))
     }
 

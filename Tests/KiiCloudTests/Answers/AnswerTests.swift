@@ -207,11 +207,14 @@ struct CloudErrorTests {
             (503, "LOCK_FAILED", true, false), (503, "", true, false), (500, "UNDEFINED_ERROR", false, false),
             (403, "WRONG_TOKEN", false, true), (401, "UNAUTHORIZED", false, false), (401, "", false, true),
             (403, "APP_DISABLED", false, false), (409, "OBJECT_VERSION_IS_STALE", false, false),
+            (404, "", false, false),
         ])
     func kinds(status: Int, code: String, isTemporary: Bool, isTokenEnded: Bool) {
         let error = error(status, code.isEmpty ? "<html>" : #"{"errorCode":"\#(code)"}"#)
         #expect(error.isTemporary == isTemporary && error.isTokenEnded == isTokenEnded)
         #expect(error.code.name == (code.isEmpty ? "UNKNOWN" : code))
+        #expect("\(error)".contains("try again later") == isTemporary)
+        #expect("\(error)".contains("another server") == (status == 404), "Kii names a reason for each of its 404s")
     }
 
     @Test("a wait that is not a number of seconds is ignored", arguments: ["soon", "-1", "", "99999999999999999999"])

@@ -1,7 +1,6 @@
 import KiiCloud
 import KiiCloudTesting
 import KiiPush
-import KiiPushTesting
 import Synchronization
 import Testing
 
@@ -78,26 +77,6 @@ struct ConfirmedWriteTests {
         await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
         #expect(cloud.version(of: object) == 2)
         #expect("\(UncertainWrite())".contains("read the object again"))
-    }
-
-    @Test("a handler's write with a lost answer is done: its own event is dropped")
-    func handler() async throws {
-        let (client, cloud, object) = (client(), cloud, object)
-        try await client.write(object, .create(["n": 1]))
-        let receiver = PushReceiver(app: cloud.app.id)
-        receiver.onPushToApp(id: "settings", bucket: "settings", object: "*") { event, context in
-            guard let record = try await context.refresh(event.object, with: client) else { return }
-            cloud.fail(.close(.answer))
-            try await context.write(record, .patch(["n": 2]), with: client)
-        }
-        func event(_ number: Int64, modifiedAt: Int64) async -> String {
-            let fixture = PayloadFixture.pushToApp(sender: nil, sentAt: number, modifiedAt: modifiedAt)
-            return "\(await receiver.receive(fixture.payload(.long)))"
-        }
-        #expect(await event(1, modifiedAt: 1) == "handled")
-        let record = try #require(try await client.refresh(object))
-        #expect(record.version == "2" && record[Lineage.key] != nil)
-        #expect(await event(2, modifiedAt: record.modifiedAt ?? 0) == "looped (echo)")
     }
 }
 

@@ -148,20 +148,11 @@ struct KiiClientTests {
         #expect(try await client().mqttEndpoint(of: id, attempts: 3) == nil)
         #expect(clock.pauses.count == 5)
     }
-}
-
-@Suite("what is done about a call that failed")
-struct CallAttemptsTests {
-    private let busy = CloudError("LOCK_FAILED", status: 503)
 
     @Test("pauses double up to the longest, and vary by a fifth")
     func pauses() {
-        var attempts = CallAttempts(RetrySettings(attempts: 9, longestPause: .seconds(6)))
-        let seconds = [1, 2, 4, 6, 6].map { CallAttempts.Step.wait(.seconds($0)) }
-        #expect((0..<5).map { _ in attempts.step(after: busy, jitter: 0) } == seconds)
-        var others = CallAttempts(RetrySettings(pause: .seconds(10)))
-        #expect(others.step(after: busy, jitter: -1) == .wait(.seconds(8)))
-        var others2 = CallAttempts(RetrySettings(pause: .seconds(10)))
-        #expect(others2.step(after: busy, jitter: 1) == .wait(.seconds(12)))
+        let settings = RetrySettings(pause: .seconds(10), longestPause: .seconds(60))
+        #expect((1...5).map { settings.pause(behind: $0, jitter: 0) } == [10, 20, 40, 60, 60].map { .seconds($0) })
+        #expect([-1, 1].map { settings.pause(behind: 1, jitter: $0) } == [.seconds(8), .seconds(12)])
     }
 }

@@ -33,6 +33,20 @@ struct TransportContractTests {
         let promises = broken.withLock { $0 }
         #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
     }
+
+    @Test(
+        "that a transport has ended by itself is told with what it did not do",
+        arguments: [
+            (FaultyTransport.Fault.throwsAtOnce, "; its run threw WasCancelled()"),
+            (.returnsAtOnce, "; its run has returned"),
+        ])
+    func ended(fault: FaultyTransport.Fault, words: String) async {
+        let told = Mutex<[String]>([])
+        await TransportContract { FaultyBench(fault: fault) }.verify(patience: .milliseconds(200)) { _, what in
+            told.withLock { $0.append(what) }
+        }
+        #expect(told.withLock { $0 }.contains { $0.hasSuffix(words) }, "\(told.withLock { $0 })")
+    }
 }
 
 final class LinesBench: TransportBench {
@@ -113,12 +127,13 @@ struct FaultyTransport: PushTransport {
         case acknowledgesAtOnce, acknowledgesRetries, acknowledgesLeft, acknowledgesFailures, acknowledgesStopping
         case neverAcknowledges, neverRefuses, refusesRejected, ignoresStored, doesNotRedeliver
         case ignoresCancelling, throwsWhenCancelled, endsWhenCut, acknowledgesAtTheEnd
+        case throwsAtOnce, returnsAtOnce
 
         /// How the text of a promise that it breaks begins.
         var promise: String {
             switch self {
             case .badName: "its name is a valid"
-            case .reorders, .changesBytes: "payloads of one sender"
+            case .reorders, .changesBytes, .throwsAtOnce, .returnsAtOnce: "payloads of one sender"
             case .handsOverTooMany: "at most 64"
             case .losesWhenFull: "while the intake is full nothing is lost"
             case .spins, .neverTries: "while the intake is full it waits"
@@ -144,6 +159,8 @@ struct FaultyTransport: PushTransport {
     var abilities: TransportAbilities { [.acknowledges, .refuses, .redelivers] }
 
     func run(_ intake: PushIntake) async throws {
+        if fault == .throwsAtOnce { throw WasCancelled() }
+        if fault == .returnsAtOnce { return }
         while let batch = await link.next(
             fault == .handsOverTooMany ? 100 : 64, endsWhenCut: fault == .endsWhenCut)
         {

@@ -96,14 +96,6 @@ struct CompletionsTests {
         zpty -d z
         """#
 
-    @Test("each shell reads its script without a complaint", arguments: ["bash", "zsh", "fish"])
-    func syntax(name: String) async throws {
-        guard let shell = Shell(name) else { return }
-        let script = try #require(await ToolRun("completions", name).output.first)
-        let file = try TemporaryFile(script + "\n", name: "script")
-        #expect(try shell.run(["-n", file.path]) == "")
-    }
-
     private static func bash(_ words: [String]) throws -> [String] {
         let shell = try #require(Shell("bash"))
         let script = try TemporaryFile(CompletionScripts.bash + "\n", name: "script")

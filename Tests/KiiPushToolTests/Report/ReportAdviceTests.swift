@@ -140,11 +140,4 @@ struct WatchReportTests {
         let code = try report.end()
         #expect([0, 2].contains(code) || code == 1 && report.log.contains("does not answer"), "\(report.log)")
     }
-
-    @Test("no agent: said with exit code 2, and no page")
-    func nobody() async throws {
-        let run = await ToolRun("report", "--watch", "--state", state, "-o", page)
-        #expect(run.code == .nobody)
-        #expect(!FileManager.default.fileExists(atPath: page))
-    }
 }

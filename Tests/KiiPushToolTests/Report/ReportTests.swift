@@ -174,7 +174,7 @@ extension ReportTests {
         #expect(names.all[0].count == ReportNames.mostCharacters)
         #expect(names.number(of: "e\u{301}") != names.number(of: "\u{E9}"), "two spellings are two names")
         var ways = ReportWays()
-        func way(_ number: Int) -> ReportWay { ReportWay(words: String(repeating: "w", count: 100_000) + "\(number)") }
+        func way(_ number: Int) -> ReportWay { ReportWay(json: "\(number)" + String(repeating: "w", count: 100_000)) }
         let dull = (0..<100).map { ways.number(of: way($0), isDull: true) }
         #expect(dull.contains(-1) && ways.number(of: way(1000), isDull: false) >= 0)
         #expect(ways.number(of: way(0), isDull: true) == 0)

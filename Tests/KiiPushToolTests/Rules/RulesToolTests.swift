@@ -44,12 +44,6 @@ struct RulesGraphToolTests {
             #expect(line.count { $0 == "\"" } == 2, "\(line)")
         }
     }
-
-    @Test("a file without rules is drawn")
-    func empty() async throws {
-        let file = try TemporaryFile(#"{"version":1,"rules":[]}"#)
-        #expect(await ToolRun("rules", "graph", file.path).code == .fine)
-    }
 }
 
 @Suite("commands about rules that call Kii's cloud")

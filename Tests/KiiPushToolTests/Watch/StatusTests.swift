@@ -59,10 +59,14 @@ struct StatusTests {
         #expect(try agent.agent.stop() == 0)
     }
 
-    @Test("without an agent the code is 2, and no directory is made", arguments: ["status", "tap", "top"])
+    @Test(
+        "without an agent the code is 2, and neither a directory nor a page is made",
+        arguments: ["status", "tap", "top", "report"])
     func nobody(command: String) async {
-        let run = await ToolRun(command, "--state", state)
+        let page = folder.directory + "/page.html"
+        let run = await ToolRun([command, "--state", state] + (command == "report" ? ["--watch", "-o", page] : []))
         #expect(run.code == .nobody)
+        #expect(unsafe access(page, F_OK) != 0)
         #expect(run.errors == ["kiipush \(command): no agent runs on \(state); --state names another directory"])
         #expect(unsafe access(state, F_OK) != 0)
     }
