@@ -21,13 +21,16 @@ extension Row {
     static let all = [
         Row("changes of one object", 17, "s", late(.object, [.steady, .changing, .growing] + usual + drawn)),
         Row("of a steady stream, replaced by newer ones", nil, "%", late(.object, [.steady, .steady], isShare: true)),
-        Row("letters, streams and usual clusters", 60, "s", late(.letter, [.steady, .steady] + usual)),
+        Row(
+            "letters, streams, usual clusters and 1,900 at once", 60, "s",
+            late(.letter, [.steady, .steady, .atOnce] + usual) + [crowd(.object, 5000, 5000)]),
         Row("letters, any clusters and paces that change", nil, "s", late(.letter, [.changing, .growing] + drawn)),
         Row(
             "new objects, commands, objects beside one that floods", 12, "s",
             [crowd(.object, 200, 5000), crowd(.command, 3, 120), besideFlood(50), besideFlood(.max)]),
-        Row("a loop of one object", 800, "an hour", [loop(.object), fleet(.object)]),
-        Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter)]),
+        Row(
+            "a loop of one object", 800, "an hour", [loop(.object), fleet(.object), fleet(.object, dropsOwn: true)]),
+        Row("a loop of letters", 2700, "an hour", [loop(.letter), fleet(.letter), fleet(.letter, dropsOwn: true)]),
         Row(
             "a loop after or beside honest messages", 3700, "an hour",
             [loop(.object, isBeside: true), loop(.letter, isBeside: true)]),
@@ -109,13 +112,14 @@ extension Row {
         }
     }
 
-    /// The same for devices that all hear everything, half a second later than others at most, and whose clocks differ
-    /// by as much.
-    private static func fleet(_ subject: Subject) -> Run {
+    /// The same for devices that hear everything, or all that others have caused, half a second later than others at
+    /// most, and whose clocks differ by as much.
+    private static func fleet(_ subject: Subject, dropsOwn: Bool = false) -> Run {
         { dice in
             var loop = anyLoop(&dice, (0.02, 2.5))
-            (loop.jitter, loop.clocks) = (0.5, 0.5)
-            return try busiest(subject, loop, [], dice.pick(2, 3, 5, 10), dice, "a fleet")
+            (loop.jitter, loop.clocks, loop.dropsOwn) = (0.5, 0.5, dropsOwn)
+            let name = dropsOwn ? "a fleet that drops its own" : "a fleet"
+            return try busiest(subject, loop, [], dice.pick(2, 3, 5, 10), dice, name)
         }
     }
 

@@ -10,6 +10,8 @@ struct Loop {
     /// Which part of the devices each answer reaches, and how much later each further device hears of it.
     var part = 1.0
     var skew = 0.0
+    /// Whether each device drops what it has caused itself, because it knows its own identity.
+    var dropsOwn = false
     /// How much later a device hears of an answer, at most, by chance.
     var jitter = 0.0
     /// By how many seconds the devices' clocks differ, at most.
@@ -87,10 +89,14 @@ struct World {
             let (least, longest) = loop.trip
             let trip = loop.isEither ? dice.pick(least, longest) : dice.between(least, longest)
             let key = loop.isNew ? -newKeys % loop.things : cause.key
-            for device in devices.indices where loop.part == 1 || dice.chance(loop.part) {
+            for device in devices.indices where reaches(device, loop, cause) {
                 let time = cause.time + trip + loop.skew * Double(device) + dice.between(0, loop.jitter)
                 agenda.add(Event(time: time, device: device, key: key, count: isOneTime ? count : 1))
             }
         }
+    }
+    private mutating func reaches(_ device: Int, _ loop: Loop, _ cause: Event) -> Bool {
+        if loop.dropsOwn, device == cause.device { return false }
+        return loop.part == 1 || dice.chance(loop.part)
     }
 }

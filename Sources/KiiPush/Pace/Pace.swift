@@ -5,8 +5,9 @@
 /// the next pause: nothing of it is handled for some seconds, at a time that all devices have in common. What comes
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
-/// spent; an earlier rate of letters falls by half, since clusters come between pauses, too. Of an object, the newest
-/// change is handled and replaces older ones that wait.
+/// spent; an earlier rate of letters falls by half, since clusters come between pauses, too. If nothing comes in two
+/// pauses, nor between them, although some were handled there, those that wait are handled: a burst, which has caused
+/// nothing. Of an object, the newest change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
 /// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
@@ -52,8 +53,11 @@ struct Pace {
     /// Since when each pause has shown a rate, and when the last one has.
     private var provedSince = Double.infinity
     private var provedAt = 0.0
-    /// How many were heard and have neither passed nor ended.
+    /// How many were heard and have neither passed nor ended; when the last one came.
     private(set) var waiting = 0
+    private var cameAt = -Double.infinity
+    /// The beginning of the first pause since which none has come, as far as the last pause has shown.
+    private var quietSince = -Double.infinity
 
     init(_ limits: Limits, now: Double) {
         tokens = limits.burst
@@ -102,7 +106,7 @@ struct Pace {
     /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
     mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
         advance(now, limits)
-        waiting += 1
+        (waiting, cameAt) = (waiting + 1, now)
         let beginning = pause + Limits.roundTrip(isLong: isLong)
         if isNew, now >= beginning, now < beginning + limits.window(isLong: isLong) { heard += 1 }
     }
@@ -115,11 +119,11 @@ struct Pace {
 
     // MARK: Asking
 
-    /// Whether it is plain, nothing waits, and the floor has a token.
+    /// Whether it is plain and has not just paused, nothing waits, and the floor has a token.
     mutating func isReady(_ now: Double, _ limits: Limits) -> Bool {
         guard isPlain, waiting == 0 else { return false }
         advance(now, limits)
-        return tokens >= 1
+        return tokens >= 1 && !hasPaused
     }
 
     /// Takes a token of a floor that is ready, for a message that was not heard.
@@ -157,12 +161,15 @@ struct Pace {
             room -= 1
             return .now(.rate)
         }
+        // Once it has paused, it takes part in each pause, so that devices that hear different things pause at once.
+        if tokens < 1 || hasPaused {
+            plan(now, limits, offset)
+            if now >= pause { return listen(now, limits) }
+        }
         if tokens >= 1 {
             tokens -= 1
             return .now(.floor)
         }
-        plan(now, limits, offset)
-        if now >= pause { return listen(now, limits) }
         if allowance.take(now) { return .now(.allowance) }
         let floor = (1 - tokens) * limits.every
         let next = rate > 0 ? min(floor, max(0, 1 - room) / rate) : floor
@@ -243,10 +250,25 @@ struct Pace {
         let least = limits.newestWins ? found : (found + before) / 2
         rate = found < before ? least : isJoined ? before : found
         // Less than one a minute is none.
-        guard rate * Self.kept >= 1 else { return forgetRate() }
-        // It counts for those that have waited for the pause, too.
-        room = max(0, room + (rate - before) * (end - plannedAt))
-        (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
+        if rate * Self.kept >= 1 {
+            // It counts for those that have waited for the pause, too.
+            room = max(0, room + (rate - before) * (end - plannedAt))
+            (provedSince, provedAt, handledAt) = (min(provedSince, pause), end, end)
+        } else {
+            forgetRate()
+        }
+        passBurst(limits)
+    }
+
+    /// Lets all pass that wait if none has come since the beginning of an earlier pause, though some were handled since:
+    /// two pauses, because another device that waits in the first one may answer those only before the second one.
+    private mutating func passBurst(_ limits: Limits) {
+        guard cameAt < quietSince else {
+            quietSince = cameAt < pause ? pause : -.infinity
+            return
+        }
+        // An hour's bound counts them; beyond it, only a rate shows that most come by themselves.
+        if handledAt > quietSince, !isLong || rate > 0, !limits.newestWins { room = max(room, Double(waiting)) }
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
