@@ -31,6 +31,33 @@ struct PacePropertyTests {
             #expect(lane.passes.map(\.came) == lane.passes.map(\.came).sorted(), "in order")
         }
     }
+
+    /// Each hears only what the other one causes, since it drops its own events.
+    @Test("two devices that answer each other handle a loop as often as one that answers itself")
+    func answering() {
+        for seed in UInt64(1)...20 {
+            var source = SeededGenerator(seed: seed)
+            let fanOut = Double.random(in: 1...2, using: &source)
+            var lanes = [PaceLane(.objects()), PaceLane(.objects())]
+            var (seen, owed, coming) = ([0, 0], [20.0, 20], [[Double](), []])
+            for now in stride(from: 0, to: 3600, by: 0.05) {
+                for device in 0..<2 {
+                    let due = coming[device].filter { $0 <= now }.sorted()
+                    coming[device].removeAll { $0 <= now }
+                    for time in due where lanes[device].queue.count < 100 { lanes[device].come(at: time) }
+                    lanes[device].pass(until: now)
+                    owed[device] += fanOut * Double(lanes[device].passes.count - seen[device])
+                    seen[device] = lanes[device].passes.count
+                    while owed[device] >= 1 {
+                        owed[device] -= 1
+                        coming[1 - device].append(now + Double.random(in: 0.1...2.9, using: &source))
+                    }
+                }
+            }
+            let most = lanes.map(\.passes.count).max() ?? 0
+            #expect(most <= 800, "seed \(seed)")
+        }
+    }
 }
 
 /// The messages of one key in their lane, and the pace that says when each of them passes.

@@ -273,31 +273,6 @@ struct PaceTests {
         }
     }
 
-    @Test(
-        "two devices that answer each other are bounded as one that answers itself",
-        arguments: [Pace.Limits.objects(), .letters(), .newKeys()], [0.1, 2.5, 3])
-    func pingPong(limits: Pace.Limits, roundTrip: Double) {
-        for start in stride(from: 0, to: 45, by: 5.0) {
-            var lanes = [PaceLane(limits, at: start), PaceLane(limits, at: start)]
-            for device in 0..<2 { lanes[device].come(21 + device, at: start) }
-            var (seen, coming) = ([0, 0], [[Double](), []])
-            for now in stride(from: start, to: start + 3600, by: 0.05) {
-                for device in 0..<2 {
-                    for time in coming[device].prefix(while: { $0 <= now }) {
-                        coming[device].removeFirst()
-                        if lanes[device].queue.count < 100 { lanes[device].come(at: time) }
-                    }
-                    lanes[device].pass(until: now)
-                    coming[1 - device] += lanes[device].passes[seen[device]...].map { $0.at + roundTrip }
-                    seen[device] = lanes[device].passes.count
-                }
-            }
-            let bound = Pace.hour / limits.every + limits.allowance + limits.burst + 20
-            let most = Double(lanes.map(\.passes.count).max() ?? 0)
-            #expect(most <= bound, "from \(start)")
-        }
-    }
-
     @Test("a loop goes on at the pace of honest messages that have ended for a quarter of their time")
     func afterHonest() throws {
         var lane = PaceLane(.letters())
