@@ -33,7 +33,7 @@ enum Traffic {
             case .usual: Self.usual(&dice)
             case .once: ("20 to 60 once", cluster(Int(dice.between(20, 61)), at: 0, within: dice.between(1, 20), &dice))
             case .atOnce:
-                ("900 to 1,900 at once", cluster(Int(dice.between(900, 1900)), at: 0, within: dice.between(0, 10), &dice))
+                ("many at once", cluster(Int(dice.between(900, 1900)), at: 0, within: dice.between(0, 10), &dice))
             case .manyAtFirst: ("400 at once, then 1/s", cluster(400, at: 0, within: 0, &dice) + Self.one(&dice))
             case .wakeUps: ("wake-ups", Self.repeated(4 * hour, 10, 200, 0, &dice) { $0.scale(60, 1800) })
             case .drawn: Self.drawn(&dice)
