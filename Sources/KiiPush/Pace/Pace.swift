@@ -260,8 +260,8 @@ struct Pace {
         passBurst(limits)
     }
 
-    /// Lets all pass that wait if none has come since the beginning of an earlier pause, though some were handled since:
-    /// two pauses, because another device that waits in the first one may answer those only before the second one.
+    /// Lets all that wait pass if none has come since an earlier pause began, though some were handled since: another
+    /// device that waited in that pause would have answered before this one has ended.
     private mutating func passBurst(_ limits: Limits) {
         guard cameAt < quietSince else {
             quietSince = cameAt < pause ? pause : -.infinity
