@@ -90,6 +90,17 @@ struct ServicePaceTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a burst that causes nothing passes after two pauses, also from the disk", arguments: [true, false])
+    func burst(isDurable: Bool) async throws {
+        let settings = ServiceSettings.with { if isDurable { $0.messages = 16 } }
+        let bench = ServiceBench(inbox: Self.inbox(isDurable), settings: settings, isPaced: true)
+        let (receipts, run) = try await Self.paced(bench, Self.letters(1...400))
+        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+        #expect(bench.log.events == Self.handled(1...400))
+        #expect(bench.clock.now <= .seconds(60), "at its pace, they take 38 minutes")
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     // MARK: The newest
 
     @Test("beyond its pace the newest change of an object takes the lane's place", arguments: [true, false])

@@ -34,15 +34,15 @@ struct Paces {
         let counts = isInLane || !comesAgain
         var isPlain = true
         if let index = own.index(of: key, now) {
-            if counts { own[index].hear(now, isNew: isNew, key.limits) }
+            if counts { own[index].hear(now, isNew: isNew, isAgain: isAgain, key.limits) }
             isPlain = own[index].isPlain
         }
         message.heard = isPlain ? .asNew : .asKnown
-        if isPlain, counts { hear(asNew: route.newKeys, now, isNew: isNew) }
+        if isPlain, counts { hear(asNew: route.newKeys, now, isNew: isNew, isAgain: isAgain) }
     }
 
-    private mutating func hear(asNew key: PaceKey, _ now: Double, isNew: Bool) {
-        if let index = new.index(of: key, now) { new[index].hear(now, isNew: isNew, key.limits) }
+    private mutating func hear(asNew key: PaceKey, _ now: Double, isNew: Bool, isAgain: Bool = false) {
+        if let index = new.index(of: key, now) { new[index].hear(now, isNew: isNew, isAgain: isAgain, key.limits) }
     }
 
     /// Records that a message no longer waits, if it was heard; one that has not passed may be `superseded`.

@@ -6,8 +6,8 @@
 /// later than a round trip after the beginning of the pause was not caused by handling the key, on any device: the key
 /// goes on at that *rate*, and a tenth more. If nothing comes, it has no rate, only its floor once the allowance is
 /// spent; an earlier rate of letters falls by half, since clusters come between pauses, too. If nothing comes in two
-/// pauses, nor between them, although some were handled there, those that wait are handled: a burst, which has caused
-/// nothing. Of an object, the newest change is handled and replaces older ones that wait.
+/// pauses, nor between them, although some were handled there, those that wait are handled until one comes: a burst,
+/// which has caused nothing. Of an object, the newest change is handled and replaces older ones that wait.
 ///
 /// The allowance is whole again when nothing waits and the last message was handled fifteen seconds ago, and an hour
 /// after it was spent. What passes by a rate is counted, too: beyond an hour's bound, a pause must be longer than the
@@ -56,8 +56,10 @@ struct Pace {
     /// How many were heard and have neither passed nor ended; when the last one came.
     private(set) var waiting = 0
     private var cameAt = -Double.infinity
-    /// The beginning of the first pause since which none has come, as far as the last pause has shown.
+    /// The beginning of the first pause since which none has come, as far as the last pause has shown; and whether those
+    /// that wait are a burst's, which pass until one comes.
     private var quietSince = -Double.infinity
+    private var isBurst = false
 
     init(_ limits: Limits, now: Double) {
         tokens = limits.burst
@@ -103,10 +105,12 @@ struct Pace {
 
     // MARK: Hearing
 
-    /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before.
-    mutating func hear(_ now: Double, isNew: Bool, _ limits: Limits) {
+    /// Records the arrival of a message, which waits from now on; one that `isNew` was sent just before, and one that
+    /// `isAgain` came before, and waited elsewhere.
+    mutating func hear(_ now: Double, isNew: Bool, isAgain: Bool = false, _ limits: Limits) {
         advance(now, limits)
-        (waiting, cameAt) = (waiting + 1, now)
+        waiting += 1
+        if !isAgain { (cameAt, isBurst) = (now, false) }
         let beginning = pause + Limits.roundTrip(isLong: isLong)
         if isNew, now >= beginning, now < beginning + limits.window(isLong: isLong) { heard += 1 }
     }
@@ -157,8 +161,8 @@ struct Pace {
         if isLong, rate > 0, now - provedAt > max(Self.kept, (provedAt - provedSince) * Self.added) {
             plan(now, limits, offset)
         }
-        if room >= 1, isLong || proofs.take(now) {
-            room -= 1
+        if room >= 1 || isBurst, isLong || proofs.take(now) {
+            room = max(0, room - 1)
             return .now(.rate)
         }
         // Once it has paused, it takes part in each pause, so that devices that hear different things pause at once.
@@ -185,7 +189,7 @@ struct Pace {
 
     /// How many may pass now.
     private var available: Double {
-        allowance.left.rounded(.down) + max(0, tokens.rounded(.down)) + room.rounded(.down)
+        allowance.left.rounded(.down) + max(0, tokens.rounded(.down)) + (isBurst ? Double(waiting) : room.rounded(.down))
     }
 
     /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
@@ -257,18 +261,18 @@ struct Pace {
         } else {
             forgetRate()
         }
-        passBurst(limits)
+        findBurst(limits)
     }
 
-    /// Lets all that wait pass if none has come since an earlier pause began, though some were handled since: another
-    /// device that waited in that pause would have answered before this one has ended.
-    private mutating func passBurst(_ limits: Limits) {
+    /// Those that wait are a burst's if none has come since an earlier pause began, though some were handled since:
+    /// another device that waited in that pause would have answered before this one has ended.
+    private mutating func findBurst(_ limits: Limits) {
         guard cameAt < quietSince else {
             quietSince = cameAt < pause ? pause : -.infinity
             return
         }
         // An hour's bound counts them; beyond it, only a rate shows that most come by themselves.
-        if handledAt > quietSince, !isLong || rate > 0, !limits.newestWins { room = max(room, Double(waiting)) }
+        isBurst = handledAt > quietSince && (!isLong || rate > 0) && !limits.newestWins
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
@@ -284,5 +288,5 @@ struct Pace {
         if now - handledAt > Self.kept || !isLong && proofs.left < 1 { forgetRate() }
     }
 
-    private mutating func forgetRate() { (rate, room, provedSince) = (0, 0, .infinity) }
+    private mutating func forgetRate() { (rate, room, provedSince, isBurst) = (0, 0, .infinity, false) }
 }
