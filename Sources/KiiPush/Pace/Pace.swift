@@ -56,8 +56,8 @@ struct Pace {
     /// How many were heard and have neither passed nor ended; when the last one came.
     private(set) var waiting = 0
     private var cameAt = -Double.infinity
-    /// The beginning of the first pause since which none has come, as far as the last pause has shown; and whether those
-    /// that wait are a burst's, which pass until one comes.
+    /// The beginning of the first pause since which none has come, as far as the last pause has shown; whether those that
+    /// wait are a burst's, which pass until one comes.
     private var quietSince = -Double.infinity
     private var isBurst = false
 
@@ -189,7 +189,8 @@ struct Pace {
 
     /// How many may pass now.
     private var available: Double {
-        allowance.left.rounded(.down) + max(0, tokens.rounded(.down)) + (isBurst ? Double(waiting) : room.rounded(.down))
+        if isBurst { return Double(waiting) }
+        return allowance.left.rounded(.down) + max(0, tokens.rounded(.down)) + room.rounded(.down)
     }
 
     /// Whether an object's newest change passes as the pause begins, so that it does not wait for its end.
