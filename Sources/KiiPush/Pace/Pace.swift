@@ -56,9 +56,9 @@ struct Pace {
     /// How many were heard and have neither passed nor ended; when the last one came.
     private(set) var waiting = 0
     private var cameAt = -Double.infinity
-    /// The beginning of the first pause since which none has come, as far as the last pause has shown; whether those that
-    /// wait are a burst's, which pass until one comes.
+    /// The beginning of the first pause since which none has come, as far as the last pause has shown.
     private var quietSince = -Double.infinity
+    /// Whether those that wait are a burst's, which pass until one comes.
     private var isBurst = false
 
     init(_ limits: Limits, now: Double) {
