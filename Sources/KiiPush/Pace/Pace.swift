@@ -249,6 +249,7 @@ struct Pace {
     /// Ends a pause: what was heard says how many come by themselves.
     private mutating func conclude(_ end: Double, _ limits: Limits) {
         defer { (pause, hasPaused) = (.infinity, hasPaused || !isJoined) }
+        let wasHandled = handledAt > quietSince
         let (before, found) = (rate, Self.growth * heard / limits.window(isLong: isLong))
         // Clusters of letters come between pauses, too. A pause that was joined cannot raise the rate: others may have
         // gone beyond the burst too late to join.
@@ -262,18 +263,18 @@ struct Pace {
         } else {
             forgetRate()
         }
-        findBurst(limits)
+        findBurst(limits, wasHandled)
     }
 
     /// Those that wait are a burst's if none has come since an earlier pause began, though some were handled since:
     /// another device that waited in that pause would have answered before this one has ended.
-    private mutating func findBurst(_ limits: Limits) {
+    private mutating func findBurst(_ limits: Limits, _ wasHandled: Bool) {
         guard cameAt < quietSince else {
             quietSince = cameAt < pause ? pause : -.infinity
             return
         }
         // An hour's bound counts them; beyond it, only a rate shows that most come by themselves.
-        isBurst = handledAt > quietSince && (!isLong || rate > 0) && !limits.newestWins
+        isBurst = wasHandled && (!isLong || rate > 0) && !limits.newestWins
     }
 
     private mutating func refill(_ now: Double, _ limits: Limits) {
