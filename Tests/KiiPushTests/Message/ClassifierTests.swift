@@ -95,7 +95,10 @@ struct ClassifierTests {
             .direct(
                 #"{"sourceURI":"kiicloud://users/U","senderURI":"kiicloud://admins/APP_ADMIN"}"#,
                 by: "sourceURI senderURI"),
-            // What is no URI of Kii's is no witness.
+            // Another owner alone is no recipient, and what is no URI of Kii's is no witness.
+            .direct(#"{"sourceURI":"kiicloud://groups/G"}"#), .direct(#"{"sourceURI":"kiicloud://app/groups/G"}"#),
+            .direct(#"{"sourceURI":"kiicloud://things/th.1"}"#), .direct(#"{"sourceURI":"kiicloud://people/P"}"#),
+            .direct(#"{"sourceURI":"kiicloud://admins/APP_ADMIN"}"#),
             .direct(#"{"sourceURI":"https://users/U"}"#), .direct(#"{"sourceURI":"users/U/buckets/b"}"#),
             .direct(#"{"sourceURI":"kiicloud://"}"#), .direct(#"{"sourceURI":"kiicloud://buckets"}"#),
             .user(#"{"topic":"t","sourceURI":"nonsense"}"#, by: "topic"),
