@@ -76,12 +76,14 @@ public final class ManualClock: TurnedClock {
     public var nextWake: MonotonicInstant? { state.withLock { $0.sleepers.values.map(\.end).min() } }
 }
 
-extension ManualClock {
-    /// The clock of a receiver that a test drives.
-    static func of(_ receiver: PushReceiver) -> ManualClock {
-        guard let clock = receiver.clock as? ManualClock else {
-            preconditionFailure("a test advances its receiver's time: make the receiver with `clock: ManualClock()`")
+extension PushReceiver {
+    var manualClock: ManualClock {
+        get throws(TestMistake) {
+            guard let clock = clock as? ManualClock else {
+                throw TestMistake(
+                    description: "a test advances its receiver's time: make the receiver with `clock: ManualClock()`")
+            }
+            return clock
         }
-        return clock
     }
 }

@@ -13,7 +13,7 @@ public import KiiPushRules
 /// #expect(await test.send(push).outcome.name == "handled")
 /// ```
 ///
-/// No real time passes and nothing runs in the background: when ``send(_:failing:)`` returns, the message has ended or
+/// No real time passes and nothing runs in the background: when ``send(_:)`` returns, the message has ended or
 /// waits for its pace, and ``advance(by:)`` delivers it again when it is due. It does not wait for tasks that a
 /// handler starts without waiting for them; a handler that sleeps on the clock waits until another task advances it.
 public final class TestReceiver: Sendable {
@@ -29,11 +29,14 @@ public final class TestReceiver: Sendable {
     /// Wraps a receiver, whose clock must be a ``ManualClock``.
     ///
     /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
-    public convenience init(_ receiver: PushReceiver) { self.init(receiver, standIns: []) }
+    ///
+    /// - Throws: ``TestMistake`` if the receiver has another clock.
+    public convenience init(_ receiver: PushReceiver) throws(TestMistake) {
+        self.init(receiver, try receiver.manualClock)
+    }
 
-    private init(_ receiver: PushReceiver, standIns: [String]) {
-        clock = ManualClock.of(receiver)
-        self.standIns = standIns
+    package init(_ receiver: PushReceiver, _ clock: ManualClock, standIns: [String] = []) {
+        (self.clock, self.standIns) = (clock, standIns)
         harness = ReceiverHarness(receiver, clock: clock)
     }
 
@@ -56,29 +59,35 @@ public final class TestReceiver: Sendable {
         let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
         register(receiver)
         let standIns = try receiver.loadStandIns(rules)
-        self.init(receiver, standIns: standIns)
+        self.init(receiver, clock, standIns: standIns)
     }
 
     // MARK: Sending
 
     /// Sends a payload, and returns when it and everything that it caused has ended or waits for its pace.
     ///
-    /// An undecodable payload has an outcome too. The stand-ins with these names, or of rules without a handler those
-    /// with these ids, fail for this message, even if it has to wait first. Another name ends the process.
+    /// An undecodable payload has an outcome too.
     @discardableResult
-    public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
-        if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
-            let what = Suggestion.unknown("stand-in", name, known: standIns)
-            preconditionFailure("`failing`: \(what); a handler of your own throws by itself")
-        }
-        return TestReceipt(await harness.send(payload, failing: handlers))
-    }
+    public func send(_ payload: RawPayload) async -> TestReceipt { TestReceipt(await harness.send(payload)) }
 
     /// Sends a payload from a fixture.
     @discardableResult
-    public func send(
-        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
-    ) async -> TestReceipt { await send(fixture.payload(style), failing: handlers) }
+    public func send(_ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long) async -> TestReceipt {
+        await send(fixture.payload(style))
+    }
+
+    /// Sends a payload for which the stand-ins with these names fail, even if it has to wait first; the stand-in of a
+    /// rule without a handler has the rule's id.
+    ///
+    /// - Throws: ``TestMistake`` if there is no such stand-in, since the test would pass for the wrong reason.
+    @discardableResult
+    public func send(_ payload: RawPayload, failing handlers: [String]) async throws(TestMistake) -> TestReceipt {
+        if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
+            let what = Suggestion.unknown("stand-in", name, known: standIns)
+            throw TestMistake(description: "`failing`: \(what); a handler of your own throws by itself")
+        }
+        return TestReceipt(await harness.send(payload, failing: handlers))
+    }
 
     // MARK: Time
 
