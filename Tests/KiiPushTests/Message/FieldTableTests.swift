@@ -152,14 +152,18 @@ struct MessageDataTests {
     func fixture(_ style: PayloadFixture.KeyStyle) throws {
         let sent: [(key: String, value: DataValue)] = [
             ("text", .string("é\"\\\n😀")), ("whole", .number("9007199254740993")), ("yes", .bool(true)),
-            ("no", .bool(false)), ("half", .number("10.5")),
+            ("no", .bool(false)), ("half", .number("10.5")), ("room", ["id": 7]),
         ]
-        let data = try PushMessage(PayloadFixture.pushToUser(data: sent).payload(style)).data
+        var fixture = PayloadFixture.pushToUser(data: sent)
+        let data = try PushMessage(fixture.payload(style)).data
         #expect(data.keys == sent.map(\.key))
         for (key, value) in sent {
-            #expect(
-                data[key]?.string == value.string && data[key]?.bool == value.bool
-                    && data[key]?.integer == value.integer)
+            let isText = style == .strings
+            #expect(data[key] == (isText ? .string(value.string ?? value.jsonText) : value))
+            #expect(data[key]?.bool == value.bool && data[key]?.integer == value.integer)
+            #expect(data[key]?["id"] == value["id"])
         }
+        fixture.fields[.when] = "soon"
+        #expect(try PushMessage(fixture.payload(style)).classification.conflicts.map(\.name) == ["when"])
     }
 }
