@@ -74,7 +74,8 @@ package enum MisplacedKeys {
                 if let rest = path(to: value, depth: depth + 1) { return ["\(index)"] + rest }
             }
         case .string(let text):
-            guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
+            // A quote begins a JSON text that was made JSON once more.
+            guard let first = text.utf8.first(where: { $0 > 0x20 }), "{\"".utf8.contains(first) else { return nil }
             return DataValue(json: text).flatMap { path(to: $0, depth: depth + 1) }
         case .number, .bool, .null: break
         }

@@ -97,6 +97,7 @@ struct ClientEnvelopeTests {
             (#"{"custom":{"a":{"bucketID":"b"}}}"#, nil, "inside 'custom.a'"),
             (#"{"list":[{"x":1},{"topic":"t","objectScopeType":"APP"}]}"#, nil, "inside 'list.1'"),
             (#"{"payload":"{\"aps\":{},\"to\":\"t\",\"st\":\"APP\"}"}"#, nil, "inside 'payload'"),
+            (#"{"data":"\"{\\\"bucketID\\\":\\\"b\\\"}\""}"#, nil, "inside 'data'"),
             (#"{"additionalData":{"bucketID":"b"}}"#, .mqtt, "inside 'additionalData'"),
             (#"{"aps":{},"data":{"bucketID":"b"}}"#, nil, "inside 'data'"),
             (#"{"bi":"b","bt":"rw","st":"APP"}"#, nil, "short keys are in the payload"),
