@@ -210,14 +210,6 @@ struct ConflictTests {
         #expect(try PushMessage(RawPayload(payload)).classification.description == words)
     }
 
-    @Test("a scope and a sender are printed by their types and ids")
-    func printed() {
-        let scopes: [KiiScope] = [.app, .user(KiiUser(id: "U")), .group(KiiGroup(id: "G")), .thing(KiiThing(id: "th"))]
-        #expect(scopes.map(\.description) == ["the app", "user U", "group G", "thing th"])
-        let senders: [Sender] = [.user(id: "U"), .thing(id: "th.1"), .admin("APP_ADMIN")]
-        #expect(senders.map(\.description) == ["user U", "thing th.1", "admin APP_ADMIN"])
-    }
-
     @Test("the scope's app counts before the sender's")
     func scopeAppFirst() throws {
         let payload = #"{"appID":"other","objectScopeAppID":"mine","topic":"t"}"#

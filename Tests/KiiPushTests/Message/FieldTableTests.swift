@@ -55,22 +55,6 @@ struct FieldTableTests {
         }
     }
 
-    @Test("many escaped fields keep apart, and the payload stays as received")
-    func escapedFields() throws {
-        let text =
-            #"{"objectScopeType":"\u0041PP_AND_USER","objectScopeUserID":"\u0055-1","bucketID":"b\u002f1","#
-            + #""objectID":"o\"1","type":"DATA\u005fOBJECT_CREATED","sender":"\u0074h.1","own":"\u0041"}"#
-        let payload = RawPayload(text, transport: .mqtt)
-        let message = try PushMessage(payload)
-        #expect(message.bucket == KiiBucket(scope: .user(KiiUser(id: "U-1")), name: "b/1"))
-        #expect(message.object?.id == "o\"1")
-        #expect(message.event == .objectCreated)
-        #expect(message.senderThing == KiiThing(id: "th.1"))
-        #expect(message.data.members.map(\.key) == ["own"] && message.data["own"] == .string("A"))
-        #expect(message.raw == payload && message.rawObject == DataValue(json: text))
-        #expect(message.rawObject["bucketID"]?.string == "b/1")
-    }
-
     @Test(
         "a blank value counts as absent, and is no conflict", arguments: ["", " ", "   ", "\\t", "\\r\\n", "\\u0020"])
     func blank(_ value: String) throws {

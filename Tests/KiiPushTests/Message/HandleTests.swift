@@ -212,10 +212,11 @@ struct SenderTests {
             [user, thing].compactMap(\.self) == (sender?.typeName == "admin" ? [] : [sender?.id].compactMap(\.self)))
     }
 
-    @Test("each sender has an id and the name of its type, and those of two types differ")
+    @Test("each sender has an id and a type, which are printed, and those of two types differ")
     func types() {
         let senders: [Sender] = [.user(id: "x"), .thing(id: "x"), .admin("x")]
         #expect(senders.map(\.typeName) == ["user", "thing", "admin"] && senders.allSatisfy { $0.id == "x" })
+        #expect(senders.map(\.description) == ["user x", "thing x", "admin x"])
         #expect(Set(senders + [.user(KiiUser(id: "x")), .thing(KiiThing(id: "x"))]).count == 3)
     }
 }
