@@ -59,12 +59,7 @@ public final class ManualClock: TurnedClock {
                     state.sleepers[number] = (instant, continuation)
                     return false
                 }
-                guard isOver else { return }
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    continuation.resume()
-                }
+                if isOver { continuation.resume(with: Result { try Task.checkCancellation() }) }
             }
         } onCancel: {
             let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }
