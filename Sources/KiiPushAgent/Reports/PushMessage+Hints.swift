@@ -3,7 +3,7 @@
 package import KiiPush
 
 extension PushMessage {
-    /// Keys that are not where they are read, and times in another unit, each in one sentence.
+    /// Keys that are not where they are read, URIs that nobody can read, and times in another unit, each in one sentence.
     package var hints: [String] {
         let times = [(KiiField.when, sentAt), (.objectModifiedAt, modifiedAt)].compactMap { field, time in
             time?.probableUnit.map { unit in
@@ -11,7 +11,9 @@ extension PushMessage {
                     + "milliseconds since 1970"
             }
         }
-        return (MisplacedKeys.hint(self).map { [$0] } ?? []) + times
+        let uris = [KiiField.sourceURI, .senderURI].filter { self[$0].map { KiiURI($0) == nil } ?? false }
+            .map { "'\($0.longName)' is no URI of Kii's that is known, so it is not used" }
+        return (MisplacedKeys.hint(self).map { [$0] } ?? []) + uris + times
     }
 
     /// The ids of owners that the scope's type does not have.
