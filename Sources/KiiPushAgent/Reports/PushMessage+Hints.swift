@@ -3,7 +3,7 @@
 package import KiiPush
 
 extension PushMessage {
-    /// Keys that are not where they are read, URIs that nobody can read, and times in another unit, each in one sentence.
+    /// Keys that are not where they are read, URIs that cannot be read, and times in another unit: a sentence each.
     package var hints: [String] {
         let times = [(KiiField.when, sentAt), (.objectModifiedAt, modifiedAt)].compactMap { field, time in
             time?.probableUnit.map { unit in

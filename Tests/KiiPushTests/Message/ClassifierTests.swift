@@ -1,4 +1,4 @@
-import KiiPushTesting
+@_spi(Hostile) import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -185,10 +185,6 @@ struct Judged: Sendable, CustomTestStringConvertible {
         #expect(classification.certainty == certainty)
         #expect(classification.evidence == evidence)
         #expect(classification.conflicts.map(\.name) == conflicts)
-        #expect(message.kind == kind && message.certainty == certainty)
-        // The views agree with the kind, and each of the three is there for just one.
-        #expect((PushToAppMessage(message) != nil) == (kind == .pushToApp))
-        #expect((PushToUserMessage(message) != nil) == (kind == .pushToUser))
-        #expect((DirectPushMessage(message) != nil) == (kind == .directPush))
+        try Invariants.check(RawPayload(payload, transport: transport))
     }
 }
