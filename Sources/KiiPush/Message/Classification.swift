@@ -29,12 +29,12 @@ extension Classification: CustomStringConvertible {
     package var reason: String {
         let keys = evidence.joined(separator: ", ")
         return switch (certainty, evidence.isEmpty) {
-        case (.certain, true): "its transport carries nothing of Kii's"
+        case (.certain, true): "a format claims it by its transport or its bytes"
         case (.certain, false): "the payload has \(keys)"
         case (.likely, true): "nothing in the payload says otherwise"
         case (.likely, false): "the payload has the scope of a topic (\(keys)), but names none"
-        case (.ambiguous, true): "the payload contradicts itself"
-        case (.ambiguous, false): "the payload has \(keys), but contradicts itself"
+        case (.ambiguous, true): "there is a contradiction"
+        case (.ambiguous, false): "the payload has \(keys), but there is a contradiction"
         }
     }
 }

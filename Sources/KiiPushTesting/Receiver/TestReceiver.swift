@@ -84,7 +84,7 @@ public final class TestReceiver: Sendable {
     public func send(_ payload: RawPayload, failing handlers: [String]) async throws(TestMistake) -> TestReceipt {
         if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
             let what = Suggestion.unknown("stand-in", name, known: standIns)
-            throw TestMistake(description: "`failing`: \(what); a handler of your own throws by itself")
+            throw TestMistake(description: "`failing` is for stand-ins; a handler of your own throws itself: \(what)")
         }
         return TestReceipt(await harness.send(payload, failing: handlers))
     }

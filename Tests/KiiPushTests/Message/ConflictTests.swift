@@ -203,7 +203,7 @@ struct ConflictTests {
             (#"{"n":1}"#, "Direct Push, likely: nothing in the payload says otherwise"),
             (
                 #"{"bucketID":"b","topic":"t"}"#,
-                "Push to App, ambiguous: the payload has bucketID, but contradicts itself; topic: a topic beside what makes a Push to App"
+                "Push to App, ambiguous: the payload has bucketID, but there is a contradiction; topic: a topic beside what makes a Push to App"
             ),
         ])
     func words(payload: String, words: String) throws {
