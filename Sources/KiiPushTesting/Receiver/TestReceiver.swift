@@ -107,41 +107,34 @@ public final class TestReceiver: Sendable {
 
 /// The result of one payload that a test sent, complete with everything that it caused.
 public struct TestReceipt: Sendable {
+    private let ended: ReceiverHarness.Ended
+
+    init(_ ended: ReceiverHarness.Ended) { self.ended = ended }
+
     /// Its outcome; `paced` if it has to wait, and then a receipt of ``TestReceiver/advance(by:)`` has the final one.
-    public let outcome: Outcome
+    public var outcome: Outcome { trace.outcome }
 
     /// The ids of the matching routes, in order, also for a message that a middleware dropped.
-    public let routes: [String]
+    public var routes: [String] { trace.routes }
 
     /// The handlers that were called, in order, failed ones included: by their names in rules, or else by their routes'
     /// ids.
-    public let handlers: [String]
+    public var handlers: [String] { trace.handlers }
 
     /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
-    public let cloud: [CloudAction]
+    public var cloud: [CloudAction] { ended.cloud }
 
     /// What the sender of a command gets; nil for other messages, for a duplicate, and for one that has to wait.
-    public let answer: Answer?
+    public var answer: Answer? { ended.answer }
 
     /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
-    public let first: UInt64?
+    public var first: UInt64? { ended.first }
 
     /// Each stage's result; the times are those of the test's clock.
-    public let trace: Trace
+    public var trace: Trace { ended.trace }
 
     /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.
-    public let caused: [TestReceipt]
-
-    init(_ ended: ReceiverHarness.Ended) {
-        trace = ended.trace
-        first = ended.first
-        answer = ended.answer
-        outcome = trace.outcome
-        routes = trace.routes
-        handlers = trace.handlers
-        caused = ended.caused.map { TestReceipt($0) }
-        cloud = ended.cloud
-    }
+    public var caused: [TestReceipt] { ended.caused.map { TestReceipt($0) } }
 }
 
 extension RoutedMessage {
