@@ -135,8 +135,8 @@ struct MessageDataTests {
     @Test("what a fixture was given comes back, in every style", arguments: PayloadFixture.KeyStyle.allCases)
     func fixture(_ style: PayloadFixture.KeyStyle) throws {
         let sent: [(key: String, value: DataValue)] = [
-            ("text", .string("é\"\\\n😀")), ("whole", .number("9007199254740993")), ("yes", .bool(true)),
-            ("no", .bool(false)), ("half", .number("10.5")), ("room", ["id": 7]),
+            ("text", "é\"\\\n😀"), ("whole", 9_007_199_254_740_993), ("yes", true), ("no", false), ("half", 10.5),
+            ("room", ["id": 7]), ("list", [1, "x"]),
         ]
         var fixture = PayloadFixture.pushToUser(data: sent)
         let data = try PushMessage(fixture.payload(style)).data
