@@ -59,12 +59,7 @@ public final class ManualClock: TurnedClock {
                     state.sleepers[number] = (instant, continuation)
                     return false
                 }
-                guard isOver else { return }
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    continuation.resume()
-                }
+                if isOver { continuation.resume(with: Result { try Task.checkCancellation() }) }
             }
         } onCancel: {
             let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }
@@ -76,12 +71,14 @@ public final class ManualClock: TurnedClock {
     public var nextWake: MonotonicInstant? { state.withLock { $0.sleepers.values.map(\.end).min() } }
 }
 
-extension ManualClock {
-    /// The clock of a receiver that a test drives.
-    static func of(_ receiver: PushReceiver) -> ManualClock {
-        guard let clock = receiver.clock as? ManualClock else {
-            preconditionFailure("a test advances its receiver's time: make the receiver with `clock: ManualClock()`")
+extension PushReceiver {
+    var manualClock: ManualClock {
+        get throws(TestMistake) {
+            guard let clock = clock as? ManualClock else {
+                throw TestMistake(
+                    description: "a test advances its receiver's time: make the receiver with `clock: ManualClock()`")
+            }
+            return clock
         }
-        return clock
     }
 }

@@ -127,12 +127,12 @@ public struct PayloadFixture: Sendable {
         }
         for field in KiiField.allCases where Self.isSent(field, style, isApp: fields[.bucketID] != nil) {
             guard let text = fields[field] else { continue }
-            let isNumber = style != .strings && (field == .when || field == .objectModifiedAt)
+            let isNumber = style != .strings && field.isTime && DecimalText(text) != nil
             let key = style == .short ? field.shortName : field.longName
             members.append((key, isNumber ? .number(text) : .string(text)))
         }
         members += data.map { key, value in
-            (key, style == .strings ? value.string.map { .string($0) } ?? value : value)
+            (key, style == .strings ? .string(value.string ?? value.jsonText) : value)
         }
         return DataValue.object(members).jsonText
     }

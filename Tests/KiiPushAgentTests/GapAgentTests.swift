@@ -114,7 +114,7 @@ struct CommandAgentTests {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
         register(receiver)
-        #expect(await TestReceiver(receiver).send(payload).answer == answer)
+        #expect(await (try TestReceiver(receiver)).send(payload).answer == answer)
     }
 
     @Test("a transport of one's own passes the answer on by the receipt, with wrappers around it")

@@ -269,7 +269,7 @@ struct InspectPrintedTests {
     @Test("the headline always ends with a reason")
     func reasons() async throws {
         for (payload, transport, reason) in [
-            (#"{"message":"hi"}"#, "quickblox", "certain: its transport carries nothing of Kii's"),
+            (#"{"message":"hi"}"#, "quickblox", "certain: a format claims it by its transport or its bytes"),
             (#"{"x":{"bucketID":"b"}}"#, "mqtt", "likely: none of Kii's keys are where they are read"),
             (
                 #"{"objectScopeType":"APP_AND_USER"}"#, "mqtt",

@@ -21,7 +21,8 @@ public struct CloudEventsFormat: PayloadFormat {
 
     /// Reads the attributes, and the data.
     ///
-    /// - Throws: ``DecodeError`` with the code `badEncoding` if an attribute is of a wrong type, blank, or no time.
+    /// - Throws: ``DecodeError`` with the code `badEncoding` if an attribute is of a wrong type or no time, or if a
+    ///   required one is blank.
     public func read(_ payload: borrowing PayloadView) throws(DecodeError) -> ForeignPush {
         ForeignPush(
             id: try Self.required("id", payload), source: try Self.required("source", payload),

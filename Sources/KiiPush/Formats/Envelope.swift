@@ -43,8 +43,8 @@ struct Envelope {
 
     /// Where client libraries of the networks put the payload, in the order in which they are searched.
     ///
-    /// FCM's message object, and what React Native, Flutter, Capacitor, Cordova, Expo, Titanium and JPush's plug-ins
-    /// pass to an app's code. FCM's own are first.
+    /// FCM's message object, and what React Native, Flutter, Capacitor, Cordova, Expo and JPush's plug-ins pass to an
+    /// app's code. FCM's own are first.
     private static let places: [[String]] = [
         ["data"], ["message", "data"], ["additionalData"], ["notification", "data"],
         ["notification", "additionalData"],

@@ -4,7 +4,8 @@
 /// count as absent.
 public struct ForeignPush: Sendable {
     /// The message's id, unique within its source: two payloads of a format with the same source and id are the same
-    /// message; nil if the format has none, so that a digest of the contents identifies the message for five seconds.
+    /// message; nil if the format has none, so that the transport's own id identifies the message, else a digest of the
+    /// contents, for five seconds.
     public var id: String?
     /// Where the message comes from.
     public var source: String?

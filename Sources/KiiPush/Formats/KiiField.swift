@@ -72,5 +72,5 @@ public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    var isTime: Bool { self == .when || self == .objectModifiedAt }
+    package var isTime: Bool { self == .when || self == .objectModifiedAt }
 }

@@ -8,8 +8,8 @@ public struct Classification: Sendable, Hashable {
 
     /// The keys that are evidence for the kind, as in the payload, such as `bi` or `sourceURI`.
     ///
-    /// Empty for a Direct Push that has no evidence for another kind; only the keys of the scope for a Push to User
-    /// whose topic was left out.
+    /// Empty for a Direct Push that is one because nothing says otherwise, or that a format claims by its transport or
+    /// its bytes; only the keys of the scope for a Push to User whose topic was left out.
     public let evidence: [String]
 
     /// The evidence against the kind; a message is ambiguous if and only if this is not empty.
@@ -29,19 +29,20 @@ extension Classification: CustomStringConvertible {
     package var reason: String {
         let keys = evidence.joined(separator: ", ")
         return switch (certainty, evidence.isEmpty) {
-        case (.certain, true): "its transport carries nothing of Kii's"
+        case (.certain, true): "a format claims it by its transport or its bytes"
         case (.certain, false): "the payload has \(keys)"
         case (.likely, true): "nothing in the payload says otherwise"
         case (.likely, false): "the payload has the scope of a topic (\(keys)), but names none"
-        case (.ambiguous, true): "the payload contradicts itself"
-        case (.ambiguous, false): "the payload has \(keys), but contradicts itself"
+        case (.ambiguous, true): "there is a contradiction"
+        case (.ambiguous, false): "the payload has \(keys), but there is a contradiction"
         }
     }
 }
 
 /// One contradiction in a payload.
 public struct Conflict: Sendable, Hashable {
-    /// The field that contradicts, by its long key, such as `sourceURI`; also for payloads with short keys.
+    /// The field that contradicts, by its long key, such as `sourceURI`, also for payloads with short keys; `format` if
+    /// several formats claim the payload.
     public let name: String
 
     /// The contradiction in words; never contains a value of the payload.

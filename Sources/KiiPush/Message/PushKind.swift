@@ -35,6 +35,7 @@ public enum Certainty: String, Sendable, Hashable, CaseIterable {
     /// A Direct Push, because nothing indicates another kind; or a Push to User whose topic was left out, because it
     /// has the scope of a user, a group or a thing.
     case likely
-    /// The payload contradicts itself and may be forged. It matches only routes that accept ambiguous messages.
+    /// The payload contradicts itself or its receiver, or several formats claim it; it may be forged. It matches only
+    /// routes that accept ambiguous messages.
     case ambiguous
 }

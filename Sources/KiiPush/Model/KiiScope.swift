@@ -70,8 +70,8 @@ extension KiiScope: CustomStringConvertible {
 
 /// A message's statement of its scope, complete or not: the counterpart of `messageScope`.
 ///
-/// A scope that is missing, unknown or without its id never changes a message's kind; the message only has no bucket
-/// and no topic.
+/// A scope that is missing, unknown or without its id never changes the kind of a push that names a bucket or a topic;
+/// the message only has no bucket and no topic.
 public struct MessageScope: Sendable, Hashable {
     /// The kinds of scope, as in `KiiMessageScope`.
     public enum Kind: Sendable, Hashable, CaseIterable {

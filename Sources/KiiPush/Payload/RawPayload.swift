@@ -11,8 +11,8 @@ public struct RawPayload: Sendable, Hashable {
 
     /// The transport's own id of the message, such as an FCM message id.
     ///
-    /// Leave it out for ids that are reused, like MQTT packet identifiers: it is the deduplication key of messages that
-    /// have no better one.
+    /// Leave it out for ids that are reused, like MQTT packet identifiers: together with ``transport``, it is the
+    /// deduplication key of messages that have no better one. Without a transport, it does not count.
     public var transportMessageID: String?
 
     /// Whether the transport marks this payload as a redelivery; a hint, since brokers also redeliver without a mark.

@@ -3,7 +3,7 @@
 package import KiiPush
 
 extension PushMessage {
-    /// Keys that are not where they are read, and times in another unit, each in one sentence.
+    /// Keys that are not where they are read, URIs that cannot be read, and times in another unit: a sentence each.
     package var hints: [String] {
         let times = [(KiiField.when, sentAt), (.objectModifiedAt, modifiedAt)].compactMap { field, time in
             time?.probableUnit.map { unit in
@@ -11,7 +11,9 @@ extension PushMessage {
                     + "milliseconds since 1970"
             }
         }
-        return (MisplacedKeys.hint(self).map { [$0] } ?? []) + times
+        let uris = [KiiField.sourceURI, .senderURI].filter { self[$0].map { KiiURI($0) == nil } ?? false }
+            .map { "'\($0.longName)' is no URI of Kii's that is known, so it is not used" }
+        return (MisplacedKeys.hint(self).map { [$0] } ?? []) + uris + times
     }
 
     /// The ids of owners that the scope's type does not have.
@@ -74,7 +76,8 @@ package enum MisplacedKeys {
                 if let rest = path(to: value, depth: depth + 1) { return ["\(index)"] + rest }
             }
         case .string(let text):
-            guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
+            // A quote begins a JSON text that was made JSON once more.
+            guard let first = text.utf8.first(where: { $0 > 0x20 }), "{\"".utf8.contains(first) else { return nil }
             return DataValue(json: text).flatMap { path(to: $0, depth: depth + 1) }
         case .number, .bool, .null: break
         }

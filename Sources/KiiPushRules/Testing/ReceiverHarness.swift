@@ -32,7 +32,10 @@ package final class ReceiverHarness: Sendable {
 
     package init(_ receiver: PushReceiver, clock: any TurnedClock) {
         (self.receiver, self.clock) = (receiver, clock)
-        receiver.onTrace { trace in HarnessWork.current?.add(trace) }
+        // Not what a handler causes in another receiver, whose messages have the same numbers.
+        receiver.onTrace { [standIns] trace in
+            if let work = HarnessWork.current, work.standIns === standIns { work.add(trace) }
+        }
     }
 
     // MARK: Sending

@@ -166,7 +166,9 @@ struct RuleTestRun {
         guard !wrong.isEmpty || isUnhandled else { return }
         // Only once for a failing step: this evaluates each condition of each rule again.
         let verdicts = message.map { RuleVerdict.all($0, rules.rules, expect) } ?? []
-        let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
+        var stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
+        // With the evidence, and the contradictions of an ambiguous message.
+        if let message, !stages.isEmpty { stages[0] = "decode: \(message.classification)" }
         for (key, expected, actual) in wrong {
             guard let expected else { continue }
             let why = key == "outcome" ? outcome.reason.map { " (\($0))" } ?? "" : ""

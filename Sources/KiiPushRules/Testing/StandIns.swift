@@ -59,7 +59,7 @@ final class StandIns: Sendable {
 final class HarnessWork: Sendable {
     @TaskLocal static var current: HarnessWork?
 
-    fileprivate let standIns: StandIns
+    let standIns: StandIns
     private let ended = Mutex<[Trace]>([])
 
     init(_ standIns: StandIns) { self.standIns = standIns }

@@ -19,11 +19,12 @@ public import KiiPush
 /// ```
 ///
 /// Nothing sleeps, and only the seed is random: ten minutes of ten devices take a moment, and the same seed gives the
-/// same report. A device's transport redelivers a message when asked, by default up to five times, and one that has to
-/// wait as often as it must. Not for use by several tasks at once.
+/// same report. A device's transport delivers a message at most five times, and one that has to wait as often as it
+/// must. Not for use by several tasks at once.
 public final class SimulatedFleet {
     /// How long a transport waits before a redelivery.
     private static let redelivery = Duration.seconds(30)
+    private static let mostAttempts = 5
 
     /// The clock of the fleet.
     public let clock: ManualClock
@@ -36,7 +37,6 @@ public final class SimulatedFleet {
 
     private let keys: [PayloadFixture.KeyStyle]
     private let chaos: Chaos
-    private let mostAttempts: Int
     private var random: SeededGenerator
     private var queue = EventQueue<Step>()
     private var log: FleetLog
@@ -83,12 +83,11 @@ public final class SimulatedFleet {
     ///   - keys: the key styles of pushes, assigned to devices in turn from device 0.
     ///   - chaos: the faults of the network and the clock.
     ///   - seed: the seed of the run.
-    ///   - attempts: the most deliveries of a message by a transport, 1…100.
     ///   - sample: the virtual time between two of the report's samples.
     ///   - receiver: makes a device's receiver, with its clock, chain and handlers.
     public init(
         devices count: Int, keys: [PayloadFixture.KeyStyle] = [.long], chaos: Chaos = .none, seed: UInt64 = 1,
-        attempts: Int = 5, sample: Duration = .seconds(1), receiver: (SimulatedDevice) -> PushReceiver
+        sample: Duration = .seconds(1), receiver: (SimulatedDevice) -> PushReceiver
     ) {
         precondition(count > 0 && !keys.isEmpty, "a fleet has a device, and a device has a key style")
         clock = ManualClock()
@@ -98,7 +97,6 @@ public final class SimulatedFleet {
         receivers = devices.map(receiver)
         self.keys = keys
         self.chaos = chaos
-        mostAttempts = min(max(attempts, 1), 100)
         random = SeededGenerator(seed: seed)
         log = FleetLog(devices: count, interval: max(1, sample.inMilliseconds))
     }
@@ -230,7 +228,7 @@ public final class SimulatedFleet {
         guard outcome.disposition == .retryLater,
             case .deliver(let number, let attempt, let style, let bytes) = step.kind
         else { return }
-        guard attempt < mostAttempts else { return log.report.givenUp += 1 }
+        guard attempt < Self.mostAttempts else { return log.report.givenUp += 1 }
         log.report.redelivered += 1
         var again = step
         again.kind = .deliver(event: number, attempt: attempt + 1, style, bytes: bytes)

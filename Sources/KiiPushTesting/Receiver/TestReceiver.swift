@@ -13,7 +13,7 @@ public import KiiPushRules
 /// #expect(await test.send(push).outcome.name == "handled")
 /// ```
 ///
-/// No real time passes and nothing runs in the background: when ``send(_:failing:)`` returns, the message has ended or
+/// No real time passes and nothing runs in the background: when ``send(_:)`` returns, the message has ended or
 /// waits for its pace, and ``advance(by:)`` delivers it again when it is due. It does not wait for tasks that a
 /// handler starts without waiting for them; a handler that sleeps on the clock waits until another task advances it.
 public final class TestReceiver: Sendable {
@@ -29,11 +29,14 @@ public final class TestReceiver: Sendable {
     /// Wraps a receiver, whose clock must be a ``ManualClock``.
     ///
     /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
-    public convenience init(_ receiver: PushReceiver) { self.init(receiver, standIns: []) }
+    ///
+    /// - Throws: ``TestMistake`` if the receiver has another clock.
+    public convenience init(_ receiver: PushReceiver) throws(TestMistake) {
+        self.init(receiver, try receiver.manualClock)
+    }
 
-    private init(_ receiver: PushReceiver, standIns: [String]) {
-        clock = ManualClock.of(receiver)
-        self.standIns = standIns
+    package init(_ receiver: PushReceiver, _ clock: ManualClock, standIns: [String] = []) {
+        (self.clock, self.standIns) = (clock, standIns)
         harness = ReceiverHarness(receiver, clock: clock)
     }
 
@@ -56,29 +59,35 @@ public final class TestReceiver: Sendable {
         let receiver = PushReceiver(rules: rules, app: app, formats: formats, clock: clock)
         register(receiver)
         let standIns = try receiver.loadStandIns(rules)
-        self.init(receiver, standIns: standIns)
+        self.init(receiver, clock, standIns: standIns)
     }
 
     // MARK: Sending
 
     /// Sends a payload, and returns when it and everything that it caused has ended or waits for its pace.
     ///
-    /// An undecodable payload has an outcome too. The stand-ins with these names, or of rules without a handler those
-    /// with these ids, fail for this message, even if it has to wait first. Another name ends the process.
+    /// An undecodable payload has an outcome too.
     @discardableResult
-    public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
-        if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
-            let what = Suggestion.unknown("stand-in", name, known: standIns)
-            preconditionFailure("`failing`: \(what); a handler of your own throws by itself")
-        }
-        return TestReceipt(await harness.send(payload, failing: handlers))
-    }
+    public func send(_ payload: RawPayload) async -> TestReceipt { TestReceipt(await harness.send(payload)) }
 
     /// Sends a payload from a fixture.
     @discardableResult
-    public func send(
-        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
-    ) async -> TestReceipt { await send(fixture.payload(style), failing: handlers) }
+    public func send(_ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long) async -> TestReceipt {
+        await send(fixture.payload(style))
+    }
+
+    /// Sends a payload for which the stand-ins with these names fail, even if it has to wait first; the stand-in of a
+    /// rule without a handler has the rule's id.
+    ///
+    /// - Throws: ``TestMistake`` if there is no such stand-in, since the test would pass for the wrong reason.
+    @discardableResult
+    public func send(_ payload: RawPayload, failing handlers: [String]) async throws(TestMistake) -> TestReceipt {
+        if let name = handlers.first(where: { !standIns.containsExactly($0) }) {
+            let what = Suggestion.unknown("stand-in", name, known: standIns)
+            throw TestMistake(description: "`failing` is for stand-ins; a handler of your own throws itself: \(what)")
+        }
+        return TestReceipt(await harness.send(payload, failing: handlers))
+    }
 
     // MARK: Time
 
@@ -98,41 +107,34 @@ public final class TestReceiver: Sendable {
 
 /// The result of one payload that a test sent, complete with everything that it caused.
 public struct TestReceipt: Sendable {
+    private let ended: ReceiverHarness.Ended
+
+    init(_ ended: ReceiverHarness.Ended) { self.ended = ended }
+
     /// Its outcome; `paced` if it has to wait, and then a receipt of ``TestReceiver/advance(by:)`` has the final one.
-    public let outcome: Outcome
+    public var outcome: Outcome { trace.outcome }
 
     /// The ids of the matching routes, in order, also for a message that a middleware dropped.
-    public let routes: [String]
+    public var routes: [String] { trace.routes }
 
     /// The handlers that were called, in order, failed ones included: by their names in rules, or else by their routes'
     /// ids.
-    public let handlers: [String]
+    public var handlers: [String] { trace.handlers }
 
     /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
-    public let cloud: [CloudAction]
+    public var cloud: [CloudAction] { ended.cloud }
 
     /// What the sender of a command gets; nil for other messages, for a duplicate, and for one that has to wait.
-    public let answer: Answer?
+    public var answer: Answer? { ended.answer }
 
     /// The number of the message's first delivery, if it had to wait; that of this one is in the trace.
-    public let first: UInt64?
+    public var first: UInt64? { ended.first }
 
     /// Each stage's result; the times are those of the test's clock.
-    public let trace: Trace
+    public var trace: Trace { ended.trace }
 
     /// The receipts of other messages that ended in between, in order: those that handlers sent to the receiver.
-    public let caused: [TestReceipt]
-
-    init(_ ended: ReceiverHarness.Ended) {
-        trace = ended.trace
-        first = ended.first
-        answer = ended.answer
-        outcome = trace.outcome
-        routes = trace.routes
-        handlers = trace.handlers
-        caused = ended.caused.map { TestReceipt($0) }
-        cloud = ended.cloud
-    }
+    public var caused: [TestReceipt] { ended.caused.map { TestReceipt($0) } }
 }
 
 extension RoutedMessage {

@@ -39,12 +39,12 @@ public final class TestService: Sendable {
     ///   - delivery: the settings for messages whose route has none; pauses between attempts are not made longer or
     ///     shorter.
     ///   - seed: chooses the order in which tasks run.
-    /// - Throws: the error of an inbox that cannot be read.
+    /// - Throws: ``TestMistake`` if the receiver has another clock; the error of an inbox that cannot be read.
     public init(
         _ receiver: PushReceiver, inbox: any Inbox = InMemoryInbox(), settings: ServiceSettings = .standard,
         delivery: DeliverySettings = DeliverySettings(), seed: UInt64 = 0
     ) throws {
-        clock = ManualClock.of(receiver)
+        clock = try receiver.manualClock
         executor = SeededExecutor(seed: seed)
         let service = PushService(
             receiver, [transport], inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
@@ -83,26 +83,36 @@ public final class TestService: Sendable {
     }
 
     /// Runs an operation, such as `service.replay(_:)`, and advances the clock as far as it waits for that.
-    public func run<Success: Sendable>(_ operation: @escaping @Sendable () async -> Success) -> Success {
+    ///
+    /// - Throws: ``TestMistake`` if the operation waits for something else, such as a thread or the network.
+    public func run<Success: Sendable>(
+        _ operation: @escaping @Sendable () async -> Success
+    ) throws(TestMistake) -> Success {
         let result = Promised<Success>()
         executor.start { result.value = await operation() }
-        passTime { result.value != nil }
-        guard let value = result.value else { preconditionFailure("the operation waits for something else than time") }
-        return value
+        return try value(of: result, "the operation")
     }
 
     /// Stops the service, as a cancelled `run()` does, and advances the clock as far as running handlers need.
     ///
-    /// - Throws: what `PushService.run()` throws.
+    /// - Throws: ``TestMistake`` if a handler waits for something else; what `PushService.run()` throws.
     @discardableResult
     public func stop() throws -> DrainReport {
         task.cancel()
-        passTime { end.value != nil }
-        guard let end = end.value else { preconditionFailure("the service waits for something else than time") }
-        return try end.get()
+        return try value(of: end, "the service").get()
     }
 
     // MARK: Time
+
+    /// Passes time until a task has set a value.
+    private func value<Value>(of promised: Promised<Value>, _ what: String) throws(TestMistake) -> Value {
+        passTime { promised.value != nil }
+        guard let value = promised.value else {
+            let why = "waits for something else than time, such as a thread or the network"
+            throw TestMistake(description: "\(what) \(why)")
+        }
+        return value
+    }
 
     private func advance(to moment: MonotonicInstant) {
         clock.advance(by: max(.zero, clock.now.duration(to: moment)))

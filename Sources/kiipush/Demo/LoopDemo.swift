@@ -40,7 +40,7 @@ struct LoopDemo {
         receiver.onPushToApp(id: "counter", bucket: "counter", object: "*") { [handler] event, context in
             try handler.handle(event, context)
         }
-        test = TestReceiver(receiver)
+        test = TestReceiver(receiver, clock)
     }
 
     func run() async {

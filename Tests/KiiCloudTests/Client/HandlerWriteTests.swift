@@ -183,7 +183,6 @@ struct ThingCommandAnswersTests {
     func lookAlikes() async throws {
         var answer = Answer.failed("stuck")
         answer[failureOf: "caf\u{E9}"] = "stuck"
-        #expect(Answer(json: answer.jsonText) == answer)
         let payload = RawPayload(
             "{\"commandID\":\"c\",\"actions\":[{\"a\":[{\"caf\u{E9}\":1},{\"cafe\u{301}\":1}]}]}", transport: .mqtt)
         try await answers.send(Self.unsent(answer, payload))

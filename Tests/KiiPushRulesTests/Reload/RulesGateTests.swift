@@ -72,7 +72,7 @@ struct RulesGateTests {
     @Test("a file that passes takes effect at once, and the receiver forgets nothing")
     func loaded() async throws {
         let (receiver, gate) = try started()
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         for number in 1...22 { await test.send(RawPayload("{\"n\":\(number)}")) }
         receiver.loopGuard?.kill(
             .bucket(KiiURI(owner: .app, resource: .bucket(name: "off", isEncrypted: false))), for: .seconds(500))

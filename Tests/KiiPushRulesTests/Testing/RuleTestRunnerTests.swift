@@ -158,8 +158,9 @@ struct RuleTestRunnerTests {
         #expect(failures.map(\.step) == [1, 1, 2])
         #expect(
             failures[0].explanation == [
-                "stage decode: Direct Push, likely", "stage route: b, c", "stage Deduplicator: pass",
-                "stage LoopGuard: pass", "stage ScopeFilter: pass", "stage handle b: handled",
+                "stage decode: Direct Push, likely: nothing in the payload says otherwise", "stage route: b, c",
+                "stage Deduplicator: pass", "stage LoopGuard: pass", "stage ScopeFilter: pass",
+                "stage handle b: handled",
                 "stage handle c: handled", #"rule 'a' misses data "m": expected "x", found "y" (r.json:2:66)"#,
                 "rule 'b' takes it (r.json:3:2)", "rule 'c' takes it (r.json:4:2)",
                 "rule 'd' is not tried: 'c' took it",

@@ -32,7 +32,7 @@ struct TestReceiverTests {
         let copy = await test.send(push(5))
         #expect(copy.outcome.description == "duplicate (done)" && copy.routes == ["a", "p"] && copy.handlers.isEmpty)
         #expect(copy.outcome.disposition == .accept)
-        let failed = await test.send(push(6), failing: ["h"])
+        let failed = try await test.send(push(6), failing: ["h"])
         #expect(failed.outcome.description == "failed (a)" && failed.handlers == ["h"])
         #expect(failed.outcome.disposition == .retryLater)
         #expect(await test.send(push(6)).outcome.name == "handled")
@@ -41,12 +41,15 @@ struct TestReceiverTests {
         #expect(broken.outcome.disposition == .reject)
     }
 
-    @Test("a name of no stand-in ends the test, which would pass for the wrong reason")
-    func misspelled() async {
-        await #expect(processExitsWith: .failure) {
-            let rules = try RoutingRules(#"{"version":1,"rules":[{"id":"a","then":{"handler":"ring"}}]}"#)
-            _ = await (try TestReceiver(rules: rules)).send(RawPayload("{}"), failing: ["rnig"])
-        }
+    @Test("a name of no stand-in fails the test, which would pass for the wrong reason, and so does another clock")
+    func mistakes() async throws {
+        let rules = try RoutingRules(#"{"version":1,"rules":[{"id":"a","then":{"handler":"ring"}}]}"#)
+        let test = try TestReceiver(rules: rules)
+        let misspelled = await #expect(throws: TestMistake.self) { try await test.send(push(1), failing: ["rnig"]) }
+        #expect(misspelled?.description.contains("unknown stand-in 'rnig'; did you mean 'ring'?") == true)
+        #expect(await test.send(push(1)).handlers == ["ring"])
+        let clockless = #expect(throws: TestMistake.self) { try TestReceiver(PushReceiver()) }
+        #expect(clockless?.description.contains("make the receiver with `clock: ManualClock()`") == true)
     }
 
     @Test("paced messages end when the clock reaches their time, and not before")
@@ -55,7 +58,7 @@ struct TestReceiverTests {
         for number in 101...120 { #expect(await test.send(push(number)).outcome.name == "handled") }
         let first = await test.send(push(1))
         #expect(first.outcome.name == "paced" && first.handlers.isEmpty && test.nextDue != nil)
-        _ = await test.send(push(2), failing: ["h"])
+        try await test.send(push(2), failing: ["h"])
         #expect(await test.advance(by: .seconds(19)).isEmpty)
         let rest = await test.advance(by: .seconds(40))
         #expect(rest.map(\.handlers) == [["h"], ["h"]])
@@ -74,7 +77,7 @@ struct TestReceiverTests {
                 guard message.data["n"]?.integer == 21 else { return }
                 ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) }
             }
-            let test = TestReceiver(receiver)
+            let test = try TestReceiver(receiver)
             for number in 1...21 { await test.send(push(number)) }
             if jumps { clock.advance(by: .seconds(100)) }
             let receipts = await test.advance(by: jumps ? .zero : .seconds(100))
@@ -85,11 +88,11 @@ struct TestReceiverTests {
     }
 
     @Test("a message that is delivered again, however soon, is not counted as another one that waits")
-    func soon() async {
+    func soon() async throws {
         let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) { loopGuard }
         receiver.onAny(options: RouteOptions(pace: .every(.milliseconds(500)))) { _, _ in }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         for number in 1...24 { await test.send(push(number)) }
         #expect(await test.advance(by: .seconds(10)).map(\.outcome.name) == Array(repeating: "handled", count: 4))
         #expect(loopGuard.paced.allSatisfy { $0.waiting == 0 }, "\(loopGuard.paced)")
@@ -105,17 +108,17 @@ struct TestReceiverTests {
     }
 
     @Test("a message that is to be delivered again at a time which is over comes after a millisecond")
-    func staleTime() async {
+    func staleTime() async throws {
         let receiver = PushReceiver(clock: clock) { Stale() }
         receiver.onAny { _, _ in }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         #expect(await test.send(push(1)).outcome.name == "paced")
         #expect(await test.advance(by: .zero).isEmpty)
         #expect(await test.advance(by: .milliseconds(4)).map(\.outcome.name) == ["handled"])
     }
 
     @Test("what handlers send into the receiver belongs to the message that they were called for")
-    func caused() async {
+    func caused() async throws {
         let receiver = PushReceiver(clock: clock)
         receiver.onAny(id: "all") { [weak receiver] message, _ in
             let number = message.data["n"]?.integer ?? 0
@@ -124,30 +127,44 @@ struct TestReceiverTests {
             let task = Task { await receiver.receive(RawPayload("{\"n\":\(number + 1)}")) }
             _ = await task.value
         }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         let receipt = await test.send(push(1))
         #expect(receipt.trace.message?.data["n"]?.integer == 1 && receipt.trace.messageID == 1)
         #expect(receipt.caused.map { $0.trace.message?.data["n"]?.integer } == [3, 2])
         #expect(await test.send(push(4)).caused.isEmpty)
     }
 
+    @Test("what a handler sends into another receiver under test does not belong to the message")
+    func another() async throws {
+        let other = PushReceiver(clock: clock)
+        other.onAny(id: "other") { _, _ in }
+        let receiver = PushReceiver(clock: clock)
+        receiver.onAny(id: "bridge") { [other] message, _ in _ = await other.receive(message.raw) }
+        _ = try TestReceiver(other)
+        // Wrapped twice, as by a function that sends one payload.
+        _ = try TestReceiver(receiver)
+        let receipt = await (try TestReceiver(receiver)).send(push(1))
+        #expect(receipt.routes == ["bridge"] && receipt.caused.isEmpty)
+    }
+
     @Test("each of many concurrent sends gets its own receipt")
     func concurrent() async throws {
         let test = try standard("unlimited")
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 10..<200 {
                 group.addTask { [test] in
                     let isToFail = number % 3 == 0
-                    let receipt = await test.send(push(number), failing: isToFail ? ["h"] : [])
+                    let receipt = try await test.send(push(number), failing: isToFail ? ["h"] : [])
                     #expect(receipt.trace.message?.data["n"]?.integer == Int64(number) && receipt.caused.isEmpty)
                     #expect(receipt.outcome.name == (isToFail ? "failed" : "handled"))
                 }
             }
+            try await group.waitForAll()
         }
     }
 
     @Test("listeners added before or after are called too, also for handlers that fail")
-    func wrapped() async {
+    func wrapped() async throws {
         let receiver = PushReceiver(clock: clock)
         let log = TraceLog()
         receiver.onTrace { log.add($0) }
@@ -155,7 +172,7 @@ struct TestReceiverTests {
         receiver.onPushToApp(id: "settings", bucket: "settings") { _, _ in
             if fails.withLock({ $0 }) { throw TestError() }
         }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         let after = TraceLog()
         receiver.onTrace { after.add($0) }
         let failed = await test.send(PayloadFixture.pushToApp())

@@ -34,16 +34,16 @@ struct TestServiceTests {
         #expect(receipt.outcome?.name == "handled")
     }
 
-    @Test("a service with nothing to do waits for no time, so an operation that waits for something else traps")
-    func waitsForNothing() async throws {
+    @Test("a service with nothing to do waits for no time, so an operation that waits for something else is an error")
+    func waitsForNothing() throws {
         let test = try TestService(receiver())
         #expect(clock.nextWake == nil)
+        let gate = Gate()
+        let mistake = #expect(throws: TestMistake.self) { try test.run { await gate.wait() } }
+        #expect(mistake?.description.hasPrefix("the operation waits for something else than time") == true)
+        gate.open()
         try test.stop()
-        await #expect(processExitsWith: .failure) {
-            let clock = ManualClock()
-            let test = try TestService(PushReceiver(clock: clock))
-            test.run { await Gate().wait() }
-        }
+        #expect(throws: TestMistake.self) { try TestService(PushReceiver()) }
     }
 
     @Test("after the last attempt it is a dead letter, which a replay handles")
@@ -56,7 +56,7 @@ struct TestServiceTests {
         #expect(receipt.outcome?.name == "deadLettered")
         isMended.set()
         let letter = try #require(letters.letters().first)
-        #expect(test.run { await test.service.replay(letter) }.name == "handled")
+        #expect(try test.run { await test.service.replay(letter) }.name == "handled")
     }
 
     @Test("a handler that sleeps on the clock is cancelled after its timeout")

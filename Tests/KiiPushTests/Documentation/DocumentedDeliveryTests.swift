@@ -191,10 +191,10 @@ struct DocumentedTestKitTests {
     }
 
     @Test("the guide's own middleware lets a message wait and is asked again")
-    func pause() async {
+    func pause() async throws {
         let receiver = PushReceiver(clock: ManualClock()) { Pause() }
         receiver.onAny { _, _ in }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         #expect(await test.send(.pushToUser()).outcome.name == "paced" && test.nextDue == .seconds(1))
         #expect(await test.advance(by: .seconds(1)).map(\.outcome.name) == ["handled"])
     }

@@ -46,9 +46,4 @@ struct APIReplyTests {
         #expect(code("x\nA: b", bytes: 6) == .notAPush)
         #expect(code("x\nA: b", bytes: 5) == .limitExceeded)
     }
-
-    @Test("an object that contains a reply as text is read")
-    func object() throws {
-        #expect(try PushMessage(json: "{\"x\":\"HTTP/1.1 200 OK\\r\\nA: b\"}").kind == .directPush)
-    }
 }

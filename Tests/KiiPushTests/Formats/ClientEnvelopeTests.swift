@@ -92,16 +92,18 @@ struct ClientEnvelopeTests {
     // MARK: Where nobody reads them
 
     @Test(
-        "a hint names the place of unread Kii keys",
+        "a hint names the place of unread Kii keys, and a URI that cannot be read",
         arguments: [
             (#"{"custom":{"a":{"bucketID":"b"}}}"#, nil, "inside 'custom.a'"),
             (#"{"list":[{"x":1},{"topic":"t","objectScopeType":"APP"}]}"#, nil, "inside 'list.1'"),
             (#"{"payload":"{\"aps\":{},\"to\":\"t\",\"st\":\"APP\"}"}"#, nil, "inside 'payload'"),
+            (#"{"data":"\"{\\\"bucketID\\\":\\\"b\\\"}\""}"#, nil, "inside 'data'"),
             (#"{"additionalData":{"bucketID":"b"}}"#, .mqtt, "inside 'additionalData'"),
             (#"{"aps":{},"data":{"bucketID":"b"}}"#, nil, "inside 'data'"),
             (#"{"bi":"b","bt":"rw","st":"APP"}"#, nil, "short keys are in the payload"),
             (#"{"aps":{},"bucketID":"b"}"#, .apns, "long keys are beside 'aps'"),
             (#"{"bucketID":"b"}"#, .quickblox, "not read over quickblox"),
+            (#"{"sourceURI":"kiicloud://users/u/topics/t/"}"#, .mqtt, "'sourceURI' is no URI of Kii's that is known"),
         ] as [(String, Transport?, String)])
     func misplaced(payload: String, transport: Transport?, hint: String) throws {
         let message = try PushMessage(json: payload, over: transport)

@@ -87,6 +87,8 @@ struct FormTextTests {
         ])
     func leniently(escaped: String, plain: String) {
         #expect(FormText.decode(escaped) == plain)
+        let place = Array(plain.utf8).firstIndex(of: UInt8(ascii: "%"))
+        #expect(FormText.firstIncomplete(Array(escaped.utf8)) == place)
     }
 
     @Test("escapes of invalid UTF-8 are not text", arguments: ["%FF", "a%C3", "%80b", "%ED%A0%80", "%C0%80"])

@@ -158,12 +158,4 @@ struct JPushEnvelopeTests {
         #expect(try keys(payload, nil, id: "9") == keys(#"{"x":1}"#, .jpush, id: "71"))
         #expect(try keys(payload, .jpush, id: "") == keys(#"{"x":1}"#, .jpush, id: "71"))
     }
-
-    @Test("a content key comes first, and an ambiguous push has only a weak key")
-    func betterKey() throws {
-        let event = #"{"bucketID":"b","objectScopeType":"APP","when":17}"#
-        #expect(try keys(Self.extras(Self.id("71"), Self.message(event))) == keys(event, .mqtt))
-        let ambiguous = #"{"bucketID":"b","topic":"t","when":17}"#
-        #expect(try keys(Self.extras(Self.id("71"), Self.message(ambiguous))).strength == .weak)
-    }
 }

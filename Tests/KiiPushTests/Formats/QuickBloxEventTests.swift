@@ -1,4 +1,4 @@
-@_spi(Hostile) import KiiPushTesting
+import KiiPushTesting
 import Testing
 
 @testable import KiiPush
@@ -249,9 +249,4 @@ struct BrokenQuickBloxEventTests {
         }
         #expect(error?.code == .limitExceeded && error?.offset == 0)
     }
-
-    @Test(
-        "the offset of each such error lies inside the payload",
-        arguments: [long + "&a=QQ==", long + "&", "a=QQ==&=", "event.message=a=!", "a=QQ==&b"])
-    func inside(text: String) throws { try Invariants.check(payload: Array(text.utf8)) }
 }

@@ -122,7 +122,16 @@ struct ThingCommandTests {
         #expect(try keys(RawPayload(other, transport: .mqtt), app: "a") != first)
     }
 
-    // MARK: Its completion
+    // MARK: Its answer and its completion
+
+    @Test("an answer has the reason of each action that failed, by its name to the byte")
+    func answer() {
+        var answer = Answer.failed("stuck")
+        #expect(!answer.hasFailedActions)
+        answer[failureOf: "caf\u{E9}"] = "stuck"
+        #expect(answer.hasFailedActions && answer[failureOf: "caf\u{E9}"] == "stuck")
+        #expect(answer[failureOf: "cafe\u{301}"] == nil && Answer(json: answer.jsonText) == answer)
+    }
 
     @Test(
         "recognizes the push about a completed command",

@@ -36,7 +36,9 @@ struct RoundTripTests {
         var random = RandomJSON(seed: 300)
         for _ in 0..<25 {
             let spelling = random.spelling(of: value)
-            let other = try PushMessage(RawPayload(spelling, transport: payload.transport), app: "other")
+            let spelled = RawPayload(spelling, transport: payload.transport)
+            let other = try PushMessage(spelled, app: "other")
+            #expect(other.raw == spelled && other.rawObject == value)
             #expect(other.classification == message.classification)
             #expect(other.dialect == message.dialect && other.scope == message.scope)
             #expect(other.bucket == message.bucket && other.object == message.object && other.topic == message.topic)

@@ -203,19 +203,11 @@ struct ConflictTests {
             (#"{"n":1}"#, "Direct Push, likely: nothing in the payload says otherwise"),
             (
                 #"{"bucketID":"b","topic":"t"}"#,
-                "Push to App, ambiguous: the payload has bucketID, but contradicts itself; topic: a topic beside what makes a Push to App"
+                "Push to App, ambiguous: the payload has bucketID, but there is a contradiction; topic: a topic beside what makes a Push to App"
             ),
         ])
     func words(payload: String, words: String) throws {
         #expect(try PushMessage(RawPayload(payload)).classification.description == words)
-    }
-
-    @Test("a scope and a sender are printed by their types and ids")
-    func printed() {
-        let scopes: [KiiScope] = [.app, .user(KiiUser(id: "U")), .group(KiiGroup(id: "G")), .thing(KiiThing(id: "th"))]
-        #expect(scopes.map(\.description) == ["the app", "user U", "group G", "thing th"])
-        let senders: [Sender] = [.user(id: "U"), .thing(id: "th.1"), .admin("APP_ADMIN")]
-        #expect(senders.map(\.description) == ["user U", "thing th.1", "admin APP_ADMIN"])
     }
 
     @Test("the scope's app counts before the sender's")

@@ -55,22 +55,6 @@ struct FieldTableTests {
         }
     }
 
-    @Test("many escaped fields keep apart, and the payload stays as received")
-    func escapedFields() throws {
-        let text =
-            #"{"objectScopeType":"\u0041PP_AND_USER","objectScopeUserID":"\u0055-1","bucketID":"b\u002f1","#
-            + #""objectID":"o\"1","type":"DATA\u005fOBJECT_CREATED","sender":"\u0074h.1","own":"\u0041"}"#
-        let payload = RawPayload(text, transport: .mqtt)
-        let message = try PushMessage(payload)
-        #expect(message.bucket == KiiBucket(scope: .user(KiiUser(id: "U-1")), name: "b/1"))
-        #expect(message.object?.id == "o\"1")
-        #expect(message.event == .objectCreated)
-        #expect(message.senderThing == KiiThing(id: "th.1"))
-        #expect(message.data.members.map(\.key) == ["own"] && message.data["own"] == .string("A"))
-        #expect(message.raw == payload && message.rawObject == DataValue(json: text))
-        #expect(message.rawObject["bucketID"]?.string == "b/1")
-    }
-
     @Test(
         "a blank value counts as absent, and is no conflict", arguments: ["", " ", "   ", "\\t", "\\r\\n", "\\u0020"])
     func blank(_ value: String) throws {
@@ -151,15 +135,19 @@ struct MessageDataTests {
     @Test("what a fixture was given comes back, in every style", arguments: PayloadFixture.KeyStyle.allCases)
     func fixture(_ style: PayloadFixture.KeyStyle) throws {
         let sent: [(key: String, value: DataValue)] = [
-            ("text", .string("é\"\\\n😀")), ("whole", .number("9007199254740993")), ("yes", .bool(true)),
-            ("no", .bool(false)), ("half", .number("10.5")),
+            ("text", "é\"\\\n😀"), ("whole", 9_007_199_254_740_993), ("yes", true), ("no", false), ("half", 10.5),
+            ("room", ["id": 7]), ("list", [1, "x"]),
         ]
-        let data = try PushMessage(PayloadFixture.pushToUser(data: sent).payload(style)).data
+        var fixture = PayloadFixture.pushToUser(data: sent)
+        let data = try PushMessage(fixture.payload(style)).data
         #expect(data.keys == sent.map(\.key))
         for (key, value) in sent {
-            #expect(
-                data[key]?.string == value.string && data[key]?.bool == value.bool
-                    && data[key]?.integer == value.integer)
+            let isText = style == .strings
+            #expect(data[key] == (isText ? .string(value.string ?? value.jsonText) : value))
+            #expect(data[key]?.bool == value.bool && data[key]?.integer == value.integer)
+            #expect(data[key]?["id"] == value["id"])
         }
+        fixture.fields[.when] = "soon"
+        #expect(try PushMessage(fixture.payload(style)).classification.conflicts.map(\.name) == ["when"])
     }
 }

@@ -57,15 +57,6 @@ struct SourceURITests {
         #expect(other.bucket == nil, "what contradicts fills nothing")
     }
 
-    @Test(
-        "a source without an owner is no evidence",
-        arguments: ["groups/G", "things/th.1", "admins/APP_ADMIN", "app/groups/G", "people/P"])
-    func noWitness(_ path: String) throws {
-        let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(path)\"}")
-        #expect(message.kind == .directPush && message.certainty == .likely)
-        #expect(message.classification.evidence.isEmpty && message.scope.typeName == nil)
-    }
-
     @Test("a source changes no field")
     func fieldsStay() throws {
         let message = try PushMessage(json: #"{"sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
@@ -83,18 +74,6 @@ struct SourceURITests {
         let message = try PushMessage(json: keys + #","sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
         #expect(message.certainty == .ambiguous)
         #expect(message.bucket == nil && message.object == nil && message.scopeUser == nil)
-    }
-
-    @Test(
-        "a bare user is the recipient: it fills no scope, and is no event source",
-        arguments: [
-            "kiicloud://users/U", "kiicloud://app/users/U",
-        ])
-    func recipient(_ uri: String) throws {
-        let message = try PushMessage(json: "{\"text\":\"x\",\"sourceURI\":\"\(uri)\"}")
-        #expect(message.kind == .directPush && message.certainty == .certain)
-        #expect(message.scope == MessageScope(kind: .unknown, typeName: nil, id: nil))
-        #expect(message.scopeUser == nil && message.sender == nil)
     }
 
     @Test(

@@ -59,29 +59,6 @@ struct DeduplicatorTests {
     }
 }
 
-/// Messages with equal weak keys are told apart by when they arrived, however they are handled.
-@Suite(.timeLimit(.minutes(1)))
-struct WeakWindowTests {
-    private let clock = ManualClock()
-    private let log = EventLog()
-
-    private let push = PayloadFixture.directPush().payload(.long)
-
-    @Test("handles an equal push that arrives after the weak window, however slow the first handler was")
-    func slowHandler() async {
-        let (clock, log) = (clock, log)
-        let receiver = PushReceiver(clock: clock)
-        receiver.onDirectPush { _, _ in
-            log.add("handled")
-            clock.advance(by: .seconds(30))
-        }
-        _ = await receiver.receive(push)
-        clock.advance(by: .seconds(1))
-        #expect(await "\(receiver.receive(push))" == "handled")
-        #expect(log.events.count == 2)
-    }
-}
-
 /// Ends of messages that a store did not take.
 @Suite(.timeLimit(.minutes(1)))
 struct UnreportedEndsTests {

@@ -108,6 +108,7 @@ struct HandleURITests {
             #expect(KiiURI(uri.description) == uri)
         }
         #expect(scope.typeName == type && scope.id == id)
+        #expect(scope.description == (id.map { "\(scope.kind) \($0)" } ?? "the app"))
     }
 
     @Test("handles are made from scopes, owners and buckets, and read from their URIs", arguments: scopes)

@@ -44,7 +44,7 @@ struct JSONReaderTests {
             // White space that is none to JSON.
             "↓\u{0B}{}", "↓\u{0C}{}", "{\"a\":↓\u{A0}1}", "{\"a\":↓\u{2028}1}", "{\"a\":↓\u{0}1}", "↓\u{0}",
             // A byte order mark.
-            "↓\u{FEFF}{}", "{}↓\u{FEFF}", "{↓\u{0}}\u{0}",
+            "↓\u{FEFF}{}", "{}↓\u{FEFF}", "{↓\u{0}}\u{0}", "↓<html>", "↓<!DOCTYPE html>",
             // Numbers that end too early, and words that are no literals.
             #"{"a":1.5↓.5}"#, #"{"a":↓.5}"#, #"{"a":↓+1}"#, #"{"a":1e5↓.5}"#, #"{"a":1e5↓e5}"#, #"{"a":0↓x10}"#,
             #"{"a":1↓_000}"#, #"{"a":1,↓000}"#, #"{"a":1↓f}"#, #"{"a":↓NaN}"#, #"{"a":↓Infinity}"#, "{\"a\":↓\u{0661}}",

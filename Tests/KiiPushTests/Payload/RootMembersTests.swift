@@ -86,23 +86,4 @@ struct RootMembersTests {
         let alert = try PushMessage(json: #"{"aps":{"alert":{"title":7,"title":"two","body":"text"}}}"#).alert
         #expect(alert == Alert(title: nil, subtitle: nil, body: "text"))
     }
-
-    @Test("compares nested keys byte for byte")
-    func nestedComposition() throws {
-        let message = try PushMessage(json: #"{"k":{"\u304c":1,"\u304b\u3099":2}}"#)
-        guard case .object(let members)? = message.data["k"] else {
-            Issue.record("expected an object")
-            return
-        }
-        #expect(members.map(\.value) == [.number("1"), .number("2")])
-    }
-
-    @Test("recognizes a Kii key however it is escaped")
-    func escapedKeys() throws {
-        let message = try PushMessage(
-            json: #"{"b\u0075cketID":"b","object\u0053copeType":"APP","\u006fbjectID":"o"}"#, over: .mqtt)
-        #expect(message.object?.id == "o")
-        #expect(message.data.isEmpty)
-        #expect(try PushMessage(json: #"{"\u0061ps":{},"\u0062i":"b"}"#).dialect == .apns)
-    }
 }

@@ -150,9 +150,9 @@ struct AgeTests {
     }
 
     @Test("the age of a paced message is checked when it passes")
-    func paced() async {
+    func paced() async throws {
         let receiver = receiver(pace: .every(.seconds(6)))
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         for number in 0..<22 {
             let outcome = await test.send(Self.payload(sent: number == 21 ? 25 : -Int64(number))).outcome
             #expect(outcome.name == (number < 20 ? "handled" : "paced"))

@@ -13,7 +13,7 @@ struct ChainProblemTests {
     // MARK: The clock
 
     @Test("middlewares without a clock use the receiver's")
-    func receiversClock() async {
+    func receiversClock() async throws {
         let loopGuard = LoopGuard()
         let receiver = PushReceiver(clock: clock) {
             Deduplicator()
@@ -21,7 +21,7 @@ struct ChainProblemTests {
             ScopeFilter()
         }
         receiver.onAny(id: "r") { _, _ in }
-        let test = TestReceiver(receiver)
+        let test = try TestReceiver(receiver)
         #expect(await test.send(payload).outcome.name == "handled")
         #expect(await test.send(payload).outcome.description == "duplicate (done)")
         loopGuard.kill(.everything, for: .seconds(30))

@@ -41,7 +41,7 @@ struct PacingBench {
                 if isFailing.isSet { throw TestError() }
             }
         }
-        test = TestReceiver(receiver)
+        test = TestReceiver(receiver, clock)
     }
 
     func payload(_ number: Int, _ object: String = "o", _ style: PayloadFixture.KeyStyle = .long) -> RawPayload {

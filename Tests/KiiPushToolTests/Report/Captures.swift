@@ -19,7 +19,7 @@ enum Captures {
         let receiver = PushReceiver(clock: clock)
         receiver.onPushToApp(id: "counter", bucket: "counter", object: "*") { _, _ in }
         receiver.onPushToUser(id: "news", topic: "news") { _, _ in }
-        let test = TestReceiver(receiver)
+        let test = TestReceiver(receiver, clock)
         var pushes = [(at: 0, fixture: Self.counter(0), style: PayloadFixture.KeyStyle.short)]
         pushes += (0..<(minutes * 10)).map { (at: 500 + $0 * 6000, fixture: Self.news($0), style: .long) }
         var (lines, now): ([String], Int) = ([], 0)
