@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushContracts
 import KiiPushDelivery
 import Synchronization
 import Testing
@@ -10,7 +11,7 @@ import Testing
 /// Answers over a real broker: to the response topic, with the correlation data, once the broker has confirmed them.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
-    private static func answer(
+    static func answer(
         _ id: UInt64, to topic: String?, _ answer: Answer = .succeeded(.object([(key: "on", value: .bool(true))]))
     ) -> UnsentAnswer {
         var payload = RawPayload("{}", transport: .mqtt)
@@ -42,6 +43,9 @@ struct AnswerTests {
             }
         }
     }
+
+    @Test("it meets the contract of a sender of answers")
+    func contract() async { await AnswerSenderContract { try await BrokerBench() }.verify() }
 
     @Test("an answer arrives with correlation data, status and number, and its send returns after the confirmation")
     func arrives() async throws {
@@ -93,7 +97,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("what can never be delivered is refused with the reason, and a cancelled send ends")
+    @Test("what can never be delivered is refused with the reason")
     func refused() async throws {
         let broker = try Broker([
             "allow_anonymous true", "acl_file FOLDER/acl",
@@ -116,10 +120,6 @@ struct AnswerTests {
                 try await transport.send(Self.answer(3, to: "answers/me"))
             }
         }
-        let idle = try MQTTTransport(broker.settings { $0.version = .v5 })
-        let send = Task { try await idle.send(Self.answer(4, to: "answers/me")) }
-        send.cancel()
-        await #expect(throws: CancellationError.self) { try await send.value }
     }
 
     @Test("an answer that exceeds the broker's quota is not refused for good")
@@ -164,5 +164,37 @@ struct AnswerTests {
             #expect(transport.takes(try PushMessage(payload)) == isTaken, "\(topic) \(response ?? "-")")
         }
     }
+}
+
+/// A transport and a client that reads its answers, over a broker that can be stopped.
+private final class BrokerBench: AnswerBench {
+    let sender: any AnswerSender
+    let command: RawPayload = AnswerTests.answer(0, to: "answers/me").payload
+    private let broker: Broker
+    private let watcher = TestIntake()
+    private let runs: [Task<Void, any Error>]
+
+    init() async throws {
+        broker = try Broker()
+        let (device, reader) = (
+            try MQTTTransport(
+                broker.settings { ($0.version, $0.subscriptions) = (.v5, [.init("cmd/+/set")]) }),
+            try MQTTTransport(
+                broker.settings {
+                    ($0.clientID, $0.version, $0.subscriptions) = ("watcher", .v5, [.init("answers/#")])
+                })
+        )
+        sender = device
+        runs = [(device, TestIntake()), (reader, watcher)].map { transport, intake in
+            Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
+        }
+        try await eventually("the reader is connected") { [watcher] in !watcher.connections.isEmpty }
+    }
+
+    deinit { for run in runs { run.cancel() } }
+
+    func received() -> Int { Set(watcher.payloads.compactMap { $0.mqtt?["number"] }).count }
+    func cut() throws { try broker.stop() }
+    func mend() throws { try broker.start() }
 }
 #endif

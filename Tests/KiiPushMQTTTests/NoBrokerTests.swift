@@ -26,6 +26,7 @@ struct NoBrokerTests {
         defer { withExtendedLifetime(listener) {} }
         let settings = localSettings(port: try listener?.port ?? Loopback.freePort(), usesTLS: way.usesTLS) {
             ($0.version, $0.backoff, $0.maxBackoff) = (version, .milliseconds(5), .milliseconds(40))
+            if way.usesTLS { $0.will = .init(topic: "state", payload: "gone".utf8) }
         }
         let intake = TestIntake()
         try await running(settings, intake, until: "tried often") { intake.losses.count >= 6 }
@@ -34,7 +35,9 @@ struct NoBrokerTests {
         #expect(intake.losses.allSatisfy { loss in reasons.contains { loss.contains($0) } }, "\(intake.losses)")
         #expect(intake.losses.contains { $0.contains(reasons[0]) }, "\(intake.losses)")
         #expect(intake.losses.allSatisfy { $0.hasPrefix("127.0.0.1:\(settings.port): ") }, "\(intake.losses)")
-        let advice = "check that this port is for links \(way.usesTLS ? "with" : "without") TLS"
+        let advice =
+            "check that this port is for links \(way.usesTLS ? "with" : "without") TLS"
+            + (way.usesTLS && version != .v5 ? ", and that the broker takes a will with QoS 1" : "")
         #expect(way.resets == intake.losses.contains { $0.hasSuffix(advice) }, "\(intake.losses)")
         #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }
@@ -190,6 +193,17 @@ struct LinkPausesTests {
         let between = lose(&pauses, isByBroker ? .seconds(3600) : .milliseconds(1), isByBroker: isByBroker)
         let last = lose(&pauses, .milliseconds(1))
         #expect(first + [between, last] == ["gone", "gone", "gone", "gone"])
+    }
+
+    @Test("short links in a row may be those of a birth message that the broker refuses")
+    func refusedBirth() {
+        var settings = settings
+        settings.birth = .init(topic: "t", payload: [])
+        var pauses = LinkPauses(settings, clientID: "lamp")
+        let told = (0..<3).map { _ in
+            pauses.afterLoss("gone", isByBroker: true, held: .milliseconds(1), random: 0.5).words
+        }
+        #expect(told[1] == "gone" && told[2].hasSuffix(", or allow this user to publish the birth message"))
     }
 
     @Test("a refusal is told once, and again after anything else; only an admission makes its pause the first again")

@@ -59,10 +59,14 @@ final class MQTTSession {
     var hadLink = false
     /// Whether the broker has accepted the connection, possibly long before the subscription.
     var isAccepted = false
+    /// The highest quality of service of messages that the broker takes, as far as known.
+    var quality = MQTTSettings.Quality.one
     var isSessionPresent = false
     /// Whether a connection found no session where there should be one, and that was not told yet.
     var isSessionLost = false
     var hasToldOfBirth = false
+    /// The id of the birth message's packet on this connection; nil before it.
+    var birthID: Int32?
     /// The subscriptions that the broker has not answered, by the ids of the requests.
     var requested: [Int32: MQTTSettings.Subscription] = [:]
     var areRequestsSent = false
@@ -170,7 +174,10 @@ final class MQTTSession {
         // A broker that sends an alert speaks TLS.
         if what.contains(exactly: "alert certificate required") { return "; name a client certificate and its key" }
         guard isByBroker, !isAccepted, !what.contains(exactly: " alert ") else { return "" }
+        // Before MQTT 5, a broker that takes no message of quality 1 does not say why it closes the link.
+        let isWillSuspect = settings.will != nil && settings.version != .v5 && quality == .one
         return "; check that this port is for links \(settings.usesTLS ? "with" : "without") TLS"
+            + (isWillSuspect ? ", and that the broker takes a will with QoS 1" : "")
     }
 
     private func tellRenewal() {
@@ -201,7 +208,7 @@ final class MQTTSession {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (isBehind, isSending, isAccepted, nextPing, birthID) = (false, false, false, nil, nil)
         keepAliveSeconds = settings.keepAlive
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
@@ -253,7 +260,7 @@ final class MQTTSession {
         }
         // A failed connection has an encryption, too.
         defer { encryption = encryption ?? link.encryption.map { ($0, files.used, .now) } }
-        try link.connect(settings, contents, encryption?.context)
+        try link.connect(settings, contents, encryption?.context, quality)
     }
 
     // MARK: Waiting
